@@ -101,11 +101,11 @@ def test_why_parameters_are_not_counted_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ("model: llama", "the file is not JSON; a Hugging Face config.json is read"),
-        ("[1]", "the file holds no mapping; a Hugging Face config.json is read"),
-        ({"dim": 4096}, "it states no model_type; only a Hugging Face config.json is read, no params.json"),
-        ({"model_type": "acme"}, "the family acme is not read"),
-        ({"model_type": "llama", "hidden_size": "wide"}, "hidden_size is no size: wide"),
+        ("model: llama", "the file is not JSON; gpulint reads a Hugging Face config.json"),
+        ("[1]", "the file holds no mapping; gpulint reads a Hugging Face config.json"),
+        ({"dim": 4096}, "it has no model_type; gpulint reads only a Hugging Face config.json, not params.json"),
+        ({"model_type": "acme"}, "the family acme is not supported"),
+        ({"model_type": "llama", "hidden_size": "wide"}, "hidden_size is not a size: wide"),
         ({"model_type": "llama", "num_hidden_layers": 0}, "num_hidden_layers is 0"),
     ],
 )

@@ -312,7 +312,7 @@ def test_what_cannot_be_counted_exactly_keeps_its_shape_without_a_count(stated: 
 def test_the_reason_for_no_count_is_told() -> None:
     found = network.read("a", json.dumps({**LLAMA, "architectures": ["LlamaForTokenClassification"]}))
     assert found.uncounted == "the head of LlamaForTokenClassification is not known"
-    with pytest.raises(config.Unread, match="the family acme is not read"):
+    with pytest.raises(config.Unread, match="the family acme is not supported"):
         network.read("a", '{"model_type": "acme"}')
 
 

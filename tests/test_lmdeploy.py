@@ -106,7 +106,11 @@ def test_the_image_tells_release_and_device_or_they_stay_unknown(
         ("--session-len=32768", "max_model_len_stated", True),
         ("--tp=1", "max_model_len_stated", False),
         ("--cache-max-entry-count=0.5", "kv_cache_free_fraction", 0.5),
-        ("--cache-max-entry-count=4096", "kv_cache_free_fraction", "unknown: --cache-max-entry-count 4096 is no share"),
+        (
+            "--cache-max-entry-count=4096",
+            "kv_cache_free_fraction",
+            "unknown: --cache-max-entry-count 4096 is not a share",
+        ),
         ("--max-batch-size=32", "max_num_seqs", 32),
         ("--max-prefill-token-num=4096", "max_num_batched_tokens", 4096),
         ("--cache-block-seq-len=128", "block_size", 128),

@@ -582,7 +582,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read() -> None:
     text = FILE.replace("[export, library]", "[export, gone.json]")
     files = {**pages(racks=[RACK]), "export/devices.json": b"{"}
     assert said(files, text) == [
-        "gone.json: there is no such file or folder here",
+        "gone.json: no such file or folder",
         "export/devices.json cannot be read: Expecting property name enclosed in double quotes",
     ]
     assert only(files, "rack", text).role.name == "r07"
@@ -591,7 +591,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read() -> None:
 def test_a_page_that_is_not_all_is_said() -> None:
     page = {"count": 400, "next": "https://nb.example.com/api/dcim/racks/?offset=50", "results": [RACK]}
     assert said({"export/racks.json": json.dumps(page).encode()}) == [
-        "export/racks.json holds 1 of 400 racks: read the other pages too, as ?limit=1000&offset=1"
+        "export/racks.json holds 1 of 400 racks: export the other pages too, such as ?limit=1000&offset=1"
     ]
 
 

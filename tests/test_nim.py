@@ -55,7 +55,7 @@ def nim_role(variables: str = "", image: str = "nvcr.io/nim/meta/llama-3.1-8b-in
         ("nvcr.io/nim/deepseek-ai/deepseek-r1:1.7.3", "deepseek-ai/DeepSeek-R1"),
         (
             "nvcr.io/nim/acme/foo-30b-chat:1.12.0",
-            "unknown: the catalog does not know what acme/foo-30b-chat serves",
+            "unknown: the catalog does not list the model of acme/foo-30b-chat",
         ),
         ("nvcr.io/nim/nvidia/llm-nim:1.14", None),
     ],
@@ -126,7 +126,7 @@ def test_the_catalog_lists_images_by_organisation_and_name(monkeypatch: pytest.M
         (
             "NIM_MODEL_PROFILE=vllm-fp8-tp2 NIM_TENSOR_PARALLEL_SIZE=4",
             "tensor_parallel",
-            "unknown: the profile and the variable say different things",
+            "unknown: the profile and the variable conflict",
         ),
         ("NIM_NUM_COMPUTE_NODES=2", "multi_node", True),
     ],

@@ -208,11 +208,11 @@ def test_rack_units_are_read_as_people_write_them(written: str) -> None:
     [
         (
             "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {}\nrooms: []\n",
-            ["unknown key rooms beside spec; rooms belongs under spec"],
+            ["unknown key rooms at the top level; rooms belongs under spec"],
         ),
         (
             "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {}\nname: x\n",
-            ["unknown key name beside spec; it belongs under metadata"],
+            ["unknown key name at the top level; it belongs under metadata"],
         ),
         (
             "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {rooms: [{name: a, servers: [], feeds: []}]}\n",

@@ -104,7 +104,7 @@ def served(arguments: str) -> Role:
         ("--ep_size=4", "expert_parallel_size", 4),
         ("--ep_size=4", "expert_parallel", True),
         ("--ep_size=1", "expert_parallel", None),
-        ("--cp_size=2", "parallel_size", "unknown: context parallelism takes part"),
+        ("--cp_size=2", "parallel_size", "unknown: context parallelism changes it"),
         ("--cp_size=1", "parallel_size", None),
         ("--max_batch_size=64", "max_num_seqs", 64),
         ("--max_num_tokens=4096", "max_num_batched_tokens", 4096),
@@ -141,7 +141,7 @@ def test_the_place_of_an_argument_is_its_word() -> None:
 def test_a_length_is_shortened_to_what_fits_whether_it_is_stated_or_not(arguments: str, length: int | None) -> None:
     """Start-up log of 1.1.0rc3: `Adjusted max_seq_len to 86720`."""
     found = served(arguments)
-    unstated = "unknown: the engine chooses the longest that fits"
+    unstated = "unknown: the engine chooses the longest length that fits"
     names = ("max_model_len", "max_model_len_stated", "max_model_len_fitted")
     assert reading.values(found, *names) == [length or unstated, length is not None, True]
 
@@ -225,7 +225,7 @@ def test_a_file_of_options_is_read_with_its_places() -> None:
         "kv_cache_free_fraction": 0.8,
         "kv_cache_dtype": "fp8",
         "enable_prefix_caching": False,
-        "host_kv_bytes": "unknown: each rank keeps a tier of its own",
+        "host_kv_bytes": "unknown: each rank keeps its own host tier",
     }
     assert found["kv_cache_free_fraction"].origins[0].location().line == 7
 
@@ -292,7 +292,7 @@ def test_a_truss_section_is_read(kind: str, expected: dict[str, str]) -> None:
 
 def test_a_file_that_holds_nothing_of_the_kind_states_no_quantity() -> None:
     assert shown(tensorrt_llm.of_options(loaded("server: {port: 8000}"), ())) == {
-        "max_model_len": "unknown: the engine chooses the longest that fits"
+        "max_model_len": "unknown: the engine chooses the longest length that fits"
     }
 
 

@@ -143,7 +143,7 @@ def test_the_build_for_cpus_needs_no_gpu() -> None:
         ("['--lora-adapters=a,b']", "enable_lora", True),
         ("[--rope-factor=2]", "context_extended", True),
         ("[--num-shard=two]", "tensor_parallel", "unknown: two is not a number"),
-        ("[--max-batch-size=16]", "max_num_batched_tokens", "unknown: --max-batch-size takes part in its default"),
+        ("[--max-batch-size=16]", "max_num_batched_tokens", "unknown: --max-batch-size changes its default"),
     ],
 )
 def test_an_argument_is_read(arguments: str, quantity: str, value: object) -> None:
@@ -274,8 +274,8 @@ def test_defaults_are_those_of_the_release(release: str, length: int | None, pre
     ("release", "arguments", "expected"),
     [
         ("2.4.0", "[--model-id=a/b]", [None, False, None]),
-        ("2.4.1", "[--model-id=a/b]", ["unknown: the engine chooses the longest that fits", False, True]),
-        ("latest", "[--model-id=a/b]", ["unknown: the engine chooses the longest that fits", False, True]),
+        ("2.4.1", "[--model-id=a/b]", ["unknown: the engine chooses the longest length that fits", False, True]),
+        ("latest", "[--model-id=a/b]", ["unknown: the engine chooses the longest length that fits", False, True]),
         ("3.3.7", "[--model-id=a/b, --max-total-tokens=512]", [512, True, None]),
     ],
 )

@@ -203,7 +203,7 @@ def test_megatron_states_its_parallelism_batches_and_number_format() -> None:
 def test_megatron_states_the_shape_of_the_network_itself() -> None:
     script = "pretrain_gpt.py --num-layers 70 --hidden-size 14336 --num-attention-heads 112"
     checkpoint = read(script).fields["checkpoint"]
-    assert checkpoint.value == Unknown("the command states the network's shape itself", "own program")
+    assert checkpoint.value == Unknown("the command sets the model's shape itself", "own program")
     assert [origin.text() for origin in checkpoint.origins] == ["70"]
 
 
@@ -214,7 +214,7 @@ def test_megatron_deepspeed_states_its_zero_stage_and_names_its_configuration() 
 
 def test_a_zero_stage_that_a_file_states_is_explained_at_the_file() -> None:
     script = "run_clm.py --model_name_or_path gpt2 --deepspeed ds.json"
-    assert values(script, "zero_stage") == ["unknown: the configuration file states it"]
+    assert values(script, "zero_stage") == ["unknown: the configuration file sets it"]
     assert place(script, "zero_stage") == ["ds.json"]
 
 
@@ -231,8 +231,8 @@ def test_the_trainer_of_transformers_states_batches_and_number_format() -> None:
     ("arguments", "checkpoint"),
     [
         ("--config_name gpt2", "gpt2"),
-        ("--model_type gpt2", "unknown: the network is built anew of the family that the command names"),
-        ("--model_type gpt2 --config_overrides n_layer=24", "unknown: the command states the network's shape itself"),
+        ("--model_type gpt2", "unknown: the command builds a new model of the named family"),
+        ("--model_type gpt2 --config_overrides n_layer=24", "unknown: the command sets the model's shape itself"),
         ("--model_type gpt2 --model_name_or_path a/b", "a/b"),
     ],
 )
@@ -243,7 +243,7 @@ def test_a_network_may_be_built_anew(arguments: str, checkpoint: str) -> None:
 def test_a_configuration_file_that_the_command_names_states_the_checkpoint_and_more() -> None:
     found = read("axolotl train lora.yml")
     assert found.fields["training_config"].value == "lora.yml"
-    assert found.fields["checkpoint"].value == Unknown("the configuration file states it", "another object")
+    assert found.fields["checkpoint"].value == Unknown("the configuration file sets it", "another object")
     assert found.open_ended
 
 
@@ -343,12 +343,12 @@ def test_processes_and_nodes_that_a_trainer_starts_itself(script: str, counts: l
         (
             "torchtitan.train --parallelism.tensor_parallel_degree=-1",
             "tensor_parallel",
-            "unknown: -1 is what remains of the GPUs",
+            "unknown: -1 means the remaining GPUs",
         ),
         ("swift sft --model a/b --torch_dtype bfloat16", "training_dtype", "bfloat16"),
         ("swift sft --model a/b --deepspeed zero3_offload", "zero_stage", 3),
         ("swift sft --model a/b --deepspeed zero3_offload", "deepspeed_config", None),
-        ("swift sft --model a/b --deepspeed ds.json", "zero_stage", "unknown: the configuration file states it"),
+        ("swift sft --model a/b --deepspeed ds.json", "zero_stage", "unknown: the configuration file sets it"),
         ("scripts/training/run_recipe.py --recipe a -tp 4 -pp 2 train.global_batch_size=8", "tensor_parallel", 4),
         ("scripts/training/run_recipe.py --recipe a", "checkpoint", f"unknown: {training.RECIPE.reason}"),
         ("nemo llm finetune --factory a trainer.strategy.tensor_model_parallel_size=8", "tensor_parallel", 8),
@@ -363,7 +363,7 @@ def test_processes_and_nodes_that_a_trainer_starts_itself(script: str, counts: l
         (
             "python -m MaxText.train base.yml per_device_batch_size=0.5",
             "micro_batch_size",
-            "unknown: 0.5 is no whole number",
+            "unknown: 0.5 is not a whole number",
         ),
         ("fairseq-train data --fp16 --update-freq 16", "gradient_accumulation_steps", 16),
         (
@@ -498,10 +498,13 @@ def test_explanations_have_a_category(unknown: Unknown) -> None:
         ("trl sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
         ("python trl/scripts/sft.py --model_name_or_path a/b --dataset_name c/d", "by-release"),
         ("python -m trl.scripts.sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
-        ("trl dpo --model_name_or_path a/b --dataset_name c/d", "unknown: the losses of preferences are not modelled"),
+        (
+            "trl dpo --model_name_or_path a/b --dataset_name c/d",
+            "unknown: the losses of preference training are not modelled",
+        ),
         (
             "python trl/scripts/grpo.py --model_name_or_path a/b",
-            "unknown: the losses of preferences are not modelled",
+            "unknown: the losses of preference training are not modelled",
         ),
     ],
 )
@@ -522,7 +525,7 @@ MEGATRON = "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --micro-batch-siz
         (
             "--recompute-granularity full --recompute-method block --recompute-num-layers 4",
             "activation_checkpointing",
-            "unknown: how many layers are recomputed is not modelled",
+            "unknown: the number of recomputed layers is not modelled",
         ),
         ("--use-distributed-optimizer", "sharding", "distributed-optimizer"),
         ("--use-torch-fsdp2", "sharding", "unknown: --use-torch-fsdp2 is not modelled"),

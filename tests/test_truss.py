@@ -265,7 +265,7 @@ def test_what_a_build_leaves_out_is_trusss_default() -> None:
     assert reading.values(role, *names) == [1, 1, 256, 8192, 0.9]
     assert reading.values(role, "quantization", "max_model_len", "max_model_len_stated") == [
         None,
-        "unknown: the engine chooses the longest that fits",
+        "unknown: the engine chooses the longest length that fits",
         False,
     ]
 

@@ -220,8 +220,8 @@ def test_an_image_for_the_cpu_needs_no_gpu() -> None:
         ("[--kv-cache-dtype]", "kv_cache_dtype", "unknown: --kv-cache-dtype has no value"),
         ("[--max-num-batched-tokens=-1]", "max_num_batched_tokens", "unknown: -1 cannot be"),
         ("[--gpu-memory-utilization=nan]", "gpu_memory_utilization", "unknown: nan is not a number"),
-        ("[--max-model-len=auto]", "max_model_len", "unknown: the engine chooses the longest that fits"),
-        ("[--max-model-len=-1]", "max_model_len", "unknown: the engine chooses the longest that fits"),
+        ("[--max-model-len=auto]", "max_model_len", "unknown: the engine chooses the longest length that fits"),
+        ("[--max-model-len=-1]", "max_model_len", "unknown: the engine chooses the longest length that fits"),
     ],
 )
 def test_an_argument_is_read_as_argparse_reads_it(arguments: str, quantity: str, value: object) -> None:
@@ -379,9 +379,9 @@ DRAFT = ("speculative", "draft_checkpoint", "draft_tokens", "draft_tensor_parall
             """'--speculative-config={"model": 5, "method": [], "num_speculative_tokens": "3"}'""",
             ["draft_model", None, None, None],
         ),
-        ("'--speculative-config=[1]'", ["unknown: its value is no JSON object", None, None, None]),
-        ("--speculative-config=draft.json", ["unknown: its value is no JSON object", None, None, None]),
-        ("--speculative-config.method=ngram", ["unknown: it is set in parts", None, None, None]),
+        ("'--speculative-config=[1]'", ["unknown: its value is not a JSON object", None, None, None]),
+        ("--speculative-config=draft.json", ["unknown: its value is not a JSON object", None, None, None]),
+        ("--speculative-config.method=ngram", ["unknown: its value is set in several parts", None, None, None]),
         ("--seed=1", [None, None, None, None]),
     ],
 )
@@ -522,7 +522,7 @@ def test_an_argument_goes_before_its_variable() -> None:
     assert reading.values(found, "attention_backend") == ["TRITON_ATTN"]
 
 
-OTHER = "unknown: VLLM_USE_V1 chooses the other engine core, whose default is not followed"
+OTHER = "unknown: VLLM_USE_V1 selects the other engine core, whose defaults are not modelled"
 
 
 @pytest.mark.parametrize(

@@ -125,10 +125,13 @@ def test_a_long_header_is_read_whole_and_nothing_behind_it() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "a.safetensors is no safetensors file: it ends before its header"),
-        (b"\xff" * 64, "a.safetensors is no safetensors file: its header would have 18,446,744,073,709,551,615 bytes"),
+        (b"", "a.safetensors is not a safetensors file: it ends before its header"),
+        (
+            b"\xff" * 64,
+            "a.safetensors is not a safetensors file: its header would have 18,446,744,073,709,551,615 bytes",
+        ),
         (b"\x10" + b"\0" * 7 + b'{"a":', "a.safetensors ends inside its header"),
-        (b"\x02" + b"\0" * 7 + b"[]", "a.safetensors is not readable: its JSON is no mapping"),
+        (b"\x02" + b"\0" * 7 + b"[]", "a.safetensors is not readable: its JSON is not a mapping"),
         (b"\x02" + b"\0" * 7 + b"{[", "a.safetensors is not readable: its JSON is malformed"),
         (b"\x20\x4e" + b"\0" * 6 + b"[" * 20_000, "a.safetensors is not readable: its JSON is malformed"),
     ],
@@ -141,7 +144,7 @@ def test_a_file_that_is_none_is_told_apart(content: bytes, reason: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        (7, "a is no tensor"),
+        (7, "a is not a tensor"),
         ({"dtype": "Q4_K", "shape": [1], "data_offsets": [0, 1]}, "a has an unknown number format Q4_K"),
         ({"dtype": ["F16"], "shape": [1], "data_offsets": [0, 1]}, "a has an unknown number format"),
         ({"dtype": "F16", "shape": [-1], "data_offsets": [0, 1]}, "a has no shape"),
@@ -149,7 +152,7 @@ def test_a_file_that_is_none_is_told_apart(content: bytes, reason: str) -> None:
         ({"dtype": "F16", "shape": [2] * 99, "data_offsets": [0, 1]}, "a has no shape"),
         ({"dtype": "F16", "shape": [10**30], "data_offsets": [0, 1]}, "a has no shape"),
         ({"dtype": "F16", "shape": [4]}, "a has no data_offsets"),
-        ({"dtype": "F16", "shape": [4], "data_offsets": [0, 4]}, "a has 4 bytes where its shape needs 8"),
+        ({"dtype": "F16", "shape": [4], "data_offsets": [0, 4]}, "a has 4 bytes, but its shape needs 8"),
     ],
 )
 def test_a_tensor_that_contradicts_itself_is_refused(entry: object, reason: str) -> None:
@@ -167,7 +170,7 @@ def test_a_tensor_that_contradicts_itself_is_refused(entry: object, reason: str)
     ["../model.safetensors", "/etc/passwd", "a/b.safetensors", ".safetensors", "model.bin", "a\\b.safetensors", 7],
 )
 def test_an_index_names_files_beside_it_and_no_others(file: object) -> None:
-    with pytest.raises(index.Unreadable, match="which is no safetensors file beside it"):
+    with pytest.raises(index.Unreadable, match="which is not a safetensors file next to it"):
         index.index(json.dumps({"weight_map": {"a": file}}).encode())
 
 
@@ -195,7 +198,7 @@ def test_a_file_that_lacks_what_the_index_places_in_it_is_said() -> None:
     files = {index.INDEX: listing({"a": "m.safetensors", "b": "m.safetensors"}), "m.safetensors": header(HEAD)}
     _, said = weighed(files, TINY)
     assert said == (
-        "weights follow from config.json alone: model.safetensors.index.json names a, which m.safetensors does not hold"
+        "weights follow from config.json alone: model.safetensors.index.json names a, but m.safetensors does not hold it"
     )
 
 
@@ -210,9 +213,7 @@ def test_where_the_files_are_not_there_the_total_counts() -> None:
 def test_a_total_that_contradicts_the_config_is_not_believed() -> None:
     shape, said = weighed({index.INDEX: listing({"a": "model.safetensors"}, 550_700_000_000)}, QWEN3)
     assert shape.parameters == 1_720_574_976
-    assert said.startswith(
-        "weights follow from config.json alone: the files hold 550,700,000,000 bytes by their own word"
-    )
+    assert said.startswith("weights follow from config.json alone: the files hold 550,700,000,000 bytes")
 
 
 def test_a_quantised_copy_that_kept_the_total_of_its_original_is_not_believed() -> None:
@@ -226,7 +227,7 @@ def test_a_total_that_counts_a_layer_which_predicts_ahead_says_nothing() -> None
     """XiaomiMiMo/MiMo-7B: its total of 15,666,819,072 bytes holds model.mtp_layers (github.com/jj8127/mimo_kor)."""
     places = dict.fromkeys(("model.norm.weight", "model.mtp_layers.0.token_layernorm.weight"), "m.safetensors")
     _, said = weighed({index.INDEX: listing(places, 3_441_149_952)}, QWEN3)
-    assert said.endswith("the index's total counts model.mtp_layers.0.token_layernorm.weight, which is not loaded")
+    assert said.endswith("the index's total includes model.mtp_layers.0.token_layernorm.weight, which is not loaded")
 
 
 # ---- what is loaded
@@ -263,7 +264,7 @@ def test_a_causal_mask_under_the_name_of_a_bias_is_not_loaded() -> None:
 
 
 def test_a_checkpoint_that_speaks_is_left_to_its_config() -> None:
-    with pytest.raises(index.Unreadable, match="parts that speak"):
+    with pytest.raises(index.Unreadable, match="speech-output parts"):
         loaded({**WHOLE, "talker.model.norm.weight": ("BF16", (1,))})
 
 
@@ -286,16 +287,16 @@ def test_files_that_hold_another_network_than_the_config_describes_are_not_belie
     wide: Layout = {**WHOLE, "adapter.weight": ("BF16", (100, 100))}
     shape, said = weighed({"model.safetensors": header(wide)}, TINY)
     assert (shape.parameters, shape.stored_formats) == (TINY_PARAMETERS, None)
-    assert "the files hold 59,888 parameters by their own word" in said
+    assert "the files hold 59,888 parameters" in said
 
 
 def test_files_and_config_that_differ_over_quantisation_are_not_believed() -> None:
     plain, said = weighed({"model.safetensors": header(WHOLE)}, TINY | {"quantization_config": {"quant_method": "fp8"}})
     assert plain.stored_bytes is None
-    assert "the files hold no quantised tensors, and config.json says otherwise" in said
+    assert "config.json declares quantised tensors, but the files hold none" in said
     packed, said = weighed({"model.safetensors": header(QUANTISED)}, TINY)
     assert packed.stored_bytes is None
-    assert "the files hold quantised tensors, and config.json does not say in which format" in said
+    assert "the files hold quantised tensors, but config.json does not declare their format" in said
 
 
 # ---- formats: one matrix of 4096 inputs and 14336 outputs in each layout

@@ -23,7 +23,8 @@ IN_A_FOLDER = re.compile(r"(?:\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/|\$\((?:which|comm
 
 
 class Argument(NamedTuple):
-    """One word of a command, or one environment value: its text (None: cannot be known, and why) and where it stands.
+    """One word of a command, or one environment value: its text and its location.
+    An unknown text is None, with the reason.
 
     `behind` is where the text really stands when the word only names a variable; `flag` is the readable part of a
     `--flag=value` whose value cannot be known; `category` is who decides a text that cannot be known, one of
@@ -39,14 +40,15 @@ class Argument(NamedTuple):
 
     @property
     def written(self) -> str:
-        """The text; where that cannot be known, what stands in the file, its variables as they are."""
+        """Return the text; if it is unknown, return the source text with its variables."""
         if self.text is not None or not (self.origin.path or self.origin.span):
             return self.text or self.flag
         return self.flag or self.origin.text().strip().strip("\"'")
 
 
 class Invocation(NamedTuple):
-    """How a container starts one program: its image, the words of the command (program first) and the environment.
+    """How a container starts one program.
+    It holds its image, the words of the command (program first) and the environment.
 
     `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's
     own program, `conditional` that the command stands in a branch or a loop, `further_environment` that other objects
@@ -67,7 +69,9 @@ class Invocation(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What an engine module understood: fields by glossary name, where arguments stand, and what stayed open."""
+    """What an engine module understood: fields by glossary name, argument locations, and what
+    stayed open.
+    """
 
     fields: Mapping[str, Field]
     arguments: Origin | None
@@ -75,36 +79,46 @@ class Reading(NamedTuple):
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """What the one engine that claims an invocation makes of it; None when none does."""
+    """Return what the one engine that claims an invocation makes of it; None if no engine claims
+    it.
+    """
     invocation = invocation._replace(arguments=_program(invocation.arguments))
     said = " ".join(word.written for word in (invocation.image, *invocation.arguments)).lower()
     for name in _order():
         if any(word in said for word in shipped.mentions(HERE)[name]):
-            reading: Reading | None = _imported(name).read(invocation)
+            reading: Reading | None = _import(name).read(invocation)
             if reading is not None:
                 return reading
     return None
 
 
 def _program(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The words with a program in a folder that cannot be known, as `"$VENV/bin/vllm"` or `$(which vllm)`, by its own name."""
+    """Replace a program path with an unknown folder, as `"$VENV/bin/vllm"` or `$(which vllm)`, by
+    the program's name.
+    """
     within = IN_A_FOLDER.fullmatch(words[0].written) if words and words[0].text is None else None
     return (words[0]._replace(text=within["name"], why="", category=""), *words[1:]) if within else words
 
 
 def purpose(engine: str) -> str:
-    """What an engine does: training or inference; empty for what no module reads, such as a launcher."""
+    """Return what an engine does: training or inference; empty for a launcher or an unknown
+    program.
+    """
     module = _module(engine)
     return str(getattr(module, "PURPOSE", "inference")) if module else ""
 
 
 def trains(role: Role) -> bool:
-    """Whether a role trains a network: its spec says so, or its engine is a trainer and its spec says nothing else."""
+    """Return whether a role trains a model: its spec declares it, or its engine is a trainer and
+    the spec does not decide.
+    """
     return (role.text("task") or purpose(role.text("engine"))) == "training"
 
 
 def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
-    """The fields that the name of a model states to an engine: its checkpoint, and what else the name tells."""
+    """Return the fields that a model name implies for an engine: its checkpoint, and its format if
+    the name has one.
+    """
     module = _module(engine)
     if module is not None and hasattr(module, "named"):
         found: dict[str, Field] = module.named(reference, (origin,))
@@ -113,37 +127,39 @@ def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
 
 
 def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:
-    """The argument that states a quantity to a release of an engine; None when it has none."""
+    """Return the argument that sets a quantity in a release of an engine; None if there is none."""
     spell = getattr(_module(engine), "spelled", None)
     spelling: str | None = spell(release, quantity, value) if spell else None
     return spelling
 
 
 def oldest(engine: str) -> tuple[int, ...] | None:
-    """The oldest release that an image without a readable tag is taken for."""
+    """Return the oldest release assumed for an image without a readable tag."""
     release: tuple[int, ...] | None = getattr(_module(engine), "OLDEST_ASSUMED", None)
     return release
 
 
 def own_variables(engine: str) -> tuple[str, ...]:
-    """The environment variables of an engine that Kubernetes may set for a Service of a like name."""
+    """Return the engine's environment variables that Kubernetes may set for a Service of a similar
+    name.
+    """
     variables: tuple[str, ...] = getattr(_module(engine), "SERVICE_VARIABLES", ())
     return variables
 
 
 def module_name(engine: str) -> str:
-    """The module of an engine: tensorrt_llm of tensorrt-llm, llama_cpp of llama.cpp."""
+    """Return the module name of an engine: tensorrt_llm for tensorrt-llm, llama_cpp for llama.cpp."""
     return engine.replace("-", "_").replace(".", "_")
 
 
 def modules() -> Mapping[str, ModuleType]:
-    """The engine modules by name."""
-    return {name: _imported(name) for name in shipped.mentions(HERE)}
+    """Return the engine modules by name."""
+    return {name: _import(name) for name in shipped.mentions(HERE)}
 
 
 @functools.cache
 def _order() -> tuple[str, ...]:
-    """The modules by name, those that claim what no other does at the end."""
+    """Order the modules by name, with the fallback modules last."""
     return tuple(
         sorted(shipped.mentions(HERE), key=lambda name: (GENERAL.index(name) + 1 if name in GENERAL else 0, name))
     )
@@ -151,8 +167,8 @@ def _order() -> tuple[str, ...]:
 
 def _module(engine: str) -> ModuleType | None:
     name = module_name(engine)
-    return _imported(name) if name in shipped.mentions(HERE) else None
+    return _import(name) if name in shipped.mentions(HERE) else None
 
 
-def _imported(name: str) -> ModuleType:
+def _import(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")

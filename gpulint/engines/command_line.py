@@ -1,4 +1,4 @@
-"""Arguments: a command line read against the table of an engine's flags, `<engine>_flags.csv`."""
+"""Arguments: a command line parsed by the table of an engine's flags, `<engine>_flags.csv`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FROM_ZERO = re.compile(r"_bytes$|_s$|^(?:gpu_layers|redundant_experts|draft_toke
 
 
 class Flag(NamedTuple):
-    """A row of a table of flags: the quantity it states, how its value is read, and the releases that have it.
+    """A row of a flag table: its quantity, how its value is read, and the releases that have it.
 
     Kinds: bool (present: true), false (present: false), optional-value, int, human-int (4k), float, gib (a number of GiB),
     string, list, json. A field that is no quantity of the glossary is for the engine's module alone.
@@ -45,7 +45,9 @@ class Flag(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """One argument as given: its flag, the word that names it, and the word that holds its value."""
+    """One argument of a command: its flag, the word that names it, and the word that holds its
+    value.
+    """
 
     flag: Flag
     word: Argument
@@ -53,13 +55,13 @@ class Stated(NamedTuple):
 
     @property
     def spelling(self) -> str:
-        """The flag as written, without a value."""
+        """Return the flag as written, without a value."""
         return (self.word.flag or self.word.text or "").partition("=")[0]
 
 
 class Grammar(NamedTuple):
-    """How an engine's parser takes words apart: what a word without a dash states, which spellings it accepts, and the
-    newest release whose arguments are listed.
+    """How an engine's parser splits words: what a bare word sets, which spellings it accepts, and
+    the newest release whose arguments are listed.
     """
 
     engine: str
@@ -71,14 +73,14 @@ class Grammar(NamedTuple):
 
 @functools.cache
 def flags(engine: str) -> Mapping[str, Flag]:
-    """Every known spelling of an engine's arguments."""
+    """Return every known spelling of an engine's arguments."""
     with (Path(__file__).parent / "serving" / f"{engine}_flags.csv").open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file)
     return {row[0]: Flag(*row[: len(Flag._fields)]) for row in rows}
 
 
 def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None) -> tuple[list[Stated], str]:
-    """The arguments in order, and why there may be more than can be read."""
+    """Return the arguments in order, and the reason if there may be more than can be read."""
     stated: list[Stated] = []
     open_ended = ""
     at = 0
@@ -96,7 +98,7 @@ def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None)
             stated.append(Stated(Flag(name, field, UNSPLIT), word, word))
         else:
             flag = flag_of(name, grammar, release)
-            taken = 0 if has_value else _values_taken(flag, words[at:])
+            taken = 0 if has_value else _count_values(flag, words[at:])
             value = _after_equals(word) if has_value else words[at] if taken else None
             stated.append(Stated(flag, word, value))
             at += taken
@@ -104,7 +106,9 @@ def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None)
 
 
 def flag_of(name: str, grammar: Grammar, release: Release = None) -> Flag:
-    """The flag of a spelling: exact, with underscores, or as an unambiguous prefix; an unlisted one has no kind."""
+    """Return the flag of a spelling: exact, with underscores, or as an unambiguous prefix. An
+    unlisted flag has no kind.
+    """
     spelling = name.replace("_", "-") if grammar.underscores and name.startswith("--") else name
     known = flags(grammar.engine)
     if found := known.get(spelling) or known.get(name):
@@ -119,12 +123,12 @@ def flag_of(name: str, grammar: Grammar, release: Release = None) -> Flag:
 
 
 def in_release(flag: Flag, release: Release) -> bool:
-    """Whether a release has a flag; of an unknown release, whether any may."""
+    """Return whether a release has a flag; for an unknown release, whether any release may have it."""
     return release is None or catalog.in_version({"since": flag.since, "until": flag.until}, release)
 
 
-def _values_taken(flag: Flag, following: Sequence[Argument]) -> int:
-    """How many of the following words are values of a flag."""
+def _count_values(flag: Flag, following: Sequence[Argument]) -> int:
+    """Return how many of the following words are values of a flag."""
     if flag.kind in ("bool", "false"):
         return 0
     words = following if flag.kind == "list" else following[:1]
@@ -145,30 +149,34 @@ def _after_equals(word: Argument) -> Argument:
 
 
 def fields(stated: Iterable[Stated]) -> dict[str, Field]:
-    """Fields by quantity; of an argument given twice the last one decides."""
+    """Return fields by quantity. If an argument occurs twice, the last one decides."""
     found: dict[str, Field] = {}
-    for one in stated:
-        if one.flag.kind == UNSPLIT:
-            found["unsplit_argument"] = Field(one.word.text, origins(one.word))
-            if len(parts := (one.word.text or "").split()) == 2 and parts[0].startswith("--"):
+    for argument in stated:
+        if argument.flag.kind == UNSPLIT:
+            found["unsplit_argument"] = Field(argument.word.text, origins(argument.word))
+            if len(parts := (argument.word.text or "").split()) == 2 and parts[0].startswith("--"):
                 found["joined_argument"] = Field("=".join(parts))
-            if one.flag.field:
-                found[one.flag.field] = Field(Unknown(f"{one.word.text} is one word"), origins(one.word))
-        elif one.flag.field:
-            found[one.flag.field] = field(one)
+            if argument.flag.field:
+                found[argument.flag.field] = Field(
+                    Unknown(f"{argument.word.text} is passed as a single word"), origins(argument.word)
+                )
+        elif argument.flag.field:
+            found[argument.flag.field] = field(argument)
     return found
 
 
 def of_glossary(found: Mapping[str, Field]) -> dict[str, Field]:
-    """The fields that are quantities of the glossary; the others were for the engine's module."""
+    """Return the fields that are quantities of the glossary. The others were for the engine's
+    module.
+    """
     return {name: value for name, value in found.items() if name in shipped.glossary()}
 
 
 def field(one: Stated) -> Field:
-    """What an argument states, read as its kind; a value that cannot be read is unknown."""
+    """Return the value of an argument, read as its kind. A value that cannot be read is unknown."""
     flag, value = one.flag, one.value
     if flag.kind == "part":
-        return Field(Unknown("it is set in parts"), origins(value))
+        return Field(Unknown("its value is set in several parts"), origins(value))
     if value is None and flag.kind in VALUED:
         return Field(Unknown(f"{flag.name} has no value"), origins(one.word))
     if value is None:
@@ -183,13 +191,13 @@ def field(one: Stated) -> Field:
         return Field(Unknown(f"{value.text} cannot be"), origins(value))
     if isinstance(read, str) and shipped.glossary().get(flag.field, {}).get("type") == "flag":
         return Field(Unknown(f"{value.text} is neither true nor false"), origins(value))
-    if isinstance(read, int | float) and not isinstance(read, bool) and not _possible(flag.field, read):
+    if isinstance(read, int | float) and not isinstance(read, bool) and not _is_possible(flag.field, read):
         return Field(Unknown(f"{value.text} cannot be"), origins(value))
     return Field(read, origins(value))
 
 
-def _possible(name: str, value: float) -> bool:
-    """Whether a number is one that engines accept: counts from 1 on, shares up to 1, sizes from 0 on."""
+def _is_possible(name: str, value: float) -> bool:
+    """Return whether engines accept a number: counts from 1, shares up to 1, sizes from 0."""
     if name in SHARES:
         return 0 < value <= 1
     return value >= (0 if FROM_ZERO.search(name) else 1)
@@ -211,7 +219,9 @@ def _value(kind: str, text: str) -> Value:
 
 
 def origins(value: Argument | None) -> tuple[Origin, ...]:
-    """Where a value stands, first the place that a variable has it from; one in another file comes after the reference."""
+    """Return the locations of a value, first the source of its variable. A location in another file
+    follows the reference.
+    """
     if value is None:
         return ()
     if value.behind is None:
@@ -221,7 +231,7 @@ def origins(value: Argument | None) -> tuple[Origin, ...]:
 
 
 def json_object(text: str | None) -> Mapping[str, object] | None:
-    """The object that a JSON-valued argument holds; None when it is none."""
+    """Return the object in a JSON-valued argument; None if it is not an object."""
     try:
         found = json.loads(text or "")
     except ValueError:
@@ -233,28 +243,32 @@ def json_object(text: str | None) -> Mapping[str, object] | None:
 
 
 def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dict[str, Field]:
-    """The first argument that no release has, that this one has not, that is gone, that is abbreviated, and that has a
-    value no release takes.
+    """Return the first argument that no release has, that this one lacks, that was removed, that is
+    abbreviated, and that has an invalid value.
     """
     found: dict[str, Field] = {}
-    for one in stated:
-        if one.flag.kind in (UNSPLIT, "part") or not one.flag.name:
+    for argument in stated:
+        if argument.flag.kind in (UNSPLIT, "part") or not argument.flag.name:
             continue
-        if _refused(one):
-            found.setdefault("impossible_argument", Field(_as_written(one), origins(one.value)))
-        elif one.flag.kind in NUMBERS and one.value is None:
-            found.setdefault("impossible_argument", Field(f"{one.spelling} without a number", origins(one.word)))
-        if name := _notice(one, grammar, release):
-            found.setdefault(name, Field(one.spelling, origins(one.word)))
+        if _is_refused(argument):
+            found.setdefault("impossible_argument", Field(_as_written(argument), origins(argument.value)))
+        elif argument.flag.kind in NUMBERS and argument.value is None:
+            found.setdefault(
+                "impossible_argument", Field(f"{argument.spelling} without a number", origins(argument.word))
+            )
+        if name := _notice(argument, grammar, release):
+            found.setdefault(name, Field(argument.spelling, origins(argument.word)))
         if name == "abbreviated_argument":
-            found.setdefault("full_argument", Field(one.flag.name))
+            found.setdefault("full_argument", Field(argument.flag.name))
     if "unknown_argument" in found:
-        found |= _nearest(str(found["unknown_argument"].value), grammar, release)
+        found |= _find_nearest(str(found["unknown_argument"].value), grammar, release)
     return found
 
 
-def _nearest(spelling: str, grammar: Grammar, release: Release) -> dict[str, Field]:
-    """The argument of the release that an unknown one is a misspelling of; none where nothing is near."""
+def _find_nearest(spelling: str, grammar: Grammar, release: Release) -> dict[str, Field]:
+    """Return the release's argument that an unknown one probably misspells; None if none is
+    similar.
+    """
     import difflib
 
     usable = [name for name, flag in flags(grammar.engine).items() if in_release(flag, release)]
@@ -274,8 +288,8 @@ def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
     return "abbreviated_argument" if len(spelling) < len(one.flag.name) and spelling.startswith("--") else ""
 
 
-def _refused(one: Stated) -> bool:
-    """Whether a value that can be read is none that the argument takes; a switch takes none at all."""
+def _is_refused(one: Stated) -> bool:
+    """Return whether the argument rejects a readable value. A switch takes no value at all."""
     if one.flag.kind in ("bool", "false") and one.value is not None:
         return True
     if one.value is None or one.value.text is None or not one.flag.field:
@@ -292,7 +306,9 @@ IN_TWO_WORDS = frozenset({"llama_cpp"})
 
 
 def spelled(engine: str, release: str, quantity: str, value: Value) -> str | None:
-    """`--tensor-parallel-size=4` for a quantity and its value; None when that release has no argument for it."""
+    """Return `--tensor-parallel-size=4` for a quantity and its value; None if that release has no
+    argument for it.
+    """
     version = catalog.release(release)
     usable = (
         flag

@@ -1,4 +1,6 @@
-"""Images: the release of an engine that the tag of an image tells, and whether it is the maker's own build."""
+"""Images: the engine release that an image tag implies, and whether the image is the vendor's own
+build.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ TAGGED = re.compile(r"(?<!\(\?):")
 
 
 class Numbering(NamedTuple):
-    """How an engine's releases stand in images: its name in sentences and, as patterns, its name right before a number,
-    the maker's `name:tag` of one release, repositories named for the engine, a number of its own numbering, what leads
-    one, and numbers of other packages.
+    """How an engine's releases appear in images.
+    It holds the engine's name in sentences and, as patterns, its name before a number, the vendor's
+    `name:tag` of a release, repositories named for the engine, a numbering of its own, prefixes of
+    a number, and numbers of other packages.
     """
 
     title: str
@@ -43,8 +46,8 @@ class Numbering(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What an image tells: the release, if it is the maker's plain image of it, if its tag stands for one build, and if
-    it is the maker's at all.
+    """What an image implies: the release, whether it is the vendor's plain image of it, whether its
+    tag names one build, and whether it is the vendor's at all.
     """
 
     release: str
@@ -54,28 +57,32 @@ class Told(NamedTuple):
 
     @property
     def version(self) -> tuple[int, ...] | None:
-        """The release as numbers."""
+        """Return the release as numbers."""
         return catalog.release(self.release)
 
     @property
     def certain(self) -> tuple[int, ...] | None:
-        """The release where the image is the maker's, so that its arguments are those of the release."""
+        """Return the release of a vendor's image, whose arguments are definitely those of the
+        release.
+        """
         return self.version if self.plain else None
 
 
 def told(image: Argument, numbering: Numbering) -> Told:
-    """The release that an image tells: of its maker's tag surely, of another's tag by the engine's own numbering."""
+    """Return the release that an image implies: definitely by the vendor's tag, or by another tag
+    with the engine's own numbering.
+    """
     repository, tag = split(image.text)
     if plain := re.search(f"(?:^|/)(?:{numbering.plain})$", f"{repository}:{tag}"):
         return Told(plain["release"], plain=True, pinned=True)
-    release = _release(repository, tag, numbering)
+    release = _parse_release(repository, tag, numbering)
     makers = TAGGED.split(numbering.plain, maxsplit=1)[0]
     named = bool(re.search(f"(?:^|/)(?:{makers})$", repository))
     return Told(release, plain=False, pinned=bool(release) or pinned(image), makers=named)
 
 
 def split(image: str | None) -> tuple[str, str]:
-    """Repository and tag.
+    """Split an image into repository and tag.
 
     >>> split("registry.example.com:5000/vllm/vllm-openai:v0.10.1@sha256:00ff")
     ('registry.example.com:5000/vllm/vllm-openai', 'v0.10.1')
@@ -86,14 +93,16 @@ def split(image: str | None) -> tuple[str, str]:
 
 
 def pinned(image: Argument) -> bool:
-    """Whether an image may stand for one build: by a digest, by a number in its tag, or by a tag that cannot be read."""
+    """Return whether an image may name one build: by a digest, by a number in its tag, or by an
+    unreadable tag.
+    """
     _, tag = split(image.text)
     by_digest = "@" in (image.text or "")
     return by_digest or bool(re.search(r"[\d${<]", PLATFORM.sub("", tag)))
 
 
 def field(image: Argument, told: Told, title: str) -> dict[str, Field]:
-    """The release as a field; of an image that is not the maker's it is an assumption."""
+    """Return the release as a field. It is an assumption if the image is not the vendor's."""
     if not told.release:
         return {}
     assumption = "" if told.plain else f"the image is built on {title} {told.release}, by its tag"
@@ -101,7 +110,7 @@ def field(image: Argument, told: Told, title: str) -> dict[str, Field]:
 
 
 def believed(notices: Mapping[str, Field], told: Told) -> dict[str, Field]:
-    """Notices of arguments without the advice to pin a release that is pinned, or that another object chooses."""
+    """Drop the advice to pin a release from notices if it is pinned or another object chooses it."""
     kept = dict(notices)
     removed = kept.pop("removed_argument", None)
     if removed is None or told.pinned:
@@ -109,8 +118,10 @@ def believed(notices: Mapping[str, Field], told: Told) -> dict[str, Field]:
     return {**kept, "removed_argument" if told.makers else "outdated_argument": removed}
 
 
-def _release(repository: str, tag: str, numbering: Numbering) -> str:
-    """A number right behind the engine's name, else one in the tag of a repository named for the engine."""
+def _parse_release(repository: str, tag: str, numbering: Numbering) -> str:
+    """Return a number right after the engine's name, else one in the tag of a repository named for
+    the engine.
+    """
     number = rf"(?P<release>{numbering.number})(?!\.?\d)"
     name = repository.rsplit("/", 1)[-1]
     for text in (tag, name):

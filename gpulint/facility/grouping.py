@@ -1,4 +1,6 @@
-"""Alike: servers of a rack that differ in nothing but their names, on top of one another, as one entry that counts them."""
+"""Groups of identical servers: adjacent servers of a rack that differ only in name become one entry
+with a count.
+"""
 
 from __future__ import annotations
 
@@ -15,53 +17,59 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
 
 
 def grouped(servers: Iterable[Part], height_of: Callable[[str], float | None]) -> Iterator[Part]:
-    """The servers of a rack, those alike and without a gap between them as one; `height_of` says the units of a type."""
-    sorts: dict[object, list[Part]] = {}
-    for one in servers:
-        sorts.setdefault(_sort(one), []).append(one)
-    for alike in sorts.values():
+    """Merge identical, gapless servers of a rack into one entry each; `height_of` gives a type's
+    units.
+    """
+    groups: dict[object, list[Part]] = {}
+    for server in servers:
+        groups.setdefault(_group_key(server), []).append(server)
+    for alike in groups.values():
         height = height_of(alike[0].role.text("server_type"))
-        for run in _runs(sorted(alike, key=_position), height):
-            yield run[0] if len(run) == 1 else _together(run)
+        for run in _split_runs(sorted(alike, key=_read_position), height):
+            yield run[0] if len(run) == 1 else _merge(run)
 
 
-def _sort(server: Part) -> object:
-    """What servers have in common that are alike."""
+def _group_key(server: Part) -> object:
+    """Return the fields that identical servers have in common."""
     fields = server.role.fields
     return tuple((name, str(fields[name].value)) for name in sorted(fields) if name != PLACE), PLACE in fields
 
 
-def _position(server: Part) -> float:
-    found = server.role.value(PLACE)
-    return float(found) if isinstance(found, int | float) else 0.0
+def _read_position(server: Part) -> float:
+    position = server.role.value(PLACE)
+    return float(position) if isinstance(position, int | float) else 0.0
 
 
-def _runs(servers: Sequence[Part], height: float | None) -> Iterator[list[Part]]:
-    """Those that stand on top of one another; all of them where nobody says where they stand."""
+def _split_runs(servers: Sequence[Part], height: float | None) -> Iterator[list[Part]]:
+    """Yield runs of servers without a gap between them, or all servers if no position is declared."""
     run: list[Part] = []
-    for one in servers:
-        placed = PLACE in one.role.fields
-        if run and placed and (height is None or _position(one) != _position(run[-1]) + height):
+    for server in servers:
+        has_position = PLACE in server.role.fields
+        if run and has_position and (height is None or _read_position(server) != _read_position(run[-1]) + height):
             yield run
             run = []
-        run.append(one)
+        run.append(server)
     if run:
         yield run
 
 
-def _together(run: Sequence[Part]) -> Part:
+def _merge(run: Sequence[Part]) -> Part:
     first = run[0]
     fields = {**first.role.fields, "servers": Field(len(run), source="devices alike")}
-    return Part(first.kind, dataclasses.replace(first.role, name=_name([one.role.name for one in run]), fields=fields))
+    return Part(
+        first.kind,
+        dataclasses.replace(first.role, name=_render_name([server.role.name for server in run]), fields=fields),
+    )
 
 
-def _name(names: Sequence[str]) -> str:
-    """One name for several: a range where they are numbered, else the first one and the last.
+def _render_name(names: Sequence[str]) -> str:
+    """Return one name for several servers.
+    It is a range if they are numbered, else the first name and the last.
 
-    >>> _name(["n01", "n02", "n03"]), _name(["n2", "n1"]), _name(["eva", "mia"])
+    >>> _render_name(["n01", "n02", "n03"]), _render_name(["n2", "n1"]), _render_name(["eva", "mia"])
     ('n[01-03]', 'n[1-2]', 'eva to mia')
     """
-    parts = [match.groups() for one in names if (match := _NUMBERED.fullmatch(one)) is not None]
+    parts = [match.groups() for name in names if (match := _NUMBERED.fullmatch(name)) is not None]
     if len(parts) < len(names) or len({(before, len(number), behind) for before, number, behind in parts}) > 1:
         return f"{names[0]} to {names[-1]}"
     numbers = sorted(number for _, number, _ in parts)

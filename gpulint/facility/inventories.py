@@ -1,4 +1,4 @@
-"""Inventories: the exports that a Facility file names beside what it states itself, and exports alone."""
+"""Inventories: exports that a Facility file names, and exports on their own."""
 
 from __future__ import annotations
 
@@ -16,55 +16,57 @@ from gpulint.workload import Origin
 
 KEY = "netbox"
 NAMED = "inventories"
-"""The fact that `netbox:` states."""
+"""The fact that `netbox:` declares."""
 
 BEGINNING = 100_000
-"""Characters of a file that tell whether it is an export."""
+"""Leading characters of a file that show whether it is an export."""
 ADDRESS = b"/api/dcim/"
 FACILITY = b"Facility"
-"""Kind of a file that says itself what it is about; tables of racks have a column *Facility ID*."""
+"""Kind of a file that describes a facility itself; tables of racks have a column *Facility ID*."""
 BEGUN = ("yaml", "yml", "json", "csv")
 
 
 class Read(NamedTuple):
-    """What the inventories of a file say, and what keeps some of them from saying it."""
+    """What the inventories of a file contain, and the problems that kept some from being read."""
 
     part: Part | None
     troubles: tuple[tuple[int, str], ...]
 
 
 def joined(stated: Part, document: Document, repository: Repository) -> Part:
-    """A facility with what its inventories say where it says nothing itself."""
-    found = _read(document, repository.below, repository.head).part
-    if found is None:
+    """Return a facility completed by its inventories where it declares nothing itself."""
+    inventory_part = _read(document, repository.below, repository.head).part
+    if inventory_part is None:
         return stated
     from gpulint.facility import merge as merging
 
-    return merging.merged(stated, found)
+    return merging.merged(stated, inventory_part)
 
 
 def alone(path: str, repository: Repository) -> Source | None:
-    """A Facility file that names what a file or folder exports, and nothing else; None where it holds something else."""
-    held = repository.below(path)
-    beginnings = {one: repository.head(one, BEGINNING) or b"" for one in held if one.endswith(BEGUN)}
-    if any(FACILITY in begun for one, begun in beginnings.items() if not one.endswith(".csv")):
+    """Return a Facility file that only names an exported file or folder; None if the path is not an
+    export.
+    """
+    files = repository.below(path)
+    beginnings = {file: repository.head(file, BEGINNING) or b"" for file in files if file.endswith(BEGUN)}
+    if any(FACILITY in beginning for file, beginning in beginnings.items() if not file.endswith(".csv")):
         return None
-    exported = (one for one, begun in beginnings.items() if one.endswith(".csv") or ADDRESS in begun)
+    exported = (file for file, beginning in beginnings.items() if file.endswith(".csv") or ADDRESS in beginning)
     if next(exported, None) is None:
         return None
-    folder, name = (path, ".") if held != (path,) else (posixpath.dirname(path), posixpath.basename(path))
-    called = posixpath.basename(posixpath.normpath(path)).partition(".")[0] or KEY
-    stated = {
+    folder, name = (path, ".") if files != (path,) else (posixpath.dirname(path), posixpath.basename(path))
+    name_of_facility = posixpath.basename(posixpath.normpath(path)).partition(".")[0] or KEY
+    document = {
         "apiVersion": reader.API_VERSION,
         "kind": reader.KIND,
-        "metadata": {"name": called},
+        "metadata": {"name": name_of_facility},
         "spec": {KEY: [name]},
     }
-    return Source(posixpath.join(folder, name if name != "." else f"{KEY}.json"), json.dumps(stated).encode())
+    return Source(posixpath.join(folder, name if name != "." else f"{KEY}.json"), json.dumps(document).encode())
 
 
 def problems(document: Document, repository: Repository) -> Iterator[Problem]:
-    """What keeps the inventories of a file from being read, at the path that names each."""
+    """Yield the problems of a file's inventories, each at the path that names the inventory."""
     for at, message in _read(document, repository.below, repository.head).troubles:
         path = ("spec", KEY, at)
         yield Problem("invalid-spec", message, document.locate(path))
@@ -76,18 +78,18 @@ def _read(document: Document, below: Callable[[str], Sequence[str]], head: Calla
     from gpulint.facility.netbox import objects as inventory
 
     folder = posixpath.dirname(document.path)
-    named = [posixpath.normpath(posixpath.join(folder, one)) for one in _named(document)]
-    files = [below(one) for one in named]
-    troubles = [(at, f"{named[at]}: there is no such file or folder here") for at, one in enumerate(files) if not one]
-    of = {path: at for at, held in reversed(list(enumerate(files))) for path in held}
-    held = inventory.gathered(tuple(of), lambda path: head(path, inventory.BYTES_MAX + 1))
-    troubles += [(of[one.path], f"{one.path} {one.message}") for one in held.troubles]
-    if not any(held.of(kind) for kind in inventory.PLACED):
+    named = [posixpath.normpath(posixpath.join(folder, path)) for path in _list_paths(document)]
+    files = [below(path) for path in named]
+    troubles = [(at, f"{named[at]}: no such file or folder") for at, paths in enumerate(files) if not paths]
+    index_of = {path: at for at, paths in reversed(list(enumerate(files))) for path in paths}
+    loaded = inventory.gathered(tuple(index_of), lambda path: head(path, inventory.BYTES_MAX + 1))
+    troubles += [(index_of[trouble.path], f"{trouble.path} {trouble.message}") for trouble in loaded.troubles]
+    if not any(loaded.of(kind) for kind in inventory.PLACED):
         return Read(None, tuple(troubles))
     name = str(document.get(("metadata", "name")) or reader.KIND)
-    return Read(netbox.facility(held, name, Origin(document, ("spec", KEY))), tuple(troubles))
+    return Read(netbox.facility(loaded, name, Origin(document, ("spec", KEY))), tuple(troubles))
 
 
-def _named(document: Document) -> Sequence[str]:
+def _list_paths(document: Document) -> Sequence[str]:
     stated = document.get(("spec", KEY))
-    return [str(one) for one in stated] if isinstance(stated, list) else [str(stated)]
+    return [str(path) for path in stated] if isinstance(stated, list) else [str(stated)]

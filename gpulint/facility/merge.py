@@ -1,4 +1,4 @@
-"""Merging: a facility as its file states it, completed by an inventory; what the file states decides."""
+"""Merging: a declared facility completed by an inventory. Declared values take precedence."""
 
 from __future__ import annotations
 
@@ -9,99 +9,107 @@ from gpulint.facility.model import Part
 from gpulint.workload import Field
 
 CONTAINERS = frozenset({"site", "room", "row"})
-"""What racks stand in: an inventory may call a row what a file calls a room."""
+"""Containers of racks. An inventory may call a row what a file calls a room."""
 
 
 def merged(stated: Part, found: Part) -> Part:
-    """The parts of a file with what an inventory adds: fields that a part lacks, and parts that the file does not name."""
-    joining = _Joining(stated, found)
-    whole = joining.joined(stated)
-    return dataclasses.replace(whole, parts=(*whole.parts, *joining.left(found)))
+    """Add what an inventory knows to a file's components: missing fields and unnamed components."""
+    matches = _Matches(stated, found)
+    whole = matches.joined(stated)
+    return dataclasses.replace(whole, parts=(*whole.parts, *matches.left(found)))
 
 
-class _Joining:
-    """Which part of an inventory is which of a file, told by its name and by the names of what holds it."""
+class _Matches:
+    """The mapping from file components to inventory components, by their names and those of their
+    parents.
+    """
 
     def __init__(self, stated: Part, found: Part) -> None:
         self.of: dict[int, Part] = {}
         self._taken: set[int] = set()
         named: dict[tuple[str, str], list[tuple[Part, tuple[Part, ...]]]] = {}
-        for one, holders in _placed(found):
-            named.setdefault((one.role.name, _sort(one)), []).append((one, holders))
-        for part, above in _placed(stated):
-            candidates = named.get((part.role.name, _sort(part)), ())
-            alike = [one for one, holders in candidates if self._lies_in(above, holders)]
-            if len(alike) == 1:
-                self.of[id(part)] = alike[0]
-                self._taken.add(id(alike[0]))
+        for candidate, holders in _walk(found):
+            named.setdefault((candidate.role.name, _match_kind(candidate)), []).append((candidate, holders))
+        for part, above in _walk(stated):
+            candidates = named.get((part.role.name, _match_kind(part)), ())
+            matching = [candidate for candidate, holders in candidates if self._lies_in(above, holders)]
+            if len(matching) == 1:
+                self.of[id(part)] = matching[0]
+                self._taken.add(id(matching[0]))
 
     def joined(self, part: Part) -> Part:
-        """A part of the file with what the inventory says of it and of what it holds."""
+        """Return a component of the file, completed by the inventory."""
         other = self.of.get(id(part))
-        own = tuple(self.joined(one) for one in part.parts)
+        children = tuple(self.joined(child) for child in part.parts)
         if other is None:
-            return dataclasses.replace(part, parts=own)
+            return dataclasses.replace(part, parts=children)
         if part.kind == "rack":
-            return _rack(part, other)
+            return _merge_rack(part, other)
         further = tuple(self.left(other)) if part.kind in CONTAINERS else ()
-        return _filled(part, other, (*own, *further))
+        return _fill(part, other, (*children, *further))
 
     def left(self, part: Part) -> Iterator[Part]:
-        """The parts that an inventory's part holds and that the file does not name, but for what holds nothing any more."""
-        for one in part.parts:
-            if id(one) in self._taken:
+        """Yield the components below an inventory component that the file does not name. Empty
+        containers are left out.
+        """
+        for child in part.parts:
+            if id(child) in self._taken:
                 continue
-            if one.kind not in CONTAINERS:
-                yield one
-            elif kept := tuple(self.left(one)):
-                yield dataclasses.replace(one, parts=kept)
+            if child.kind not in CONTAINERS:
+                yield child
+            elif rest := tuple(self.left(child)):
+                yield dataclasses.replace(child, parts=rest)
 
     def _lies_in(self, above: Sequence[Part], holders: Sequence[Part]) -> bool:
-        """Whether what holds a part of the file holds a part of the inventory too, as far as both know it."""
+        """Return whether the parents of a file component are parents of an inventory component, as
+        far as both know them.
+        """
         names = {holder.role.name for holder in holders}
         return all(holder.role.name in names or not self._is_known(holder) for holder in above)
 
     def _is_known(self, holder: Part) -> bool:
-        """Whether the inventory knows what holds a part of the file."""
+        """Return whether the inventory knows a parent of a file component."""
         return id(holder) in self.of
 
 
-def _sort(part: Part) -> str:
+def _match_kind(part: Part) -> str:
     return "container" if part.kind in CONTAINERS else part.kind
 
 
-def _placed(part: Part, above: tuple[Part, ...] = ()) -> Iterator[tuple[Part, tuple[Part, ...]]]:
-    """The parts below one that have names of their own, each with those that hold it, the outer ones first."""
-    for one in part.parts:
-        if one.kind not in ("feed", "server"):
-            yield one, above
-            yield from _placed(one, (*above, one))
+def _walk(part: Part, above: tuple[Part, ...] = ()) -> Iterator[tuple[Part, tuple[Part, ...]]]:
+    """Yield the named components below a component, each with its parents from the outermost in."""
+    for child in part.parts:
+        if child.kind not in ("feed", "server"):
+            yield child, above
+            yield from _walk(child, (*above, child))
 
 
-def _filled(part: Part, other: Part, parts: tuple[Part, ...]) -> Part:
+def _fill(part: Part, other: Part, parts: tuple[Part, ...]) -> Part:
     fields: Mapping[str, Field] = {**other.role.fields, **part.role.fields}
     return Part(part.kind, dataclasses.replace(part.role, fields=fields), parts)
 
 
-def _rack(part: Part, other: Part) -> Part:
-    """A rack whose file lists its feeds has those, and likewise its servers; one of the same name takes the rest over."""
-    feeds, servers = (_listed(part, other, kind) for kind in ("feed", "server"))
+def _merge_rack(part: Part, other: Part) -> Part:
+    """Merge a rack. A file's list of feeds or servers replaces the inventory's, and entries of one
+    name are merged.
+    """
+    feeds, servers = (_merge_list(part, other, kind) for kind in ("feed", "server"))
     named = {feed.role.name for feed in feeds}
-    kept = tuple(_corded(server, named) for server in servers)
-    rest = tuple(one for one in (*part.parts, *other.parts) if one.kind not in ("feed", "server"))
-    return _filled(part, other, (*feeds, *kept, *rest))
+    corded = tuple(_drop_foreign_cords(server, named) for server in servers)
+    rest = tuple(child for child in (*part.parts, *other.parts) if child.kind not in ("feed", "server"))
+    return _fill(part, other, (*feeds, *corded, *rest))
 
 
-def _listed(part: Part, other: Part, kind: str) -> Sequence[Part]:
-    own = [one for one in part.parts if one.kind == kind]
+def _merge_list(part: Part, other: Part, kind: str) -> Sequence[Part]:
+    own = [child for child in part.parts if child.kind == kind]
     if not own:
-        return [one for one in other.parts if one.kind == kind]
-    named = {one.role.name: one for one in other.parts if one.kind == kind}
-    return [_filled(one, named[one.role.name], one.parts) if one.role.name in named else one for one in own]
+        return [child for child in other.parts if child.kind == kind]
+    named = {child.role.name: child for child in other.parts if child.kind == kind}
+    return [_fill(child, named[child.role.name], child.parts) if child.role.name in named else child for child in own]
 
 
-def _corded(server: Part, feeds: set[str]) -> Part:
-    """A server without cords to feeds that its rack does not have."""
+def _drop_foreign_cords(server: Part, feeds: set[str]) -> Part:
+    """Drop a server's cords if they lead to feeds that its rack does not have."""
     cords = server.role.fields.get("cords")
     if cords is None or not isinstance(cords.value, Mapping) or set(cords.value) <= feeds:
         return server

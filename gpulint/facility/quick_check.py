@@ -1,4 +1,6 @@
-"""Shape: whether a Facility file is plainly one by the glossary's rows, so that most need no pydantic."""
+"""Shape: a quick check that a Facility file follows the glossary's rows, so that most files need no
+pydantic.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,13 @@ SCALARS: Mapping[str, frozenset[type]] = {
     "flag": frozenset({bool}),
     "text": TEXT,
 }
-"""The types of a value that is one word or number, by its quantity's type."""
+"""The Python types of a scalar value, by its quantity's type."""
 
 
 def is_plain(data: object) -> bool:
-    """Whether a file is one that its contract accepts without a second look; of any other the contract says why not."""
+    """Return whether a file is valid beyond doubt. For any other file the full contract decides and
+    gives the reason.
+    """
     if not isinstance(data, dict) or data.keys() != TOP or (data["apiVersion"], data["kind"]) != (API_VERSION, KIND):
         return False
     metadata = data["metadata"]
@@ -30,7 +34,7 @@ def is_plain(data: object) -> bool:
 def _is_part(data: object, kind: str) -> bool:
     if not isinstance(data, dict) or (kind not in NAMELESS and "name" not in data):
         return False
-    types = _types(kind)
+    types = _key_types(kind)
     return all(key in types and _is_value(value, types[key]) for key, value in data.items())
 
 
@@ -41,16 +45,18 @@ def _is_value(value: object, sort: str) -> bool:
         return type(value) in TEXT
     if sort == "map":
         return isinstance(value, dict) and all(
-            type(key) is str and type(one) in SCALARS["number"] for key, one in value.items()
+            type(key) is str and type(item) in SCALARS["number"] for key, item in value.items()
         )
     if not isinstance(value, list):
         return False
-    return all(type(one) is str for one in value) if sort == "list" else all(_is_part(one, sort) for one in value)
+    return all(type(item) is str for item in value) if sort == "list" else all(_is_part(item, sort) for item in value)
 
 
 @functools.cache
-def _types(kind: str) -> Mapping[str, str]:
-    """What each key of a kind of part takes: a quantity's type, a name, or a list of a kind of part."""
-    own = {key: one.type for key, one in keys(kind).items()}
+def _key_types(kind: str) -> Mapping[str, str]:
+    """Return what each key of a kind of component takes: a quantity's type, a name, or a list of
+    components.
+    """
+    own = {key: quantity.type for key, quantity in keys(kind).items()}
     named = {} if kind == "facility" else {"name": "name"}
     return {**own, **named, **{key: held for key, held in LISTS.items() if held in HOLDS.get(kind, ())}}

@@ -1,4 +1,6 @@
-"""The contract of a Facility file as a pydantic model: its keys are the glossary's rows of each kind of part."""
+"""The contract of a Facility file as a pydantic model, built from the glossary's rows of each kind
+of component.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ KEYS = {kind: key for key, kind in LISTS.items()}
 
 @functools.cache
 def facility_model() -> type[pydantic.BaseModel]:
-    """The whole file."""
+    """Return the model of the whole file."""
     strict = pydantic.ConfigDict(extra="forbid", title="gpulint/v1")
     metadata = pydantic.create_model(
         "FacilityMetadata", name=(str | int | float | bool, ...), __config__=pydantic.ConfigDict(extra="allow")
@@ -41,13 +43,13 @@ def facility_model() -> type[pydantic.BaseModel]:
 
 @functools.cache
 def part_model(kind: str) -> type[pydantic.BaseModel]:
-    """The model of one kind of part, with those that it may hold."""
+    """Return the model of one kind of component, with those that it may hold."""
     fields: dict[str, Any] = {
-        key: (TYPES[one.type] | None, pydantic.Field(None, description=_described(one)))
-        for key, one in sorted(keys(kind).items())
+        key: (TYPES[quantity.type] | None, pydantic.Field(None, description=_describe(quantity)))
+        for key, quantity in sorted(keys(kind).items())
     }
     named = pydantic.Field(
-        ... if kind not in NAMELESS else None, description="what reports call it; r[01-08] are eight"
+        ... if kind not in NAMELESS else None, description="its name in reports; r[01-08] stands for eight components"
     )
     if kind != "facility":
         fields["name"] = (TYPES["text"] if kind not in NAMELESS else TYPES["text"] | None, named)
@@ -58,6 +60,6 @@ def part_model(kind: str) -> type[pydantic.BaseModel]:
     return model
 
 
-def _described(one: Quantity) -> str:
-    closed = f": {', '.join(one.words)}" if one.words else ""
-    return f"{one.meaning}{closed}" + (f" [{one.unit}]" if one.unit else "")
+def _describe(quantity: Quantity) -> str:
+    closed = f": {', '.join(quantity.words)}" if quantity.words else ""
+    return f"{quantity.meaning}{closed}" + (f" [{quantity.unit}]" if quantity.unit else "")

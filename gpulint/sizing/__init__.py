@@ -1,1 +1,3 @@
-"""Formulas of sizing, one topic a module: each public function is the fact of its name, its parameters the facts it needs."""
+"""Sizing formulas, one topic per module. Each public function is the fact of its name, and its
+parameters are the facts that it needs.
+"""

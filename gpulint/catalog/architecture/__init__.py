@@ -1,4 +1,6 @@
-"""Architecture, the shape of a network, and the ladder from a checkpoint's reference to one."""
+"""Architecture: the shape of a model, and the steps from a checkpoint reference to its
+architecture.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ REDUCED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """The network's shape; counts are bare, `parameters` is exact, a None means the network has no such part."""
+    """The shape of a model. Counts are bare, `parameters` is exact, and None means that the model
+    has no such part.
+    """
 
     id: str
     family: str
@@ -88,7 +92,9 @@ class Architecture:
 
 
 class Resolved(NamedTuple):
-    """An architecture and how it was found; `assumption` is text for the report when the step is not exact."""
+    """An architecture and how it was found; `assumption` is text for the report if the step is not
+    exact.
+    """
 
     architecture: Architecture | None
     how: str
@@ -98,46 +104,49 @@ class Resolved(NamedTuple):
 def resolve(
     reference: str, config: Callable[[str], str | None] | None = None, like: Mapping[str, str] | None = None
 ) -> Resolved:
-    """Climb the ladder: local config.json, exact id, listed copy, `like:`, last part of the path, that part without the
-    format it ends in, parameter count in the name, unknown.
+    """Find an architecture, step by step:
+    local config.json, exact id, listed copy, `like:`, last part of the path, that part without a
+    format suffix, parameter count in the name, unknown.
 
     `config` reads the text of a checkpoint's config.json inside the repository, `like` maps references to known ids.
     """
     reference = reference.removeprefix("hf://")
     local = config(reference) if config else None
-    if local is None and (cached := _cached(reference)) is not None and not (like and reference in like):
+    if local is None and (cached := _parse_cache_folder(reference)) is not None and not (like and reference in like):
         origin = resolve(cached, None, like)
         said = f"{reference} is the Hugging Face cache of {cached}"
         return origin._replace(assumption="; ".join(filter(None, (said, origin.assumption))))
     if local is not None and (own := from_config(reference, local)) is not None:
         return Resolved(own, "config.json in the repository")
-    if known := _known(reference):
+    if known := _find_listed(reference):
         return Resolved(known, "catalog")
     if like and (twin := like.get(reference)):
-        found = _known(twin)
+        found = _find_listed(twin)
         return Resolved(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
-    if (guess := _from_basename(reference)) is not None:
+    if (guess := _find_by_basename(reference)) is not None:
         return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
-    if (copy := _from_ending(reference)) is not None:
+    if (copy := _find_by_suffix(reference)) is not None:
         return copy
-    if (billions := _billions(reference)) is not None:
-        return _named(reference, billions)
+    if (billions := _parse_billions(reference)) is not None:
+        return _parse_name(reference, billions)
     return Resolved(None, "unknown")
 
 
-def _cached(reference: str) -> str | None:
-    """The id of a checkpoint whose folder in the Hugging Face cache is named.
+def _parse_cache_folder(reference: str) -> str | None:
+    """Return the id of a checkpoint whose folder in the Hugging Face cache is named.
 
-    >>> _cached("/cache/hub/models--Qwen--Qwen3-8B/snapshots/main"), _cached("models--gpt2"), _cached("/models/Qwen3-8B")
-    ('Qwen/Qwen3-8B', 'gpt2', None)
+    >>> _parse_cache_folder("/cache/hub/models--Qwen--Qwen3-8B/snapshots/main")
+    'Qwen/Qwen3-8B'
+    >>> _parse_cache_folder("models--gpt2"), _parse_cache_folder("/models/Qwen3-8B")
+    ('gpt2', None)
     """
     folder = CACHED.fullmatch(reference)
     parts = folder["id"].split("--") if folder else []
     return "/".join(parts) if 1 <= len(parts) <= 2 and all(parts) else None
 
 
-def _named(reference: str, billions: float) -> Resolved:
-    """What a name alone tells: a parameter count, and the number format that its suffix states.
+def _parse_name(reference: str, billions: float) -> Resolved:
+    """Return what a name alone shows: a parameter count, and the number format in its suffix.
 
     Without a suffix a release of a hub is most likely in 16 bits, and a folder in any format: quantised copies are
     often stored under the plain name.
@@ -168,16 +177,16 @@ def _likely_format(reference: str) -> str:
 
 
 def architectures() -> tuple[Architecture, ...]:
-    """All architectures of the catalog, by id."""
+    """Return all architectures of the catalog, by id."""
     return tuple(_base(row) for row in _rows().values())
 
 
 def ids() -> tuple[str, ...]:
-    """Every checkpoint id of the catalog: bases and listed copies."""
+    """Return every checkpoint id of the catalog: bases and listed copies."""
     return tuple(sorted({*_rows(), *catalog.by("checkpoints", "checkpoint")}))
 
 
-def _known(reference: str) -> Architecture | None:
+def _find_listed(reference: str) -> Architecture | None:
     copy = catalog.by("checkpoints", "checkpoint").get(reference)
     if copy is None:
         return _base_of(reference)
@@ -229,52 +238,58 @@ def _base(row: catalog.Row) -> Architecture:
 
 
 @functools.cache
-def _basenames() -> dict[str, str | None]:
-    """Last path component → a checkpoint id that ends so, the makers' first; None where several differ in what they hold."""
+def _index_basenames() -> dict[str, str | None]:
+    """Return checkpoint ids by last path component, the vendor's own first; None if several differ
+    in content.
+    """
     found: dict[str, str | None] = {}
-    for name in sorted(ids(), key=lambda name: (not _of_its_makers(name), name)):
+    for name in sorted(ids(), key=lambda name: (not _is_original(name), name)):
         last = name.rsplit("/", 1)[-1].lower()
         first = found.setdefault(last, name)
-        if first is not None and first != name and not _same(first, name):
+        if first is not None and first != name and not _is_same(first, name):
             found[last] = None
     return found
 
 
-def _same(first: str, copy: str) -> bool:
-    """Whether a copy has network and stored format of the first; of the makers' own, it need not say what stays in 16 bits."""
+def _is_same(first: str, copy: str) -> bool:
+    """Return whether a copy has the architecture and stored format of the first.
+    The vendor's own need not state what stays in 16 bits.
+    """
     one, other = _shape(first), _shape(copy)
     if one is None or other is None or one == other:
         return one == other
-    unsaid = other.unquantised_parameters is None and _of_its_makers(first)
+    unsaid = other.unquantised_parameters is None and _is_original(first)
     return unsaid and replace(one, unquantised_parameters=None) == other
 
 
-def _of_its_makers(name: str) -> bool:
-    """Whether a checkpoint is of the organisation that made its architecture, rather than a copy elsewhere."""
+def _is_original(name: str) -> bool:
+    """Return whether a checkpoint belongs to the organisation that published its architecture."""
     copy = catalog.by("checkpoints", "checkpoint").get(name)
     base = copy["architecture"] if copy else name
     return name.partition("/")[0] == base.partition("/")[0]
 
 
 def _shape(name: str) -> Architecture | None:
-    known = _known(name)
+    known = _find_listed(name)
     return known and replace(known, id="", source="")
 
 
-def _from_basename(reference: str) -> Architecture | None:
-    """A path such as /models/Qwen3-8B/ names its checkpoint by its last component."""
+def _find_by_basename(reference: str) -> Architecture | None:
+    """Return the checkpoint that a path such as /models/Qwen3-8B/ names by its last component."""
     last = reference.rstrip("/").rsplit("/", 1)[-1]
-    name = _basenames().get(last.lower())
-    return _known(name) if name else None
+    name = _index_basenames().get(last.lower())
+    return _find_listed(name) if name else None
 
 
-def _from_ending(reference: str) -> Resolved | None:
-    """A checkpoint named like a known one in 16 bits with a format after it, such as TheBloke/Yi-34B-Chat-AWQ."""
+def _find_by_suffix(reference: str) -> Resolved | None:
+    """Return a checkpoint named like a known 16-bit one plus a format, such as
+    TheBloke/Yi-34B-Chat-AWQ.
+    """
     last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
     rows = catalog.by("checkpoint_suffixes", "suffix")
     for end in sorted((end for end in rows if last.endswith(end) and end not in UNSETTLED), key=len, reverse=True):
         stem = last.removesuffix(end)
-        base = _in_16_bits(stem[:-1]) if stem[-1:] in SEPARATORS else None
+        base = _find_unquantised(stem[:-1]) if stem[-1:] in SEPARATORS else None
         format_ = rows[end]["quantization"]
         if base is None or (base.encoder_parameters and format_ in TOWERS_TOO):
             continue
@@ -296,17 +311,17 @@ CONVERTED = "-hf"
 """How the makers of Llama 2 and others call the release for Transformers, which copies drop from the name."""
 
 
-def _in_16_bits(last: str) -> Architecture | None:
-    """The network of the checkpoint whose id ends so, unless it is quantised itself."""
-    names = (_basenames().get(one) for one in (last, last + CONVERTED))
-    found = next((shape for name in names if name and (shape := _known(name))), None)
+def _find_unquantised(last: str) -> Architecture | None:
+    """Return the architecture of the checkpoint whose id ends so, unless it is quantised itself."""
+    names = (_index_basenames().get(name) for name in (last, last + CONVERTED))
+    found = next((shape for name in names if name and (shape := _find_listed(name))), None)
     return found if found and found.checkpoint_quantization is None else None
 
 
-def _billions(reference: str) -> float | None:
-    """The parameter count in a checkpoint's name, in billions.
+def _parse_billions(reference: str) -> float | None:
+    """Return the parameter count in a checkpoint's name, in billions.
 
-    >>> _billions("acme/Foo-8x7B-chat"), _billions("acme/bar-30B-A3B"), _billions("acme/v2")
+    >>> _parse_billions("acme/Foo-8x7B-chat"), _parse_billions("acme/bar-30B-A3B"), _parse_billions("acme/v2")
     (None, 30.0, None)
     """
     last = ACTIVE.sub("", reference.rstrip("/").rsplit("/", 1)[-1])
@@ -318,7 +333,9 @@ def _billions(reference: str) -> float | None:
 
 
 def from_config(reference: str, text: str) -> Architecture | None:
-    """An architecture from the text of a Hugging Face config.json; None when it does not describe a known structure."""
+    """Return an architecture from the text of a Hugging Face config.json; None if its structure is
+    not known.
+    """
     from gpulint.catalog.architecture import config, network
 
     try:

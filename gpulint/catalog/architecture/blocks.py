@@ -1,4 +1,6 @@
-"""What families are put together from: the kinds of their layers, attention, MLPs and routed experts, by config keys."""
+"""Building blocks of the families: the kinds of their layers, attention, MLPs and routed experts,
+by config keys.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Dims(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """Routed experts: their count, how many a token visits, in how many layers, and the parameters of each piece."""
+    """Routed experts: their count, the experts per token, their layers, and the parameters of each
+    piece.
+    """
 
     count: int
     per_token: int
@@ -61,12 +65,12 @@ Routed = Callable[[Config, Dims], "Experts | None"]
 
 
 def dims(config: Config) -> Dims:
-    """The widths by the names that most families use."""
+    """Return the widths by the names that most families use."""
     return Dims(config.hidden, config.heads, config.kv_heads, config.head_dim, config.width)
 
 
 def dims_with(kv_heads: Callable[[Config], int]) -> Callable[[Config], Dims]:
-    """The widths of a family that states its key and value heads in its own way."""
+    """Return the widths of a family that declares its KV heads in its own way."""
     return lambda config: dims(config)._replace(kv_heads=kv_heads(config))
 
 
@@ -78,20 +82,20 @@ def says(config: Config, flag: Flag) -> bool:
 
 
 def stated_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
-    """The kinds of all layers as the file lists them."""
+    """Return the kinds of all layers as the file lists them."""
     listed = config.listed(key)
     if listed is None:
         return None
     if len(listed) != config.layers:
         raise Unread(f"{key} names {len(listed)} layers of {config.layers}")
-    kinds = [KINDS.get(str(one)) for one in listed]
+    kinds = [KINDS.get(str(kind)) for kind in listed]
     if None in kinds:
         raise Unread(f"{key} holds an unknown kind: {str(listed[kinds.index(None)])[:40]}")
     return [kind for kind in kinds if kind]
 
 
 def uniform(config: Config) -> list[str]:
-    """All layers alike: within the window, where one is stated."""
+    """Return equal layers: sliding-window layers if a window is declared."""
     return stated_kinds(config) or [SLIDING if config.whole("sliding_window") else FULL] * config.layers
 
 
@@ -100,7 +104,7 @@ def all_full(config: Config) -> list[str]:
 
 
 def stated_or_linear(config: Config) -> list[str]:
-    """Layers that keep a state, unless layer_types says otherwise."""
+    """Return linear-attention layers, unless layer_types declares otherwise."""
     return stated_kinds(config) or all_linear(config)
 
 
@@ -109,7 +113,9 @@ def all_linear(config: Config) -> list[str]:
 
 
 def one_full_in(period: int, *keys: str, others: str = SLIDING) -> Mixers:
-    """Every `period`-th layer attends to everything; a key may state another period."""
+    """Return layers of which every `period`-th has full attention. A key may declare another
+    period.
+    """
 
     def mixers(config: Config) -> list[str]:
         every = config.whole(*keys) or period if keys else period
@@ -119,7 +125,7 @@ def one_full_in(period: int, *keys: str, others: str = SLIDING) -> Mixers:
 
 
 def full_first_in(period_key: str, offset_key: str = "", others: str = SLIDING) -> Mixers:
-    """Layers at offset, offset + period … attend to everything."""
+    """Return layers with full attention at offset, offset + period …"""
 
     def mixers(config: Config) -> list[str]:
         every, offset = config.count(period_key), config.whole(offset_key) if offset_key else 0
@@ -130,14 +136,18 @@ def full_first_in(period_key: str, offset_key: str = "", others: str = SLIDING) 
 
 
 def last_layers_slide(config: Config) -> list[str]:
-    """Qwen2: with use_sliding_window, the layers from max_window_layers on attend within the window."""
+    """Qwen2: with use_sliding_window, the layers from max_window_layers on have sliding-window
+    attention.
+    """
     first = config.whole("max_window_layers") if config.flag("use_sliding_window") else config.layers
     stated = stated_kinds(config)
     return stated or [SLIDING if at >= first else FULL for at in range(config.layers)]
 
 
 def full_at(key: str) -> Mixers:
-    """The layers whose places a key lists attend to everything; the others keep a state."""
+    """Return layers with full attention at the indices that a key lists. The others keep a
+    recurrent state.
+    """
 
     def mixers(config: Config) -> list[str]:
         places = config.indices(key)
@@ -151,7 +161,9 @@ def full_at(key: str) -> Mixers:
 
 
 def projected(qkv_bias: Flag = False, out_bias: Flag = False, norms: Vectors | None = None) -> Attention:
-    """Query, key, value and output projections, with norms on queries and keys where the family has them."""
+    """Return query, key, value and output projections, with norms on queries and keys if the family
+    has them.
+    """
 
     def attention(config: Config, dims: Dims, _: str) -> Parts:
         biases = says(config, qkv_bias), says(config, out_bias)
@@ -162,12 +174,12 @@ def projected(qkv_bias: Flag = False, out_bias: Flag = False, norms: Vectors | N
 
 
 def head_norms(_: Config, dims: Dims) -> Parts:
-    """One norm for all query heads and one for all key heads."""
+    """Return one norm for all query heads and one for all key heads."""
     return parts.vectors(2 * dims.head_dim)
 
 
 def wide_norms(_: Config, dims: Dims) -> Parts:
-    """Norms across all heads."""
+    """Return norms across all heads."""
     return parts.vectors((dims.heads + dims.kv_heads) * dims.head_dim)
 
 
@@ -176,18 +188,18 @@ def sinks(_: Config, dims: Dims) -> Parts:
 
 
 def when(key: str, norms: Vectors) -> Vectors:
-    """Norms that a key switches on."""
+    """Return norms that a key switches on."""
     return lambda config, dims: norms(config, dims) if config.flag(key) else Counter()
 
 
 def latent_dims(config: Config) -> Dims:
-    """MLA: a query head is a rotary part beside another."""
+    """Return the widths of MLA, where a query head has a rotary part and another part."""
     head_dim = config.count("qk_nope_head_dim") + config.count("qk_rope_head_dim")
     return Dims(config.hidden, config.heads, config.kv_heads, head_dim, config.width)
 
 
 def latent(config: Config, dims: Dims, _: str) -> Parts:
-    """Multi-head latent attention."""
+    """Return multi-head latent attention."""
     query_rank = config.whole("q_lora_rank")
     return parts.latent_attention(
         dims.hidden,
@@ -205,7 +217,7 @@ def latent(config: Config, dims: Dims, _: str) -> Parts:
 
 
 def dense(gated: bool = True, bias: Flag = False) -> Callable[[Config, Dims, int], Parts]:
-    """The MLPs of so many layers."""
+    """Return the MLPs of this many layers."""
 
     def mlps(config: Config, dims: Dims, layers: int) -> Parts:
         return parts.times(parts.mlp(dims.hidden, dims.width, gated, says(config, bias)), layers)
@@ -225,13 +237,15 @@ def in_all(config: Config) -> int:
 
 
 def by_step(config: Config) -> int:
-    """Qwen: every decoder_sparse_step-th layer, but for those of mlp_only_layers."""
+    """Qwen: every decoder_sparse_step-th layer has experts, except those in mlp_only_layers."""
     step, dense_ones = config.count("decoder_sparse_step"), config.indices("mlp_only_layers")
     return sum((at + 1) % step == 0 and at not in dense_ones for at in range(config.layers))
 
 
 def after_first(*keys: str) -> Callable[[Config], int]:
-    """All but the first layers, whose number a key states; or those that mlp_layer_types calls sparse."""
+    """Return all but the first layers, whose number a key declares, or the layers that
+    mlp_layer_types calls sparse.
+    """
 
     def layers(config: Config) -> int:
         if (listed := config.listed("mlp_layer_types")) is not None:
@@ -250,7 +264,9 @@ def routed(
     shared_gate: bool = False,
     gated: bool = True,
 ) -> Routed:
-    """Routed experts of one width, shared ones beside them, and a router with or without a bias of each expert."""
+    """Return routed experts of one width, shared experts, and a router with or without a bias per
+    expert.
+    """
 
     def experts(config: Config, dims: Dims) -> Experts | None:
         count, sparse = config.whole(*COUNTS), layers(config)
@@ -279,7 +295,7 @@ VISITED = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe
 
 
 def shared_of(*keys: str) -> Callable[[Config, int], int]:
-    """So many shared experts, each as wide as a routed one."""
+    """Return this many shared experts, each as wide as a routed one."""
     return lambda config, width: config.whole(*keys) * width
 
 

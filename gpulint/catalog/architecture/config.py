@@ -1,4 +1,4 @@
-"""A config.json as Hugging Face writes it: its keys, and what the family's own class has where a key is missing."""
+"""A Hugging Face config.json: its keys, and the family class's default for a missing key."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LAYERS_MAX = 2_000
 
 
 class Unread(Exception):
-    """Why a config.json gives no architecture, as a sentence."""
+    """The reason why a config.json gives no architecture, as a sentence."""
 
 
 def loaded(text: str) -> Config:
-    """The top level of a config.json."""
+    """Return the top level of a config.json."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise Unread("the file is not JSON; a Hugging Face config.json is read") from None
+        raise Unread("the file is not JSON; gpulint reads a Hugging Face config.json") from None
     if not isinstance(data, dict):
-        raise Unread("the file holds no mapping; a Hugging Face config.json is read")
+        raise Unread("the file holds no mapping; gpulint reads a Hugging Face config.json")
     if "model_type" not in data:
-        raise Unread("it states no model_type; only a Hugging Face config.json is read, no params.json")
+        raise Unread("it has no model_type; gpulint reads only a Hugging Face config.json, not params.json")
     return Config(data, str(data["model_type"]))
 
 
@@ -36,10 +36,12 @@ class Config:
     def __init__(self, stated: Mapping[str, object], model_type: str) -> None:
         self.stated = stated
         self.model_type = model_type
-        self.defaults = _defaults().get(model_type, {})
+        self.defaults = _load_defaults().get(model_type, {})
 
     def value(self, *names: str) -> object:
-        """What the file states under the first of the names that it has, else the class's default, else None."""
+        """Return the value under the first of the names that the file has, else the class's
+        default, else None.
+        """
         for source in (self.stated, self.defaults):
             for name in names:
                 if name in source:
@@ -47,52 +49,52 @@ class Config:
         return None
 
     def states(self, *names: str) -> bool:
-        """Whether a name has a value, stated or by default."""
+        """Return whether a name has a value, declared or by default."""
         return self.value(*names) is not None
 
     def count(self, *names: str) -> int:
-        """A size: one or more."""
+        """Return a size of at least one."""
         found = self.whole(*names)
         if not found:
             raise Unread(f"{names[0]} is {'missing' if not self.states(*names) else '0'}")
         return found
 
     def whole(self, *names: str) -> int:
-        """A size that may be missing or zero."""
+        """Return a size that may be missing or zero."""
         value = self.value(*names)
         if value is None:
             return 0
         if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < LARGEST:
-            raise Unread(f"{names[0]} is no size: {str(value)[:40]}")
+            raise Unread(f"{names[0]} is not a size: {str(value)[:40]}")
         return value
 
     def flag(self, *names: str) -> bool:
-        """A switch; off when nothing states it."""
+        """Return a switch; off if it is missing."""
         value = self.value(*names)
         if value is None or isinstance(value, bool):
             return bool(value)
         raise Unread(f"{names[0]} is neither true nor false: {str(value)[:40]}")
 
     def listed(self, name: str) -> list[object] | None:
-        """A list; None when nothing states it."""
+        """Return a list; None if it is missing."""
         value = self.value(name)
         if value is None or isinstance(value, list):
             return value
-        raise Unread(f"{name} is no list")
+        raise Unread(f"{name} is not a list")
 
     def indices(self, name: str) -> frozenset[int]:
-        """A list of layers' places."""
-        return frozenset(one for one in self.listed(name) or () if isinstance(one, int))
+        """Return a list of layer indices."""
+        return frozenset(index for index in self.listed(name) or () if isinstance(index, int))
 
     def inner(self, *names: str, model_type: str = "") -> Config:
-        """A mapping inside this one; its own model_type, if stated, decides its defaults."""
+        """Return a mapping inside this one. Its own model_type, if declared, decides its defaults."""
         value = self.value(*names)
         if value is None:
             value = {}
         if not isinstance(value, dict):
-            raise Unread(f"{names[0]} is no mapping")
+            raise Unread(f"{names[0]} is not a mapping")
         return Config(value, str(value.get("model_type") or model_type))
 
     # ---- what every decoder has, by all the names that families give it
@@ -101,7 +103,7 @@ class Config:
     def layers(self) -> int:
         found = self.count("num_hidden_layers", "n_layer", "n_layers", "num_layers")
         if found > LAYERS_MAX:
-            raise Unread(f"num_hidden_layers is no size: {found}")
+            raise Unread(f"num_hidden_layers is not a size: {found}")
         return found
 
     @property
@@ -118,11 +120,11 @@ class Config:
 
     @property
     def head_dim(self) -> int:
-        return self.whole("head_dim", "attention_head_dim", "kv_channels") or _divided(self.hidden, self.heads)
+        return self.whole("head_dim", "attention_head_dim", "kv_channels") or _divide(self.hidden, self.heads)
 
     @property
     def width(self) -> int:
-        """Width of the MLP; four times the residual stream where the family leaves it out."""
+        """Return the width of the MLP: four times the residual stream if the family omits it."""
         names = ("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "hidden_dim", "d_ff")
         return self.whole(*names) or 4 * self.hidden
 
@@ -131,15 +133,15 @@ class Config:
         return self.count("vocab_size", "padded_vocab_size")
 
 
-def _divided(whole: int, parts: int) -> int:
+def _divide(whole: int, parts: int) -> int:
     if whole % parts:
-        raise Unread(f"hidden_size {whole} does not divide by num_attention_heads {parts}")
+        raise Unread(f"hidden_size {whole} is not a multiple of num_attention_heads {parts}")
     return whole // parts
 
 
 @functools.cache
-def _defaults() -> dict[str, dict[str, object]]:
-    """The catalog's class defaults by model_type."""
+def _load_defaults() -> dict[str, dict[str, object]]:
+    """Return the catalog's class defaults by model_type."""
     found: dict[str, dict[str, object]] = {}
     for row in catalog.rows("config_defaults"):
         found.setdefault(row["model_type"], {})[row["key"]] = json.loads(row["value"])

@@ -1,4 +1,4 @@
-"""A network as people read it, and as a row of the catalog."""
+"""An architecture as readable text, and as a row of the catalog."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ RENAMED = {"dtype": "checkpoint_dtype"}
 
 
 def as_text(network: Network) -> str:
-    """The shape, the parameters by part, and what one token and one sequence keep."""
+    """Return the shape, the parameters by part, and what one token and one sequence keep."""
     shape = network.architecture
     fields = [(name, getattr(shape, name)) for name in SHAPE]
     rows = [(name, _cell(value)) for name, value in fields if isinstance(value, bool) or value]
-    rows += _counted(network)
-    rows += _kept(shape)
+    rows += _describe_parts(network)
+    rows += _describe_cache(shape)
     width = max(len(name) for name, _ in rows)
     return "\n".join([shape.id, *(f"{name:<{width}}  {cell}" for name, cell in rows)]) + "\n"
 
@@ -39,7 +39,7 @@ def _cell(value: object) -> str:
     return units.human(value, "")
 
 
-def _counted(network: Network) -> list[tuple[str, str]]:
+def _describe_parts(network: Network) -> list[tuple[str, str]]:
     shape, found = network.architecture, network.parts
     if found is None:
         return [("parameters", f"not counted: {network.uncounted}")]
@@ -52,8 +52,10 @@ def _counted(network: Network) -> list[tuple[str, str]]:
     return rows
 
 
-def _kept(shape: Architecture) -> list[tuple[str, str]]:
-    """The KV cache of one token in 16 bits, and the state of one sequence; nothing where layers share their KV cache."""
+def _describe_cache(shape: Architecture) -> list[tuple[str, str]]:
+    """Return the 16-bit KV cache of one token and the state of one sequence; nothing if layers
+    share their KV cache.
+    """
     rows = []
     full, sliding = kv_elements_per_token(shape)
     if full:
@@ -71,7 +73,7 @@ def _bytes(elements: int) -> str:
 
 
 def kv_elements_per_token(shape: Architecture) -> tuple[int, int]:
-    """Elements that one token adds to the KV cache: in layers that keep every token, and in sliding ones.
+    """Return the elements that one token adds to the KV cache, in full and in sliding layers.
 
     full = (layers − linear − sliding) · (rank + rope, or 2 · kv_heads · head_dim); sliding likewise with its own heads
 
@@ -90,7 +92,9 @@ def kv_elements_per_token(shape: Architecture) -> tuple[int, int]:
 
 
 def as_row(network: Network, source: str) -> str:
-    """The header and the row of catalog/architectures.csv; the date is left to the person who read the source."""
+    """Return the header and the row of catalog/architectures.csv. The date is left to the person
+    who read the source.
+    """
     header = list(catalog.rows("architectures")[0])
     cells = {name: _raw(getattr(network.architecture, RENAMED.get(name, name), None)) for name in header}
     cells["source"] = source

@@ -62,7 +62,7 @@ LLAMA_MLP = dense(bias="mlp_bias")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What a decoder or encoder is made of; the defaults are Llama's."""
+    """The building blocks of a decoder or encoder. The defaults are Llama's."""
 
     name: str
     dims: Callable[[Config], Dims] = blocks.dims

@@ -1,4 +1,6 @@
-"""What a checkpoint's files hold: each tensor's number format and shape, from safetensors headers, else the index's total."""
+"""Contents of a checkpoint's files: each tensor's format and shape from safetensors headers, or the
+total from the index.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ LEAST = 0.9
 
 
 class Unreadable(Exception):
-    """Why a checkpoint's files do not say what they hold, as a sentence."""
+    """The reason why a checkpoint's files do not show what they hold, as a sentence."""
 
 
 class Tensor(NamedTuple):
@@ -97,7 +99,9 @@ Each = Callable[[Callable[[str], tuple[Tensor, ...] | None], Sequence[str]], Ite
 
 
 class Stored(NamedTuple):
-    """What the files hold: their tensors, or only names and the total where no header could be read."""
+    """The contents of the files: their tensors, or only names and the total if no header could be
+    read.
+    """
 
     names: tuple[str, ...]
     tensors: tuple[Tensor, ...]
@@ -106,7 +110,9 @@ class Stored(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The tensors that engines load: as they are stored, and their bytes in memory, where what is not quantised has 16 bits."""
+    """The tensors that engines load, and their bytes in memory, where unquantised tensors take 16
+    bits.
+    """
 
     bytes_by_dtype: Mapping[str, int]
     parameters: int | None
@@ -123,26 +129,26 @@ class Loaded(NamedTuple):
 
 
 def stored(head: Head, each: Each = map) -> Stored | None:
-    """What the files beside a config.json hold; None where there are none."""
+    """Return the contents of the files next to a config.json; None if there are none."""
     listed = head(INDEX, INDEX_BYTES_MAX + 1)
     if listed is None:
         alone = header(WHOLE, head)
-        return None if alone is None else _of_headers({WHOLE: alone})
+        return None if alone is None else _merge_headers({WHOLE: alone})
     total, places = index(listed)
     files = sorted(set(places.values()))
     if len(files) > FILES_MAX:
         raise Unreadable(f"{INDEX} names more than {FILES_MAX} files")
-    headers = _headers(files, head, each)
+    headers = _read_headers(files, head, each)
     if headers is None:
         return Stored(tuple(places), (), total, INDEX) if total else None
-    found = _of_headers(headers)
+    found = _merge_headers(headers)
     if lacking := sorted(set(places) - set(found.names)):
-        raise Unreadable(f"{INDEX} names {lacking[0]}, which {places[lacking[0]]} does not hold")
-    return _only(found, places)
+        raise Unreadable(f"{INDEX} names {lacking[0]}, but {places[lacking[0]]} does not hold it")
+    return _select_indexed(found, places)
 
 
 def index(content: bytes) -> tuple[int, Mapping[str, str]]:
-    """The total bytes that an index states, 0 where it states none, and the file of each tensor.
+    """Return the total bytes in an index (0 if it has none), and the file of each tensor.
 
     >>> index(b'{"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}')
     (8, {'a': 'model-00001-of-00002.safetensors'})
@@ -155,7 +161,9 @@ def index(content: bytes) -> tuple[int, Mapping[str, str]]:
         raise Unreadable(f"{INDEX} has no weight_map")
     for name, file in places.items():
         if not isinstance(file, str) or not SHARD.fullmatch(file):
-            raise Unreadable(f"{INDEX} places {_short(name)} in {_short(file)}, which is no safetensors file beside it")
+            raise Unreadable(
+                f"{INDEX} places {_short(name)} in {_short(file)}, which is not a safetensors file next to it"
+            )
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
     if isinstance(total, float) and total.is_integer():
         total = int(total)
@@ -163,7 +171,9 @@ def index(content: bytes) -> tuple[int, Mapping[str, str]]:
 
 
 def header(file: str, head: Head) -> tuple[Tensor, ...] | None:
-    """The tensors of one safetensors file; None where there is no such file, or only its Git LFS pointer."""
+    """Return the tensors of one safetensors file; None if the file, or more than its Git LFS
+    pointer, is missing.
+    """
     content = head(file, FIRST_BYTES)
     if content is None or content.startswith(POINTER):
         return None
@@ -179,26 +189,26 @@ def header(file: str, head: Head) -> tuple[Tensor, ...] | None:
 
 def _length(file: str, content: bytes) -> int:
     if len(content) < LENGTH_BYTES:
-        raise Unreadable(f"{file} is no safetensors file: it ends before its header")
+        raise Unreadable(f"{file} is not a safetensors file: it ends before its header")
     length = int.from_bytes(content[:LENGTH_BYTES], "little")
     if length > HEADER_BYTES_MAX:
-        raise Unreadable(f"{file} is no safetensors file: its header would have {length:,} bytes")
+        raise Unreadable(f"{file} is not a safetensors file: its header would have {length:,} bytes")
     return length
 
 
 def _tensor(file: str, name: str, entry: object) -> Tensor:
     if not isinstance(entry, dict):
-        raise Unreadable(f"{file}: {_short(name)} is no tensor")
+        raise Unreadable(f"{file}: {_short(name)} is not a tensor")
     dtype, shape, place = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
     if not isinstance(dtype, str) or dtype not in BITS:
         raise Unreadable(f"{file}: {_short(name)} has an unknown number format {_short(dtype)}")
     if not isinstance(shape, list) or len(shape) > RANK_MAX or not all(_is_size(size) for size in shape):
         raise Unreadable(f"{file}: {_short(name)} has no shape")
     found = Tensor(name, dtype, tuple(shape))
-    if not isinstance(place, list) or len(place) != 2 or not all(type(one) is int for one in place):
+    if not isinstance(place, list) or len(place) != 2 or not all(type(offset) is int for offset in place):
         raise Unreadable(f"{file}: {_short(name)} has no data_offsets")
     if place[1] - place[0] != found.bytes:
-        raise Unreadable(f"{file}: {_short(name)} has {place[1] - place[0]} bytes where its shape needs {found.bytes}")
+        raise Unreadable(f"{file}: {_short(name)} has {place[1] - place[0]} bytes, but its shape needs {found.bytes}")
     return found
 
 
@@ -212,12 +222,12 @@ def _mapping(content: bytes, file: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise Unreadable(f"{file} is not readable: its JSON is malformed") from None
     if not isinstance(data, dict):
-        raise Unreadable(f"{file} is not readable: its JSON is no mapping")
+        raise Unreadable(f"{file} is not readable: its JSON is not a mapping")
     return data
 
 
-def _headers(files: Sequence[str], head: Head, each: Each) -> dict[str, tuple[Tensor, ...]] | None:
-    """The headers of all files; None where one of them is not there."""
+def _read_headers(files: Sequence[str], head: Head, each: Each) -> dict[str, tuple[Tensor, ...]] | None:
+    """Return the headers of all files; None if one of them is missing."""
     found: dict[str, tuple[Tensor, ...]] = {}
     count = 0
     for file, tensors in zip(files, each(lambda file: header(file, head), files), strict=True):
@@ -230,15 +240,15 @@ def _headers(files: Sequence[str], head: Head, each: Each) -> dict[str, tuple[Te
     return found
 
 
-def _of_headers(headers: Mapping[str, tuple[Tensor, ...]]) -> Stored:
+def _merge_headers(headers: Mapping[str, tuple[Tensor, ...]]) -> Stored:
     tensors = tuple(tensor for held in headers.values() for tensor in held)
     names = tuple(tensor.name for tensor in tensors)
     source = f"headers of {len(headers)} safetensors files" if len(headers) > 1 else f"header of {next(iter(headers))}"
     return Stored(names, tensors, sum(tensor.bytes for tensor in tensors), source)
 
 
-def _only(found: Stored, places: Mapping[str, str]) -> Stored:
-    """What the index names: files may hold more, which is not loaded."""
+def _select_indexed(found: Stored, places: Mapping[str, str]) -> Stored:
+    """Return the tensors that the index names. Files may hold more, which is not loaded."""
     tensors = tuple({tensor.name: tensor for tensor in found.tensors if tensor.name in places}.values())
     return Stored(tuple(places), tensors, sum(tensor.bytes for tensor in tensors), found.source)
 
@@ -251,20 +261,24 @@ def _short(value: object) -> str:
 
 
 def loaded(held: Stored, config: str, tied: bool) -> Loaded:
-    """The tensors that an engine loads: without layers that predict ahead, tied heads stored twice, and buffers."""
-    layers = _layers(config)
+    """Return the tensors that an engine loads.
+    Layers that predict ahead, tied heads stored twice, and buffers are left out.
+    """
+    layers = _count_layers(config)
     if any(SPEECH.match(name) for name in held.names):
-        raise Unreadable("the files hold parts that speak, which engines that write text may leave out")
+        raise Unreadable("the files hold speech-output parts, which text engines may leave out")
     copied = tied and any(EMBEDDING.fullmatch(name) for name in held.names)
     left = {name for name in held.names if _is_left(name, layers, copied)}
     if held.tensors:
-        return _counted([one for one in held.tensors if one.name not in left and not _is_buffer(one)], held.source)
+        return _count_bytes(
+            [tensor for tensor in held.tensors if tensor.name not in left and not _is_buffer(tensor)], held.source
+        )
     if left:
-        raise Unreadable(f"the index's total counts {min(left)}, which is not loaded")
+        raise Unreadable(f"the index's total includes {min(left)}, which is not loaded")
     return Loaded({}, None, None, held.total_bytes, held.source)
 
 
-def _counted(tensors: Iterable[Tensor], source: str) -> Loaded:
+def _count_bytes(tensors: Iterable[Tensor], source: str) -> Loaded:
     by_dtype: Counter[str] = Counter()
     packed, plain, quantised = 0, 0, False
     for tensor in tensors:
@@ -292,8 +306,8 @@ def _is_buffer(tensor: Tensor) -> bool:
     return bool(mask or BUFFERS.search(tensor.name))
 
 
-def _layers(config: str) -> int | None:
-    """The text network's layers, as config.json states them."""
+def _count_layers(config: str) -> int | None:
+    """Return the number of the text model's layers in config.json."""
     top = _mapping(config.encode("utf-8", "replace"), "config.json")
     levels = [level for level in (top.get("text_config"), top) if isinstance(level, dict)]
     layers = next((level["num_hidden_layers"] for level in levels if "num_hidden_layers" in level), None)
@@ -304,37 +318,41 @@ def _layers(config: str) -> int | None:
 
 
 def weighed(shape: Architecture, found: Loaded) -> Architecture:
-    """An architecture with the weights that its checkpoint's files hold; Unreadable where the two contradict each other."""
+    """Return an architecture with the weights of its checkpoint's files. Raise Unreadable if they
+    contradict it.
+    """
     if found.bytes_by_dtype and shape.checkpoint_dtype is None:
         widest = max(found.bytes_by_dtype, key=lambda name: (name in NAMES, found.bytes_by_dtype[name]))
         shape = replace(shape, checkpoint_dtype=NAMES.get(widest))
     quantised = found.quantised if found.bytes_by_dtype else shape.checkpoint_quantization is not None
     if quantised != (shape.checkpoint_quantization is not None):
         if quantised:
-            raise Unreadable("the files hold quantised tensors, and config.json does not say in which format")
-        raise Unreadable("the files hold no quantised tensors, and config.json says otherwise")
+            raise Unreadable("the files hold quantised tensors, but config.json does not declare their format")
+        raise Unreadable("config.json declares quantised tensors, but the files hold none")
     if quantised:
-        _agrees(found.total_bytes, *_bounds(shape))
+        _agrees(found.total_bytes, *_total_bounds(shape))
         kept = found.unquantised_parameters or shape.unquantised_parameters
         return replace(shape, stored_bytes=found.total_bytes, unquantised_parameters=kept)
     if found.parameters is None:
-        return replace(shape, parameters=_by_total(shape, found.total_bytes))
+        return replace(shape, parameters=_apply_total(shape, found.total_bytes))
     if shape.parameters is not None:
         _agrees(found.parameters, shape.parameters * (1 - AGREES), shape.parameters * (1 + AGREES), "parameters")
     return replace(shape, parameters=found.parameters, format_assumed=None)
 
 
-def _by_total(shape: Architecture, total: int) -> int:
-    """Parameters by an index's total, which is believed where it agrees with what config.json describes."""
+def _apply_total(shape: Architecture, total: int) -> int:
+    """Return parameters from an index's total, which counts only if it agrees with config.json."""
     size = DTYPES.get(shape.checkpoint_dtype or "")
     if shape.parameters is None or size is None:
-        raise Unreadable("the index states a total, and nothing tells the number format of the tensors")
+        raise Unreadable("the index has a total, but the number format of the tensors is unknown")
     _agrees(total, shape.parameters * size * (1 - AGREES), shape.parameters * size * (1 + AGREES))
     return total // size
 
 
-def _bounds(shape: Architecture) -> tuple[float, float]:
-    """The bytes that a quantised checkpoint has at least and at most; a total of the 16-bit original is none of them."""
+def _total_bounds(shape: Architecture) -> tuple[float, float]:
+    """Return the minimum and maximum bytes of a quantised checkpoint. The total of the 16-bit
+    original lies outside.
+    """
     if shape.parameters is None:
         return 0, float("inf")
     row = catalog.by("quantization", "quantization").get(shape.checkpoint_quantization or "")
@@ -345,14 +363,16 @@ def _bounds(shape: Architecture) -> tuple[float, float]:
 def _agrees(held: int, least: float, most: float, unit: str = "bytes") -> None:
     if not least <= held <= most:
         described = f"{least:,.0f} to {most:,.0f}"
-        raise Unreadable(f"the files hold {held:,} {unit} by their own word, and config.json describes {described}")
+        raise Unreadable(f"the files hold {held:,} {unit}, but config.json describes {described}")
 
 
 # ---- the ladder's last step
 
 
 def with_files(resolved: Resolved, config: str, head: Head, each: Each = map) -> Resolved:
-    """A resolved architecture with what the files beside its config.json hold; unchanged, and said why, where they fail."""
+    """Return a resolved architecture with the contents of its checkpoint's files.
+    If they fail, it is unchanged and the reason is noted.
+    """
     shape = resolved.architecture
     try:
         held = stored(head, each)
@@ -371,7 +391,8 @@ def with_files(resolved: Resolved, config: str, head: Head, each: Each = map) ->
 
 
 def described(found: Loaded, parameters: int | None) -> str:
-    """What is loaded, by number format, largest first, and what share of all parameters is not quantised.
+    """Return what is loaded, by number format, largest first, and the share of parameters that is
+    not quantised.
 
     >>> described(Loaded({"F8_E4M3": 3 * 2**30, "BF16": 2**30}, None, 2**29, 2**32, "header of model.safetensors"), 2**32)
     'F8_E4M3 3 GiB, BF16 1 GiB (header of model.safetensors); 12.5% of the parameters are not quantised'

@@ -1,4 +1,6 @@
-"""What a quantised release keeps in 16 bits: counted from the modules that its quantization_config leaves out."""
+"""Parameters that a quantised release keeps in 16 bits, counted from the modules that
+quantization_config excludes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ ALWAYS = (parts.EMBEDDINGS, parts.VECTORS, parts.ROUTERS, parts.HEAD)
 """Parts that no linear layer of a block holds, or that engines load in 16 bits all the same."""
 DENSE = "mlp.(gate|up|gate_up|down)_proj"
 WHOLE: dict[str, tuple[frozenset[str], ...]] = {
-    parts.HEAD: tuple(frozenset({one}) for one in ("lm_head", "embed_tokens", "output", "norm")),
+    parts.HEAD: tuple(frozenset({name}) for name in ("lm_head", "embed_tokens", "output", "norm")),
     parts.ROUTERS: tuple(
         frozenset({one})
         for one in (
@@ -37,7 +39,9 @@ LEAVES = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
 def unquantised(top: Config, counted: Parts, shape: Architecture) -> int | None:
-    """Parameters that stay in 16 bits; None where the checkpoint is not quantised or its config does not say."""
+    """Return the parameters that stay in 16 bits; None if the checkpoint is not quantised or its
+    config does not list them.
+    """
     settings = quantization.declared(top)
     if settings is None:
         return None
@@ -46,29 +50,31 @@ def unquantised(top: Config, counted: Parts, shape: Architecture) -> int | None:
     if settings.value("quant_method") == "mxfp4":
         return counted.total() - counted[parts.EXPERTS]
     try:
-        named = _named(_listed(settings), shape)
+        named = _match_parts(_list_excluded(settings), shape)
     except Unread:
         return None
     if named is None:
         return None
     if "quantization_config" not in top.stated and "compression_config" not in top.stated:
         named = named | {parts.TOWERS}
-    if not _settled(settings, named, counted, latent=shape.kv_lora_rank is not None):
+    if not _is_complete(settings, named, counted, latent=shape.kv_lora_rank is not None):
         return None
     return sum(counted[part] for part in {*ALWAYS, *named})
 
 
-def _listed(settings: Config) -> list[str]:
-    """All modules that the settings leave out."""
-    return [str(one) for key in LISTS for one in settings.listed(key) or ()]
+def _list_excluded(settings: Config) -> list[str]:
+    """Return all modules that the settings exclude."""
+    return [str(module) for key in LISTS for module in settings.listed(key) or ()]
 
 
-def _named(listed: list[str], shape: Architecture) -> set[str] | None:
-    """The parts that a list leaves out whole; None where it names another module, or a part only partly."""
+def _match_parts(listed: list[str], shape: Architecture) -> set[str] | None:
+    """Return the parts that a list excludes completely; None if it names another module or a part
+    of one.
+    """
     places: dict[str, set[str]] = {}
     for name in listed:
         layer, module = _split(name)
-        prefix = next((one for one in MODULES if module == one or module.startswith(f"{one}.")), None)
+        prefix = next((name for name in MODULES if module == name or module.startswith(f"{name}.")), None)
         if prefix is None:
             return None
         places.setdefault(prefix, set()).add(f"{layer}/{module[len(prefix) + 1 :]}")
@@ -81,7 +87,9 @@ def _named(listed: list[str], shape: Architecture) -> set[str] | None:
 
 
 def _covers(places: set[str], layers: int) -> bool:
-    """Whether `layer/leaf` places cover a module of so many layers: the module itself, or all its four matrices."""
+    """Return whether `layer/leaf` places cover a module in this many layers: the module itself, or
+    all its four matrices.
+    """
     return any(all(_everywhere(places, leaf, layers) for leaf in leaves) for leaves in (("",), LEAVES))
 
 
@@ -91,7 +99,8 @@ def _everywhere(places: set[str], leaf: str, layers: int) -> bool:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """The layer's number (empty: all) and the module of a name, a glob or a regular expression.
+    """Return the layer's number (empty: all) and the module from a name, a glob or a regular
+    expression.
 
     >>> _split("model.layers.3.self_attn.q_proj"), _split("re:.*self_attn.*"), _split("model.visual*")
     (('3', 'self_attn.q_proj'), ('', 'self_attn'), ('', 'visual'))
@@ -105,8 +114,10 @@ def _split(name: str) -> tuple[str, str]:
     return (found[1] if found[1].isdigit() else ""), found[2]
 
 
-def _settled(settings: Config, named: set[str], counted: Parts, latent: bool) -> bool:
-    """Whether the list decides on every part: towers, routers that are linear layers (DeepSeek's are none), the head."""
+def _is_complete(settings: Config, named: set[str], counted: Parts, latent: bool) -> bool:
+    """Return whether the list decides every part: towers, routers that are linear layers (not
+    DeepSeek's), the head.
+    """
     method = str(settings.value("quant_method") or settings.value("quant_algo")).lower()
     if counted[parts.TOWERS] and parts.TOWERS not in named:
         return False

@@ -1,4 +1,6 @@
-"""The network that a config.json describes: its shape, and its parameters by part where they can be counted exactly."""
+"""The architecture that a config.json describes: its shape, and its parameters by part if they can
+be counted exactly.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ GENERATES = (
 
 
 class Network(NamedTuple):
-    """An architecture, its parameters by part, and why they are not counted where they are not."""
+    """An architecture, its parameters by part, and the reason if they are not counted."""
 
     architecture: Architecture
     parts: Parts | None
@@ -33,7 +35,7 @@ class Network(NamedTuple):
 
 
 class _Decoder(NamedTuple):
-    """A text network: its config, family, kinds of layers, widths and experts."""
+    """A text model: its config, family, kinds of layers, widths and experts."""
 
     config: Config
     family: Family
@@ -44,22 +46,22 @@ class _Decoder(NamedTuple):
 
 
 def read(reference: str, text: str) -> Network:
-    """The network of a config.json; Unread says why there is none."""
+    """Return the architecture of a config.json. Raise Unread with the reason if there is none."""
     top = config.loaded(text)
     if top.model_type in seq2seq.FAMILIES:
         return _encoder_decoder(reference, top)
-    decoder = _decoder(_text(top))
-    task = _task(top, decoder.family)
+    decoder = _decoder(_find_text_level(top))
+    task = _find_task(top, decoder.family)
     shape = _shape(reference, top, decoder, task)
     try:
-        counted = _parts(top, decoder, task)
+        counted = _count_parts(top, decoder, task)
     except Unread as reason:
         return Network(shape, None, str(reason))
-    return Network(_with_parts(shape, counted, decoder, top), counted)
+    return Network(_apply_parts(shape, counted, decoder, top), counted)
 
 
-def _text(top: Config) -> Config:
-    """The level that holds the text network."""
+def _find_text_level(top: Config) -> Config:
+    """Return the config level of the text model."""
     tower = towers.TOWERS.get(top.model_type)
     if tower is None:
         return top
@@ -74,7 +76,7 @@ def _text(top: Config) -> Config:
 def _decoder(text: Config) -> _Decoder:
     family = FAMILIES.get(ALIASES.get(text.model_type, text.model_type))
     if family is None:
-        raise Unread(f"the family {text.model_type[:60]} is not read")
+        raise Unread(f"the family {text.model_type[:60]} is not supported")
     if text.model_type in ALIASES:
         text = Config(text.stated, ALIASES[text.model_type])
     sliding = family.dims(text)
@@ -116,7 +118,7 @@ def _encoder_decoder(reference: str, top: Config) -> Network:
 
 
 def _task_words(top: Config) -> str:
-    """The ending of the class that the file names, as far as it is known; `?` for any other."""
+    """Return the known ending of the class that the file names; `?` for any other."""
     listed = top.listed("architectures") or []
     return next((end for end in GENERATES if str(listed[0]).endswith(end)), "?") if listed else ""
 
@@ -126,7 +128,7 @@ def _task_words(top: Config) -> str:
 
 def _shape(reference: str, top: Config, decoder: _Decoder, task: str) -> Architecture:
     text, family, kinds, dims, sliding, experts = decoder
-    context = _context(decoder)
+    context = _read_context(decoder)
     window = text.whole(*family.window)
     windowed = kinds.count(SLIDING) if window and not (context and window >= context) else 0
     state = family.state(text) if LINEAR in kinds and family.state else None
@@ -142,7 +144,7 @@ def _shape(reference: str, top: Config, decoder: _Decoder, task: str) -> Archite
         kv_heads=dims.kv_heads or None,
         head_dim=dims.head_dim or None,
         vocab=text.vocab,
-        tied_embeddings=_tied(top, text, family, task),
+        tied_embeddings=_is_tied(top, text, family, task),
         trained_context=context,
         sliding_window=window if windowed else None,
         sliding_layers=windowed,
@@ -167,8 +169,8 @@ def _shape(reference: str, top: Config, decoder: _Decoder, task: str) -> Archite
     )
 
 
-def _task(top: Config, family: Family) -> str:
-    """What the class that the file names is for; empty where its head is unknown."""
+def _find_task(top: Config, family: Family) -> str:
+    """Return the task of the class that the file names; empty if its head is unknown."""
     listed = top.listed("architectures") or []
     name = str(listed[0]) if listed else ""
     if name.endswith("ForSequenceClassification"):
@@ -180,8 +182,10 @@ def _task(top: Config, family: Family) -> str:
     return "embed" if name.endswith("Model") else ""
 
 
-def _tied(top: Config, text: Config, family: Family, task: str) -> bool | None:
-    """Whether the output head reuses the embeddings, or there is none; None where levels disagree or none says."""
+def _is_tied(top: Config, text: Config, family: Family, task: str) -> bool | None:
+    """Return whether the output head reuses the embeddings or is missing; None if levels disagree
+    or none declares it.
+    """
     if family.encodes or task in ("embed", "score"):
         return True
     stated = [level.stated["tie_word_embeddings"] for level in (top, text) if "tie_word_embeddings" in level.stated]
@@ -198,8 +202,8 @@ def _dtype(top: Config, text: Config) -> str | None:
     return None
 
 
-def _context(decoder: _Decoder) -> int | None:
-    """The longest sequence; None where the positions are scaled and the scaled length is another number."""
+def _read_context(decoder: _Decoder) -> int | None:
+    """Return the longest sequence; None if the positions are scaled to another length."""
     text, family = decoder.config, decoder.family
     stated = text.whole(*CONTEXTS)
     scaling = text.value("rope_scaling") or text.value("rope_parameters")
@@ -216,14 +220,14 @@ def _context(decoder: _Decoder) -> int | None:
 # ---- parameters
 
 
-def _parts(top: Config, decoder: _Decoder, task: str) -> Parts:
-    """All parameters by part; Unread where one part cannot be counted."""
+def _count_parts(top: Config, decoder: _Decoder, task: str) -> Parts:
+    """Return all parameters by part. Raise Unread if one part cannot be counted."""
     if not task:
         raise Unread(f"the head of {str((top.listed('architectures') or [''])[0])[:60]} is not known")
-    tied = _tied(top, decoder.config, decoder.family, task)
+    tied = _is_tied(top, decoder.config, decoder.family, task)
     if tied is None:
         raise Unread("tie_word_embeddings is missing, or two levels of the file disagree on it")
-    return _layers(decoder) + _ends(top, decoder, task, tied) + towers.parts_of(top, decoder.dims.hidden)
+    return _layers(decoder) + _count_ends(top, decoder, task, tied) + towers.parts_of(top, decoder.dims.hidden)
 
 
 def _layers(decoder: _Decoder) -> Parts:
@@ -233,7 +237,7 @@ def _layers(decoder: _Decoder) -> Parts:
         found += parts.times(family.attention(text, sliding, SLIDING), kinds.count(SLIDING))
     if LINEAR in kinds:
         if family.state is None:
-            raise Unread("layer_types names layers that the family does not have")
+            raise Unread("layer_types names kinds of layers that the family does not have")
         found += parts.times(family.state(text).parts, kinds.count(LINEAR))
     found += family.mlps(text, dims, family.blocks(text) - (experts.layers if experts else 0))
     if experts and (text.flag("mlp_bias") or text.flag("use_bias")):
@@ -245,8 +249,8 @@ def _layers(decoder: _Decoder) -> Parts:
     return found + parts.vectors(norms * family.norm * dims.hidden) + family.own(text, dims)
 
 
-def _ends(top: Config, decoder: _Decoder, task: str, tied: bool) -> Parts:
-    """Embeddings, and the head of the task."""
+def _count_ends(top: Config, decoder: _Decoder, task: str, tied: bool) -> Parts:
+    """Return the embeddings, and the head of the task."""
     text, family, hidden = decoder.config, decoder.family, decoder.dims.hidden
     found: Parts = Counter({parts.EMBEDDINGS: text.vocab * hidden})
     if task == "generate" and not tied:
@@ -254,14 +258,14 @@ def _ends(top: Config, decoder: _Decoder, task: str, tied: bool) -> Parts:
     if task == "generate" and (family.head_bias if isinstance(family.head_bias, bool) else text.flag(family.head_bias)):
         found += parts.vectors(text.vocab)
     if task == "score":
-        found += _scores(top, family, hidden)
+        found += _count_classifier(top, family, hidden)
     elif family.encodes and family.name in ("bert", "xlm-roberta", "mpnet"):
         found += parts.linear(parts.HEAD, hidden, hidden, True)
     return found
 
 
-def _scores(top: Config, family: Family, hidden: int) -> Parts:
-    """The classifier of a reward or ranking network."""
+def _count_classifier(top: Config, family: Family, hidden: int) -> Parts:
+    """Return the classifier of a reward or ranking model."""
     names = top.value("id2label")
     labels = len(names) if isinstance(names, dict) and names else top.whole("num_labels") or 2
     if family.name in ("bert", "distilbert", "mpnet", "xlm-roberta"):
@@ -274,7 +278,7 @@ def _scores(top: Config, family: Family, hidden: int) -> Parts:
     return parts.linear(parts.HEAD, hidden, labels)
 
 
-def _with_parts(shape: Architecture, counted: Parts, decoder: _Decoder, top: Config) -> Architecture:
+def _apply_parts(shape: Architecture, counted: Parts, decoder: _Decoder, top: Config) -> Architecture:
     total, experts = counted.total(), decoder.experts
     idle = experts.expert.total() * (experts.count - experts.per_token) * experts.layers if experts else 0
     towers_ = counted[parts.TOWERS]

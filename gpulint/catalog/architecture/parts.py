@@ -1,4 +1,6 @@
-"""Parameters of a network's modules, by part: matrices and convolutions where they work, vectors among the norms."""
+"""Parameters of a model's modules, by part: matrices and convolutions at their module, vectors
+among the norms.
+"""
 
 from __future__ import annotations
 
@@ -17,29 +19,29 @@ Parts = Counter[str]
 
 
 class State(NamedTuple):
-    """A layer that keeps a state: its parameters, and the elements of that state for one sequence."""
+    """A layer that keeps a recurrent state: its parameters, and the state elements of one sequence."""
 
     parts: Parts
     elements: int
 
 
 def times(parts: Parts, factor: int) -> Parts:
-    """The parts of `factor` equal layers."""
+    """Return the parts of `factor` equal layers."""
     return Counter({name: count * factor for name, count in parts.items()})
 
 
 def linear(part: str, inputs: int, outputs: int, bias: bool = False) -> Parts:
-    """inputs · outputs, and outputs for the bias."""
+    """Return inputs · outputs, plus outputs for the bias."""
     return Counter({part: inputs * outputs, VECTORS: outputs if bias else 0})
 
 
 def vectors(*widths: int) -> Parts:
-    """Norms, biases, scales: their widths added up."""
+    """Return the sum of the widths of norms, biases and scales."""
     return Counter({VECTORS: sum(widths)})
 
 
 def mlp(hidden: int, width: int, gated: bool, bias: bool = False, part: str = MLP) -> Parts:
-    """Up, down and, when gated, gate matrices."""
+    """Return the up, down and, when gated, gate matrices."""
     up = linear(part, hidden, width, bias)
     return times(up, 2 if gated else 1) + linear(part, width, hidden, bias)
 
@@ -47,7 +49,7 @@ def mlp(hidden: int, width: int, gated: bool, bias: bool = False, part: str = ML
 def attention(
     hidden: int, heads: int, kv_heads: int, head_dim: int, qkv_bias: bool = False, out_bias: bool = False
 ) -> Parts:
-    """Query, key, value and output projections."""
+    """Return the query, key, value and output projections."""
     queries, keys = heads * head_dim, kv_heads * head_dim
     projected = linear(ATTENTION, hidden, queries + 2 * keys, qkv_bias)
     return projected + linear(ATTENTION, queries, hidden, out_bias)
@@ -56,7 +58,9 @@ def attention(
 def latent_attention(
     hidden: int, heads: int, query_rank: int | None, rank: int, nope: int, rope: int, value: int, bias: bool = False
 ) -> Parts:
-    """Multi-head latent attention: low-rank keys and values, and queries of low rank where there is a rank."""
+    """Return multi-head latent attention: low-rank keys and values, and low-rank queries if there
+    is a rank.
+    """
     query = heads * (nope + rope)
     if query_rank:
         queries = linear(ATTENTION, hidden, query_rank, bias) + linear(ATTENTION, query_rank, query)
@@ -68,7 +72,9 @@ def latent_attention(
 
 
 def indexer(hidden: int, query_rank: int, heads: int, head_dim: int) -> Parts:
-    """The sparse-attention indexer: queries, one key with a LayerNorm, and a weight of each head."""
+    """Return the sparse-attention indexer: queries, one key with a LayerNorm, and a weight per
+    head.
+    """
     return (
         linear(ATTENTION, query_rank, heads * head_dim)
         + linear(ATTENTION, hidden, head_dim + heads)
@@ -77,7 +83,9 @@ def indexer(hidden: int, query_rank: int, heads: int, head_dim: int) -> Parts:
 
 
 def mamba(inner: int, hidden: int, state: int, kernel: int, rank: int, conv_bias: bool, bias: bool) -> State:
-    """The first Mamba: in and out projections, a convolution, and a selective scan with its own A, D and time step."""
+    """Return Mamba 1: in and out projections, a convolution, and a selective scan with its own A, D
+    and time step.
+    """
     found = linear(LINEAR_ATTENTION, hidden, 2 * inner, bias) + linear(LINEAR_ATTENTION, inner, hidden, bias)
     found += linear(LINEAR_ATTENTION, inner, rank + 2 * state) + linear(LINEAR_ATTENTION, rank, inner, True)
     found += Counter({LINEAR_ATTENTION: kernel * inner}) + vectors(inner * state, inner, inner if conv_bias else 0)
@@ -95,7 +103,9 @@ def mamba2(
     bias: bool,
     norm: bool,
 ) -> State:
-    """Mamba-2: one projection for all inputs, a convolution over x, B and C, heads with a scalar A, D and time step."""
+    """Return Mamba-2: one projection for all inputs, a convolution over x, B and C, heads with a
+    scalar A, D and time step.
+    """
     inner = heads * head_dim
     convolved = inner + 2 * groups * state
     found = linear(LINEAR_ATTENTION, hidden, inner + convolved + heads, bias)

@@ -1,4 +1,4 @@
-"""What a config.json's quantization_config says: the format, by its name in catalog/quantization.csv."""
+"""The quantization_config of a config.json: the format, by its name in catalog/quantization.csv."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ INT8 = "int8"
 
 
 def named(top: Config) -> str | None:
-    """The name of the checkpoint's quantised format; None in 16 or 32 bits; the method's own name where none fits."""
+    """Return the name of the checkpoint's quantised format; None in 16 or 32 bits; the method's own
+    name if none fits.
+    """
     settings = declared(top)
     if settings is None:
         return None
@@ -26,7 +28,7 @@ def named(top: Config) -> str | None:
 
 
 def declared(top: Config) -> Config | None:
-    """The quantization_config, on the top level or in the text network's."""
+    """Return the quantization_config, on the top level or in the text model's."""
     for level in (top.stated, top.stated.get("text_config")):
         for key in ("quantization_config", "compression_config"):
             if isinstance(level, dict) and isinstance(value := level.get(key), dict):
@@ -37,8 +39,8 @@ def declared(top: Config) -> Config | None:
 # ---- methods
 
 
-def _integer(bits: int, group: object) -> str | None:
-    """int4-g128, int4-gcol, int8-g128, int8: by bits and group size."""
+def _integer_format(bits: int, group: object) -> str | None:
+    """Return int4-g128, int4-gcol, int8-g128 or int8, by bits and group size."""
     if not isinstance(group, int) or group not in GROUPS.get(bits, ()):
         return None
     if bits == 8 and group == -1:
@@ -46,10 +48,10 @@ def _integer(bits: int, group: object) -> str | None:
     return f"int{bits}-g{group}" if group > 0 else f"int{bits}-gcol"
 
 
-def _grouped(settings: Config) -> str | None:
-    """AWQ and GPTQ."""
+def _grouped_format(settings: Config) -> str | None:
+    """Return the format of AWQ and GPTQ."""
     bits, group = settings.value("bits", "w_bit"), settings.value("group_size", "q_group_size")
-    return _integer(bits if isinstance(bits, int) else 4, 128 if group is None else group)
+    return _integer_format(bits if isinstance(bits, int) else 4, 128 if group is None else group)
 
 
 def _fp8(settings: Config) -> str | None:
@@ -71,8 +73,8 @@ def _bitsandbytes(settings: Config) -> str | None:
     return "nf4" if settings.value("bnb_4bit_quant_type") == "nf4" else None
 
 
-def _compressed(settings: Config) -> str | None:
-    """compressed-tensors: one scheme for all groups, else none is named."""
+def _compressed_format(settings: Config) -> str | None:
+    """Return the format of compressed-tensors, if one scheme covers all groups."""
     groups = settings.inner("config_groups")
     schemes = {_scheme(groups.inner(name).inner("weights")) for name in groups.stated}
     return schemes.pop() if len(schemes) == 1 else None
@@ -84,35 +86,39 @@ def _scheme(weights: Config) -> str | None:
     if kind == "float" and bits == 4:
         return {16: "nvfp4", 32: "mxfp4"}.get(group if isinstance(group, int) else 0)
     if kind == "float" and bits == 8:
-        return {"block": "fp8-block", "tensor": "fp8", "channel": "fp8"}.get(str(strategy)) or _microscaled(group)
+        return {"block": "fp8-block", "tensor": "fp8", "channel": "fp8"}.get(str(strategy)) or _microscaling_format(
+            group
+        )
     if kind == "int" and isinstance(bits, int):
-        found = _integer(bits, group if strategy == "group" else -1)
+        found = _integer_format(bits, group if strategy == "group" else -1)
         grouped = found is not None and found.startswith("int4-g") and strategy == "group"
         return f"{found}-symmetric" if grouped and weights.value("symmetric") is not False else found
     return None
 
 
-def _microscaled(group: object) -> str | None:
+def _microscaling_format(group: object) -> str | None:
     return "mxfp8" if group == 32 else None
 
 
-def _modelopt(settings: Config) -> str | None:
-    """NVIDIA's ModelOpt: named by its algorithm, or described as compressed-tensors does."""
+def _modelopt_format(settings: Config) -> str | None:
+    """Return the format of NVIDIA's ModelOpt: named by its algorithm, or described as in
+    compressed-tensors.
+    """
     algorithm = str(settings.value("quant_algo") or "").upper()
     named_ = {"FP8": "fp8", "NVFP4": "nvfp4", "FP8_PB_WO": "fp8-block", "FP8_BLOCK_SCALES": "fp8-block"}.get(algorithm)
-    return named_ or (_compressed(settings) if settings.states("config_groups") else None)
+    return named_ or (_compressed_format(settings) if settings.states("config_groups") else None)
 
 
 READERS: dict[str, Callable[[Config], str | None]] = {
-    "awq": _grouped,
-    "gptq": _grouped,
+    "awq": _grouped_format,
+    "gptq": _grouped_format,
     "fp8": _fp8,
     "fbgemm_fp8": _fbgemm,
     "bitsandbytes": _bitsandbytes,
-    "compressed-tensors": _compressed,
-    "modelopt": _modelopt,
-    "modelopt_fp4": _modelopt,
-    "nvfp4": _modelopt,
-    "fp8_pb_wo": _modelopt,
+    "compressed-tensors": _compressed_format,
+    "modelopt": _modelopt_format,
+    "modelopt_fp4": _modelopt_format,
+    "nvfp4": _modelopt_format,
+    "fp8_pb_wo": _modelopt_format,
     "mxfp4": lambda _: "mxfp4",
 }

@@ -32,7 +32,7 @@ class Stacks(NamedTuple):
 def _layers(config: Config, *names: str) -> int:
     found = config.count(*names)
     if found > LAYERS_MAX:
-        raise Unread(f"{names[0]} is no size: {found}")
+        raise Unread(f"{names[0]} is not a size: {found}")
     return found
 
 

@@ -1,4 +1,6 @@
-"""Parameters of a decoder of which only the shape is known, not the family: matrices, routers, tables and norms."""
+"""Parameters of a decoder with a known shape but unknown family: matrices, routers, tables and
+norms.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,16 @@ NORMS = 2
 
 
 def counted(shape: Architecture) -> Parts | None:
-    """All parameters by part; None where the shape is not that of a decoder with plain attention, or says too little.
+    """Return all parameters by part; None if the shape is not a plain-attention decoder or is
+    incomplete.
 
     Biases, norms on queries and keys, and learned positions are left out: what a shape does not tell, below 0.5 %.
     """
     layers, hidden, heads, kv_heads = shape.layers, shape.hidden, shape.attention_heads, shape.kv_heads
-    if not (layers and hidden and heads and kv_heads and shape.vocab) or _differs(shape):
+    if not (layers and hidden and heads and kv_heads and shape.vocab) or _is_mixed(shape):
         return None
     width = shape.head_dim or hidden // heads
-    mlps = _mlps(shape, layers, hidden)
+    mlps = _count_mlps(shape, layers, hidden)
     if mlps is None:
         return None
     tables = Counter(
@@ -30,14 +33,18 @@ def counted(shape: Architecture) -> Parts | None:
     return attention + mlps + tables + parts.vectors((NORMS * layers + 1) * hidden)
 
 
-def _differs(shape: Architecture) -> bool:
-    """Whether some layers are of another kind: latent attention, states, two stacks, other widths within the window."""
+def _is_mixed(shape: Architecture) -> bool:
+    """Return whether some layers are of another kind: latent attention, states, two stacks, other
+    window widths.
+    """
     others = (shape.kv_lora_rank, shape.linear_attention_layers, shape.encoder_layers, shape.state_elements)
     return any((*others, shape.sliding_head_dim, shape.sliding_kv_heads, shape.kv_shared_layers))
 
 
-def _mlps(shape: Architecture, layers: int, hidden: int) -> Parts | None:
-    """The MLPs of the dense layers, and the experts, shared experts and routers of the others."""
+def _count_mlps(shape: Architecture, layers: int, hidden: int) -> Parts | None:
+    """Return the MLPs of the dense layers, and the experts, shared experts and routers of the
+    others.
+    """
     sparse = (shape.moe_layers or 0) if shape.experts else 0
     gated = bool(shape.gated_mlp)
     found: Parts = Counter()

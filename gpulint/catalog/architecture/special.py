@@ -1,4 +1,4 @@
-"""What only one family has: layouts, mixers that keep a state, attention, MLPs, experts and extra tables."""
+"""Code for single families: layouts, recurrent mixers, attention, MLPs, experts and extra tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpulint.catalog.architecture.parts import EMBEDDINGS, OTHER, Parts, State
 
 
 def exaone_layers(config: Config) -> list[str]:
-    """EXAONE 4: `LLLG` or a period; the last layer attends to everything."""
+    """EXAONE 4: `LLLG` or a period; the last layer has full attention."""
     if (stated := blocks.stated_kinds(config)) or not config.whole("sliding_window"):
         return stated or all_full(config)
     pattern = config.value("sliding_window_pattern")
@@ -47,7 +47,7 @@ def minimax_layers(config: Config) -> list[str]:
         return blocks.stated_kinds(config) or [LINEAR if at % 2 else FULL for at in range(config.layers)]
     if len(listed) != config.layers:
         raise Unread(f"attn_type_list names {len(listed)} layers of {config.layers}")
-    return [FULL if one == 1 else LINEAR for one in listed]
+    return [FULL if kind == 1 else LINEAR for kind in listed]
 
 
 def kimi_layers(config: Config) -> list[str]:
@@ -61,12 +61,12 @@ def kimi_layers(config: Config) -> list[str]:
 
 
 def nemotron_blocks(config: Config) -> str:
-    """Nemotron-H: M Mamba, * attention, - MLP, E experts: one mixer or MLP a block."""
+    """Nemotron-H: each block is one mixer or MLP: M Mamba, * attention, - MLP, E experts."""
     letters = {"linear_attention": "M", "mamba": "M", "full_attention": "*", "attention": "*", "mlp": "-", "moe": "E"}
     pattern = config.value("hybrid_override_pattern")
     if not isinstance(pattern, str):
         listed = config.listed("layers_block_type") or config.listed("layer_types") or []
-        pattern = "".join(letters.get(str(one), "?") for one in listed)
+        pattern = "".join(letters.get(str(kind), "?") for kind in listed)
     if not pattern or set(pattern) - set("M*-E"):
         raise Unread("hybrid_override_pattern is missing or holds an unknown kind of block")
     if config.states("num_hidden_layers") and config.layers != len(pattern):
@@ -90,11 +90,11 @@ def gpt_neo_layers(config: Config) -> list[str]:
         listed = ["global" if at % 2 == 0 else "local" for at in range(config.layers)]
     if len(listed) != config.layers:
         raise Unread(f"attention_layers names {len(listed)} layers of {config.layers}")
-    return [SLIDING if one == "local" else FULL for one in listed]
+    return [SLIDING if kind == "local" else FULL for kind in listed]
 
 
 def sliding_if_switched_on(config: Config) -> list[str]:
-    """Qwen3 MoE: all layers within the window, if use_sliding_window says so."""
+    """Qwen3 MoE: all layers have sliding-window attention if use_sliding_window is set."""
     switched = config.flag("use_sliding_window") and config.whole("sliding_window")
     return [SLIDING if switched else FULL] * config.layers
 
@@ -216,9 +216,11 @@ def many_or_one(key: str) -> Callable[[Config], int]:
 
 
 def chatglm_dims(config: Config) -> Dims:
-    """ChatGLM2 and later; the first one, with two-dimensional positions, is another network."""
+    """ChatGLM2 and later. The first ChatGLM, with two-dimensional positions, has another
+    architecture.
+    """
     if config.flag("position_encoding_2d") or not config.whole("padded_vocab_size"):
-        raise Unread("the first ChatGLM is not read")
+        raise Unread("the first ChatGLM is not supported")
     if config.flag("post_layer_norm") is False or config.flag("rmsnorm") is False:
         raise Unread("a ChatGLM without RMSNorm or final norm is not counted")
     kv_heads = config.count("multi_query_group_num") if config.flag("multi_query_attention") else config.heads
@@ -226,7 +228,7 @@ def chatglm_dims(config: Config) -> Dims:
 
 
 def qwen_dims(config: Config) -> Dims:
-    """The first Qwen states the width of both halves of the MLP's input."""
+    """The first Qwen declares the width of both halves of the MLP's input."""
     if not config.flag("no_bias") or config.whole("intermediate_size") % 2:
         raise Unread("a Qwen with biases is not counted")
     return blocks.dims(config)._replace(width=config.count("intermediate_size") // 2)
@@ -257,7 +259,9 @@ def nemotron_mlps(config: Config, dims: Dims, _: int) -> Parts:
 
 
 def nemotron_experts(config: Config, dims: Dims) -> Experts | None:
-    """Nemotron 3: experts without a gate matrix, in a narrower space where moe_latent_size states one."""
+    """Nemotron 3: experts without a gate matrix, in a narrower space if moe_latent_size declares
+    one.
+    """
     if not (layers := nemotron_blocks(config).count("E")):
         return None
     count, width = config.count("n_routed_experts"), config.count("moe_intermediate_size")
@@ -327,7 +331,7 @@ def hunyuan_number(config: Config, key: str) -> int:
     listed = config.value(key)
     if not isinstance(listed, list):
         return config.whole(key)
-    if len(listed) != config.layers or len({str(one) for one in listed}) != 1:
+    if len(listed) != config.layers or len({str(size) for size in listed}) != 1:
         raise Unread(f"{key} differs from layer to layer")
     return Config({key: listed[0]}, "").whole(key)
 
@@ -353,7 +357,9 @@ def hunyuan_experts(config: Config, dims: Dims) -> Experts | None:
 
 
 def gemma4_experts(config: Config, dims: Dims) -> Experts | None:
-    """Gemma 4: experts beside the dense MLP, with three more norms, a scale of the router's input and of each expert."""
+    """Gemma 4: experts in addition to the dense MLP, with three more norms, a scale of the router's
+    input and of each expert.
+    """
     if not config.flag("enable_moe_block"):
         return None
     count, width = config.count("num_experts"), config.count("moe_intermediate_size")
@@ -397,7 +403,7 @@ def gemma3n_extra(config: Config, dims: Dims) -> Parts:
 
 
 def gemma3n_dims(config: Config) -> Dims:
-    """Gemma 3n states the MLP's width for each layer."""
+    """Gemma 3n declares the MLP's width for each layer."""
     width = hunyuan_number(config, "intermediate_size")
     return Dims(config.hidden, config.heads, config.kv_heads, config.head_dim, width)
 
@@ -456,7 +462,7 @@ def stablelm_extra(config: Config, dims: Dims) -> Parts:
 
 
 def lfm2_dims(config: Config) -> Dims:
-    """LFM2 shrinks the stated MLP width to two thirds and rounds it up to a multiple."""
+    """LFM2 shrinks the declared MLP width to two thirds and rounds it up to a multiple."""
     found = blocks.dims(config)
     width = config.whole("block_ff_dim") or found.width
     if not config.flag("block_auto_adjust_ff_dim"):
@@ -522,7 +528,7 @@ def bloom_extra(_: Config, dims: Dims) -> Parts:
 
 
 def phi_extra(config: Config, dims: Dims) -> Parts:
-    """Phi: norms with biases on queries and keys on request."""
+    """Phi: optional norms with biases on queries and keys."""
     return parts.vectors(config.layers * 4 * dims.head_dim if config.flag("qk_layernorm") else 0)
 
 

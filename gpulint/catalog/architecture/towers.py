@@ -17,7 +17,9 @@ from gpulint.catalog.architecture.parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class Tower:
-    """A family with a tower: its name, the family of the text network unless the file says, and the count."""
+    """A family with a tower: its name, the family of the text model unless the file declares it,
+    and the count.
+    """
 
     family: str
     text_type: str
@@ -27,7 +29,7 @@ class Tower:
 
 
 def family(model_type: str) -> str:
-    """The catalog's name of a family with a tower; empty for any other."""
+    """Return the catalog's name of a family with a tower; empty for any other."""
     return TOWERS[model_type].family if model_type in TOWERS else ""
 
 
@@ -36,7 +38,9 @@ def modality(model_type: str) -> str:
 
 
 def parts_of(top: Config, hidden: int) -> Parts:
-    """The tower's parameters, none where there is no tower; `hidden` is the width of the text network."""
+    """Return the tower's parameters, or none without a tower; `hidden` is the width of the text
+    model.
+    """
     tower = TOWERS.get(top.model_type)
     return Counter({parts.TOWERS: tower.count(top, hidden)}) if tower else Counter()
 
@@ -56,8 +60,8 @@ def _gated_block(width: int, mlp: int) -> int:
     return 4 * width * width + 3 * width * mlp + 2 * width
 
 
-def _stated(top: Config, key: str, model_type: str) -> Config:
-    """The tower's own level, which real files always have."""
+def _find_level(top: Config, key: str, model_type: str) -> Config:
+    """Return the tower's own level, which real files always have."""
     if not isinstance(top.stated.get(key), dict):
         raise Unread(f"{key} is missing")
     return top.inner(key, model_type=model_type)
@@ -68,8 +72,8 @@ def _patches(vision: Config) -> int:
     return side * side
 
 
-def _patch(vision: Config) -> int:
-    """Values of one patch."""
+def _patch_values(vision: Config) -> int:
+    """Return the number of values of one patch."""
     return vision.count("num_channels", "in_channels", "in_chans") * vision.count("patch_size") ** 2
 
 
@@ -80,7 +84,7 @@ def _clip(vision: Config) -> int:
     """CLIP: a class token, positions, norms before and after."""
     width, patches = vision.count("hidden_size"), _patches(vision)
     blocks = vision.count("num_hidden_layers") * _block(width, vision.count("intermediate_size"))
-    return blocks + width * _patch(vision) + width + (patches + 1) * width + 4 * width
+    return blocks + width * _patch_values(vision) + width + (patches + 1) * width + 4 * width
 
 
 def _siglip(vision: Config) -> int:
@@ -89,21 +93,21 @@ def _siglip(vision: Config) -> int:
     if vision.value("vision_use_head") is not False:
         raise Unread("a SigLIP tower with its pooling head is not counted")
     blocks = vision.count("num_hidden_layers") * _block(width, mlp)
-    return blocks + _linear(_patch(vision), width) + _patches(vision) * width + 2 * width
+    return blocks + _linear(_patch_values(vision), width) + _patches(vision) * width + 2 * width
 
 
 def _pixtral(vision: Config) -> int:
     width = vision.count("hidden_size")
     blocks = vision.count("num_hidden_layers") * _gated_block(width, vision.count("intermediate_size"))
-    return blocks + _patch(vision) * width + width
+    return blocks + _patch_values(vision) * width + width
 
 
 VISION = {"clip_vision_model": _clip, "siglip_vision_model": _siglip, "pixtral": _pixtral}
 
 
-def _vision(top: Config) -> tuple[Config, int]:
-    """The vision_config of LLaVA and its relatives, and the parameters of that tower."""
-    vision = _stated(top, "vision_config", "clip_vision_model")
+def _count_vision(top: Config) -> tuple[Config, int]:
+    """Return the vision_config of LLaVA and its relatives, and the parameters of that tower."""
+    vision = _find_level(top, "vision_config", "clip_vision_model")
     if vision.model_type not in VISION:
         raise Unread(f"the vision tower {vision.model_type[:60]} is not counted")
     return vision, VISION[vision.model_type](vision)
@@ -114,7 +118,7 @@ def _vision(top: Config) -> tuple[Config, int]:
 
 def _llava(top: Config, hidden: int) -> int:
     """LLaVA: two matrices between the tower and the text."""
-    vision, tower = _vision(top)
+    vision, tower = _count_vision(top)
     layers = top.value("vision_feature_layer")
     inputs = vision.count("hidden_size") * (len(layers) if isinstance(layers, list) else 1)
     bias = top.value("multimodal_projector_bias") is not False
@@ -127,7 +131,7 @@ def _llava_next(top: Config, hidden: int) -> int:
 
 
 def _mistral3(top: Config, hidden: int) -> int:
-    vision, tower = _vision(top)
+    vision, tower = _count_vision(top)
     width, merged = vision.count("hidden_size"), top.count("spatial_merge_size") ** 2
     bias = top.flag("multimodal_projector_bias")
     merger = width + merged * width * width
@@ -135,7 +139,7 @@ def _mistral3(top: Config, hidden: int) -> int:
 
 
 def _gemma3(top: Config, hidden: int) -> int:
-    vision = _stated(top, "vision_config", "siglip_vision_model")
+    vision = _find_level(top, "vision_config", "siglip_vision_model")
     if "vision_use_head" not in vision.stated:
         vision = Config({**vision.stated, "vision_use_head": False}, vision.model_type)
     width = vision.count("hidden_size")
@@ -144,7 +148,7 @@ def _gemma3(top: Config, hidden: int) -> int:
 
 def _gemma4(top: Config, hidden: int) -> int:
     """Gemma 4: gated blocks with four norms, two tables of positions; the small networks have an audio tower too."""
-    vision = _stated(top, "vision_config", "gemma4_vision")
+    vision = _find_level(top, "vision_config", "gemma4_vision")
     if vision.flag("attention_bias"):
         raise Unread("a Gemma 4 vision tower with biases is not counted")
     width, head_dim = vision.count("hidden_size"), vision.count("head_dim")
@@ -157,12 +161,14 @@ def _gemma4(top: Config, hidden: int) -> int:
 
 def _gemma4_audio(top: Config, hidden: int) -> int:
     """Gemma 4's audio tower: two convolutions and Conformer blocks."""
-    audio = _stated(top, "audio_config", "gemma4_audio")
+    audio = _find_level(top, "audio_config", "gemma4_audio")
     width, out = audio.hidden, audio.count("output_proj_dims")
     channels = audio.listed("subsampling_conv_channels")
-    if not (isinstance(channels, list) and len(channels) == 2 and all(isinstance(one, int) for one in channels)):
+    if not (
+        isinstance(channels, list) and len(channels) == 2 and all(isinstance(channel, int) for channel in channels)
+    ):
         raise Unread("subsampling_conv_channels is no pair")
-    first, second = (Config({"channels": one}, "").count("channels") for one in channels)
+    first, second = (Config({"channels": channel}, "").count("channels") for channel in channels)
     convolutions = 9 * first + first + 9 * first * second + second + second * 32 * width
     feed_forward = 2 * 4 * width * width + 2 * width
     attention = 5 * width * width + width // audio.heads
@@ -178,48 +184,54 @@ def _merger(width: int, merged: int, hidden: int, norm: int) -> int:
 
 
 def _qwen2_vl(top: Config, hidden: int) -> int:
-    vision = _stated(top, "vision_config", "qwen2_vl_vision")
+    vision = _find_level(top, "vision_config", "qwen2_vl_vision")
     width, merged = vision.count("embed_dim"), vision.count("spatial_merge_size") ** 2
     blocks = vision.count("depth") * _block(width, vision.count("mlp_ratio") * width)
-    patch = _patch(vision) * vision.count("temporal_patch_size") * width
+    patch = _patch_values(vision) * vision.count("temporal_patch_size") * width
     return blocks + patch + _merger(width, merged, vision.count("hidden_size"), 2 * width)
 
 
 def _qwen25_vl(top: Config, hidden: int) -> int:
-    vision = _stated(top, "vision_config", "qwen2_5_vl_vision")
+    vision = _find_level(top, "vision_config", "qwen2_5_vl_vision")
     width, mlp, merged = vision.hidden, vision.count("intermediate_size"), vision.count("spatial_merge_size") ** 2
     block = (
         _linear(width, 3 * width) + _linear(width, width) + 2 * _linear(width, mlp) + _linear(mlp, width) + 2 * width
     )
-    patch = _patch(vision) * vision.count("temporal_patch_size") * width
+    patch = _patch_values(vision) * vision.count("temporal_patch_size") * width
     return vision.count("depth") * block + patch + _merger(width, merged, vision.count("out_hidden_size"), width)
 
 
 def _qwen3_vl(top: Config, hidden: int) -> int:
     """Qwen3-VL: positions, and a merger of its own for each layer whose output enters the text network."""
-    vision = _stated(top, "vision_config", f"{top.model_type}_vision")
+    vision = _find_level(top, "vision_config", f"{top.model_type}_vision")
     width, merged, out = vision.hidden, vision.count("spatial_merge_size") ** 2, vision.count("out_hidden_size")
     blocks = vision.count("depth") * _block(width, vision.count("intermediate_size"))
-    patch = _linear(_patch(vision) * vision.count("temporal_patch_size"), width)
+    patch = _linear(_patch_values(vision) * vision.count("temporal_patch_size"), width)
     positions = vision.count("num_position_embeddings") * width
     deep = len(vision.listed("deepstack_visual_indexes") or ()) * _merger(width, merged, out, 2 * merged * width)
     return blocks + patch + positions + _merger(width, merged, out, 2 * width) + deep
 
 
 def _llama4(top: Config, hidden: int) -> int:
-    vision = _stated(top, "vision_config", "llama4_vision_model")
+    vision = _find_level(top, "vision_config", "llama4_vision_model")
     width, mlp, out = vision.hidden, vision.count("intermediate_size"), vision.count("vision_output_dim")
     blocks = vision.count("num_hidden_layers") * _block(width, mlp)
     middle = vision.count("projector_input_dim")
     shuffled = mlp * middle + middle * vision.count("projector_output_dim")
     return (
-        blocks + width * _patch(vision) + width + (_patches(vision) + 1) * width + 4 * width + shuffled + out * hidden
+        blocks
+        + width * _patch_values(vision)
+        + width
+        + (_patches(vision) + 1) * width
+        + 4 * width
+        + shuffled
+        + out * hidden
     )
 
 
 def _mllama(top: Config, hidden: int) -> int:
     """Llama 3.2 Vision: local and gated global blocks, positions of patches and of tiles before and after."""
-    vision = _stated(top, "vision_config", "mllama_vision_model")
+    vision = _find_level(top, "vision_config", "mllama_vision_model")
     width, mlp = vision.hidden, vision.count("intermediate_size")
     tiles = vision.count("max_num_tiles")
     ratios = len(vision.listed("supported_aspect_ratios") or ()) + 1
@@ -228,7 +240,7 @@ def _mllama(top: Config, hidden: int) -> int:
     blocks = vision.count("num_hidden_layers") * block + vision.count("num_global_layers") * (block + 2)
     spots = (_patches(vision) + 1) * width
     positions = 1 + spots + ratios * tiles * spots + 2 * (1 + ratios * tiles * width)
-    tower = blocks + positions + width * _patch(vision) + width + 4 * width
+    tower = blocks + positions + width * _patch_values(vision) + width + 4 * width
     return tower + _linear(vision.count("vision_output_dim"), hidden)
 
 
@@ -242,8 +254,8 @@ def _internvl(top: Config, hidden: int) -> int:
     norm = 1 if vision.value("norm_type") == "rms_norm" else 2
     block = _block(width, mlp, vision.flag("qkv_bias" if chat else "attention_bias"), norm) + 2 * width
     block += 2 * width if vision.flag("qk_normalization" if chat else "use_qk_norm") else 0
-    side = _side(vision, "image_size") // _side(vision, "patch_size")
-    table = _linear(3 * _side(vision, "patch_size") ** 2, width) + width + (side * side + 1) * width
+    side = _read_side(vision, "image_size") // _read_side(vision, "patch_size")
+    table = _linear(3 * _read_side(vision, "patch_size") ** 2, width) + width + (side * side + 1) * width
     ratio = top.value("downsample_ratio")
     if ratio not in (None, 0.5):
         raise Unread("downsample_ratio is not 0.5")
@@ -252,15 +264,15 @@ def _internvl(top: Config, hidden: int) -> int:
     return vision.count("num_hidden_layers") * block + table + projector
 
 
-def _side(vision: Config, key: str) -> int:
-    """A side in pixels, which some files write as a pair."""
+def _read_side(vision: Config, key: str) -> int:
+    """Return a side in pixels, which some files write as a pair."""
     value = vision.value(key)
     return Config({key: value[0]}, "").count(key) if isinstance(value, list) and value else vision.count(key)
 
 
 def _kimi(top: Config, hidden: int) -> int:
     """Kimi K2.5: MoonViT, whose positions are a grid, and a merger."""
-    vision = _stated(top, "vision_config", "kimi_k25_vision")
+    vision = _find_level(top, "vision_config", "kimi_k25_vision")
     width, mlp = vision.count("vt_hidden_size"), vision.count("vt_intermediate_size")
     if vision.value("merge_kernel_size") != [2, 2]:
         raise Unread("merge_kernel_size is not 2 x 2")
@@ -272,33 +284,33 @@ def _kimi(top: Config, hidden: int) -> int:
 
 def _glm4v(top: Config, hidden: int) -> int:
     """GLM-4.1V: gated blocks without biases, a strided convolution and a gated merger."""
-    vision = _stated(top, "vision_config", "glm4v_vision")
+    vision = _find_level(top, "vision_config", "glm4v_vision")
     if vision.flag("attention_bias"):
         raise Unread("a GLM vision tower with biases is not counted")
     width, out, merge = vision.hidden, vision.count("out_hidden_size"), vision.count("spatial_merge_size")
     blocks = vision.count("depth") * _gated_block(width, out)
-    patch = _linear(_patch(vision) * vision.count("temporal_patch_size"), width)
+    patch = _linear(_patch_values(vision) * vision.count("temporal_patch_size"), width)
     merger = out * out + 2 * out + 3 * out * vision.count("intermediate_size")
     downsample = _linear(width * merge * merge, out)
     return blocks + patch + _patches(vision) * width + 2 * width + downsample + merger
 
 
 def _paligemma(top: Config, hidden: int) -> int:
-    vision = _stated(top, "vision_config", "siglip_vision_model")
+    vision = _find_level(top, "vision_config", "siglip_vision_model")
     vision = Config({"vision_use_head": False, **vision.stated}, vision.model_type)
     return _siglip(vision) + _linear(vision.hidden, hidden)
 
 
 def _idefics3(top: Config, hidden: int) -> int:
     """Idefics3 and SmolVLM: SigLIP without its head, pixel shuffle and one matrix."""
-    vision = _stated(top, "vision_config", f"{top.model_type}_vision")
+    vision = _find_level(top, "vision_config", f"{top.model_type}_vision")
     vision = Config({**vision.stated, "vision_use_head": False}, vision.model_type)
     return _siglip(vision) + vision.hidden * top.count("scale_factor") ** 2 * hidden
 
 
 def _qwen2_audio(top: Config, hidden: int) -> int:
     """Qwen2-Audio: Whisper's encoder and one matrix."""
-    audio = _stated(top, "audio_config", "qwen2_audio_encoder")
+    audio = _find_level(top, "audio_config", "qwen2_audio_encoder")
     width, mlp, mels = audio.count("d_model"), audio.count("encoder_ffn_dim"), audio.count("num_mel_bins")
     block = 4 * width * width + 3 * width + _linear(width, mlp) + _linear(mlp, width) + 4 * width
     convolutions = _linear(3 * mels, width) + _linear(3 * width, width)
@@ -306,13 +318,13 @@ def _qwen2_audio(top: Config, hidden: int) -> int:
     return audio.count("encoder_layers") * block + convolutions + table + _linear(width, hidden)
 
 
-def _uncounted(top: Config, hidden: int) -> int:
+def _refuse_count(top: Config, hidden: int) -> int:
     raise Unread(f"the towers of {top.model_type[:60]} are not counted")
 
 
 TOWERS = {
     "gemma3": Tower("gemma-3", "gemma3_text", _gemma3),
-    "gemma3n": Tower("gemma-3n", "gemma3n_text", _uncounted),
+    "gemma3n": Tower("gemma-3n", "gemma3n_text", _refuse_count),
     "gemma4": Tower("gemma-4", "gemma4_text", _gemma4),
     "glm4v": Tower("glm-4v", "glm4v_text", _glm4v),
     "idefics3": Tower("idefics3", "llama", _idefics3),

@@ -1,4 +1,6 @@
-"""Dynamo's workers: `python -m dynamo.vllm` and its like take the arguments of the engine that they start."""
+"""Dynamo's workers: `python -m dynamo.vllm` and the like take the arguments of the engine that they
+start.
+"""
 
 from __future__ import annotations
 
@@ -39,32 +41,38 @@ OVERRIDDEN = "--override-engine-args sets further options"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """What the engine behind a worker makes of the words that are its own; None when no worker is started."""
-    module, words = _worker(invocation.arguments)
+    """Return what the engine behind a worker makes of its own words; None if no worker is started."""
+    module, words = _find_worker(invocation.arguments)
     if module == VLLM:
-        return _named(vllm.read(_started(invocation, ("vllm", "serve"), _engines_own(words))))
+        return _drop_notices(vllm.read(_build_invocation(invocation, ("vllm", "serve"), _select_engine_words(words))))
     if module == SGLANG:
-        return _named(sglang.read(_started(invocation, ("python3", "-m", "sglang.launch_server"), _engines_own(words))))
+        return _drop_notices(
+            sglang.read(
+                _build_invocation(invocation, ("python3", "-m", "sglang.launch_server"), _select_engine_words(words))
+            )
+        )
     if module == TENSORRT_LLM:
-        reading = _named(tensorrt_llm.read(_started(invocation, ("trtllm-serve", "serve"), _renamed(words))))
-        overridden = any(_name(word) == "override-engine-args" for word in words)
+        reading = _drop_notices(
+            tensorrt_llm.read(_build_invocation(invocation, ("trtllm-serve", "serve"), _rename(words)))
+        )
+        overridden = any(_parse_name(word) == "override-engine-args" for word in words)
         return reading._replace(open_ended=reading.open_ended or OVERRIDDEN) if reading and overridden else reading
     return None
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """The engine behind the worker spells its arguments."""
+    """Return the argument as the engine behind the worker spells it."""
     return None
 
 
-def _started(invocation: Invocation, program: Sequence[str], words: Iterator[Argument]) -> Invocation:
-    """The engine itself, started in place of the worker."""
+def _build_invocation(invocation: Invocation, program: Sequence[str], words: Iterator[Argument]) -> Invocation:
+    """Return the invocation of the engine itself, in place of the worker."""
     start = tuple(Argument(word, invocation.image.origin) for word in program)
     return invocation._replace(arguments=(*start, *words), entrypoint=False)
 
 
-def _worker(words: Sequence[Argument]) -> tuple[str, Sequence[Argument]]:
-    """The module of a worker, and the words behind it."""
+def _find_worker(words: Sequence[Argument]) -> tuple[str, Sequence[Argument]]:
+    """Return the module of a worker, and the words behind it."""
     for at, word in enumerate(words[:-1]):
         module = words[at + 1].text or ""
         found = next((name for name in MENTIONS if module == name or module.startswith(f"{name}.")), "")
@@ -73,35 +81,35 @@ def _worker(words: Sequence[Argument]) -> tuple[str, Sequence[Argument]]:
     return "", ()
 
 
-def _named(reading: Reading | None) -> Reading | None:
-    """A reading without what is noticed about arguments, some of which are the wrapper's."""
+def _drop_notices(reading: Reading | None) -> Reading | None:
+    """Return a reading without notices about arguments, because some belong to the wrapper."""
     if reading is None:
         return None
     fields = {name: field for name, field in reading.fields.items() if not name.endswith("_argument")}
     return reading._replace(fields=fields)
 
 
-def _name(word: Argument) -> str:
-    """The bare name of an argument; empty of a value."""
+def _parse_name(word: Argument) -> str:
+    """Return the bare name of an argument; empty for a value."""
     text = (word.flag or word.text or "").partition("=")[0]
     return text.lstrip("-").replace("_", "-") if text.startswith("--") else ""
 
 
-def _engines_own(words: Sequence[Argument]) -> Iterator[Argument]:
-    """The words that are the engine's, without the wrapper's arguments and their values."""
+def _select_engine_words(words: Sequence[Argument]) -> Iterator[Argument]:
+    """Return the engine's words, without the wrapper's arguments and their values."""
     skipped = False
     for word in words:
         if (word.flag or word.text or "").startswith("-"):
-            name = _name(word)
+            name = _parse_name(word)
             skipped = name.removeprefix("no-") in OWN or name.startswith(OWN_PREFIXES)
         if not skipped:
             yield word
 
 
-def _renamed(words: Sequence[Argument]) -> Iterator[Argument]:
-    """The words under trtllm-serve's names."""
-    for word in _engines_own(words):
-        name = _name(word)
+def _rename(words: Sequence[Argument]) -> Iterator[Argument]:
+    """Return the words under trtllm-serve's names."""
+    for word in _select_engine_words(words):
+        name = _parse_name(word)
         flag = RENAMED.get(name)
         _, equals, value = (word.text or "").partition("=")
         if flag is None:

@@ -1,4 +1,6 @@
-"""KServe's Hugging Face server: vLLM behind arguments of its own, unless another backend is asked for."""
+"""KServe's Hugging Face server: vLLM behind arguments of its own, unless another backend is
+requested.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +53,14 @@ CHOSEN = "KServe's Hugging Face server serves with vLLM, whose arguments it is g
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of vLLM where arguments show that it serves; None when the invocation is not the server."""
-    words = _words(invocation)
+    """Return the fields of vLLM if the arguments show that it serves; None if the invocation is not
+    the server.
+    """
+    words = _server_words(invocation)
     if words is None:
         return None
     origins = (invocation.image.origin,)
-    stated = dict(_stated(words))
+    stated = dict(_read_arguments(words))
     backend = stated.get("backend")
     program = {"program": Field(MODULE, origins)}
     if backend is not None and backend.text not in ("vllm", "auto"):
@@ -65,20 +69,20 @@ def read(invocation: Invocation) -> Reading | None:
             {"engine": Field(Unknown(other, "operator preset"), arguments.origins(backend)), **program}, None, other
         )
     if not (backend is not None and backend.text == VLLM) and not stated.keys() - OWN - OF_BOTH:
-        why = Unknown("the server chooses vLLM where it knows the architecture", "operator preset")
+        why = Unknown("the server uses vLLM only for architectures that vLLM knows", "operator preset")
         return Reading({"engine": Field(why, origins), **program}, None, "the server chooses its backend")
-    return _served(invocation, words)
+    return _read_vllm(invocation, words)
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """What vLLM is told is told to it through the server."""
+    """Return vLLM's argument; the server passes it on."""
     return vllm.spelled(release, quantity, value)
 
 
-def _served(invocation: Invocation, words: Sequence[Argument]) -> Reading | None:
-    """What vLLM makes of the arguments that are not the server's own."""
+def _read_vllm(invocation: Invocation, words: Sequence[Argument]) -> Reading | None:
+    """Return what vLLM makes of the arguments that are not the server's own."""
     start = invocation.image.origin
-    command = (Argument("vllm", start), Argument("serve", start), *_passed(words))
+    command = (Argument("vllm", start), Argument("serve", start), *_select_vllm_words(words))
     reading = vllm.read(invocation._replace(arguments=command, entrypoint=False))
     if reading is None:
         return None
@@ -88,40 +92,40 @@ def _served(invocation: Invocation, words: Sequence[Argument]) -> Reading | None
     return Reading(fields, words[-1].origin if words else None, reading.open_ended)
 
 
-def _words(invocation: Invocation) -> Sequence[Argument] | None:
-    """The words after the module, or after the image's own entry point."""
+def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
+    """Return the words after the module, or after the image's own entry point."""
     for at, word in enumerate(invocation.arguments):
         if word.text == "-m" and at + 1 < len(invocation.arguments) and invocation.arguments[at + 1].text == MODULE:
             return invocation.arguments[at + 2 :]
     return invocation.arguments if invocation.entrypoint and IMAGE.search(invocation.image.text or "") else None
 
 
-def _name(word: Argument) -> str:
-    """The bare name of an argument; empty of a value."""
+def _parse_name(word: Argument) -> str:
+    """Return the bare name of an argument; empty for a value."""
     text = (word.flag or word.text or "").partition("=")[0]
     return text.lstrip("-").replace("_", "-") if text.startswith("--") else ""
 
 
-def _stated(words: Sequence[Argument]) -> Iterator[tuple[str, Argument]]:
-    """The arguments by name, each with the word that holds its value."""
+def _read_arguments(words: Sequence[Argument]) -> Iterator[tuple[str, Argument]]:
+    """Return the arguments by name, each with the word that holds its value."""
     for at, word in enumerate(words):
-        if name := _name(word):
+        if name := _parse_name(word):
             _, equals, value = (word.text or "").partition("=")
-            following = words[at + 1] if at + 1 < len(words) and not _name(words[at + 1]) else None
+            following = words[at + 1] if at + 1 < len(words) and not _parse_name(words[at + 1]) else None
             yield name, word._replace(text=value) if equals else following or word
 
 
-def _passed(words: Sequence[Argument]) -> Iterator[Argument]:
-    """The arguments that are vLLM's, under the names that it has for them."""
+def _select_vllm_words(words: Sequence[Argument]) -> Iterator[Argument]:
+    """Return vLLM's arguments, under the names that it has for them."""
     own = False
     for word in words:
-        if name := _name(word):
+        if name := _parse_name(word):
             own = name in OWN
         if not own:
-            yield _renamed(word, RENAMED[name]) if name in RENAMED else word
+            yield _rename(word, RENAMED[name]) if name in RENAMED else word
 
 
-def _renamed(word: Argument, flag: str) -> Argument:
+def _rename(word: Argument, flag: str) -> Argument:
     _, equals, value = (word.text or "").partition("=")
     if word.text is None:
         return word._replace(flag=flag)

@@ -57,70 +57,80 @@ PYTHON = Grammar("llama_cpp_python", underscores=False)
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a llama.cpp server; None when the invocation is not one."""
+    """Return the fields of a llama.cpp server; None for any other invocation."""
     if FORK.search(invocation.image.text or ""):
         return None
     if (words := _server_words(invocation)) is not None:
-        return _server(invocation, words)
+        return _read_server(invocation, words)
     if (words := _python_words(invocation)) is not None:
-        return _python_server(invocation, words)
+        return _read_python_server(invocation, words)
     return None
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """None: a value is a word of its own, and a suggestion can add one word only."""
+    """Return None: a value is a word of its own, and a suggestion can add one word only."""
     return None
 
 
 def named(reference: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
-    """Checkpoint and number format of a file `<checkpoint>-<type>.gguf` or a repository `<checkpoint>-GGUF:<type>`."""
-    return _named(Field(reference, origins), gguf.of_file if reference.endswith(".gguf") else gguf.of_repository)
+    """Return checkpoint and number format of a file `<checkpoint>-<type>.gguf` or a repository
+    `<checkpoint>-GGUF:<type>`.
+    """
+    return _read_file_name(
+        Field(reference, origins), gguf.of_file if reference.endswith(".gguf") else gguf.of_repository
+    )
 
 
-def _server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
-    """What `llama-server` makes of its words and, where they are silent, of LLAMA_ARG_ variables."""
-    told = _told(invocation.image)
+def _read_server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
+    """Return what `llama-server` makes of its words and, for omitted arguments, of LLAMA_ARG_
+    variables.
+    """
+    told = _parse_build(invocation.image)
     release = told.version
-    identity = _identity(invocation.image, told)
+    identity = _identify(invocation.image, told)
     stated, open_ended = arguments.parsed(words, GRAMMAR, release)
-    given = [*_from_environment(invocation.environment, GRAMMAR), *stated]
+    given = [*_read_environment(invocation.environment, GRAMMAR), *stated]
     found = arguments.fields(given)
-    notices = images.believed(_noticed(stated, words, told.certain), told)
-    fields = {**identity, **_fields(found, release), **({} if _unlisted(release) else notices)}
+    notices = images.believed(_find_notices(stated, words, told.certain), told)
+    fields = {**identity, **_read_fields(found, release), **({} if _is_unlisted(release) else notices)}
     if memory := invocation.environment.get("GGML_CUDA_ENABLE_UNIFIED_MEMORY"):
         fields["device_memory_bytes"] = Field(Unknown("weights may spill into host memory"), (memory.origin,))
     if not given:
         open_ended = "the arguments are in the image or in a script"
-    return Reading(fields, words[-1].origin if words else None, open_ended or _elsewhere(found, invocation))
+    return Reading(fields, words[-1].origin if words else None, open_ended or _find_open_reason(found, invocation))
 
 
-def _python_server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
-    """What `python -m llama_cpp.server` makes of its words and variables; it fits nothing to the memory."""
+def _read_python_server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
+    """Return what `python -m llama_cpp.server` makes of its words and variables. It fits nothing to
+    memory.
+    """
     stated, open_ended = arguments.parsed(words, PYTHON)
-    found = arguments.fields([*_from_environment(invocation.environment, PYTHON), *stated])
+    found = arguments.fields([*_read_environment(invocation.environment, PYTHON), *stated])
     for name, value in (("gpu_layers", 0), ("context_size", 2048), ("attention_backend", False)):
         found.setdefault(name, Field(value, source="default of llama-cpp-python"))
     for name in ("cache_type_k", "cache_type_v"):
         if name in found:
-            found[name] = Field(Unknown("a number stands for the type"), found[name].origins)
+            found[name] = Field(Unknown("the type is given as a number"), found[name].origins)
     if found["gpu_layers"].value == str(AUTOMATIC):
         found["gpu_layers"] = Field("all", found["gpu_layers"].origins)
     image = invocation.image
     fields = {
         "engine": Field("llama.cpp", (image.origin,) if image.text else ()),
-        **_fields({**found, "fit": Field("off")}, None),
+        **_read_fields({**found, "fit": Field("off")}, None),
         "max_num_seqs": Field(1, source="llama-cpp-python serves one request at a time"),
     }
     if "config_file" in found:
         open_ended = "--config_file names a file with further arguments"
-    return Reading(fields, words[-1].origin if words else None, open_ended or _elsewhere(found, invocation))
+    return Reading(fields, words[-1].origin if words else None, open_ended or _find_open_reason(found, invocation))
 
 
 # ---- which words are a server's
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
-    """The words after `llama-server`, after `tools.sh --server`, or after the image's own entry point."""
+    """Return the words after `llama-server`, after `tools.sh --server`, or after the image's own
+    entry point.
+    """
     words = invocation.arguments
     for at, word in enumerate(words):
         program = (word.text or "").rsplit("/", 1)[-1]
@@ -130,14 +140,16 @@ def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
             return words[at + 2 :]
         if program not in PREFIXES and not program.startswith("-") and "=" not in program:
             break
-    content = _content(invocation.image.text or "") if invocation.entrypoint else ""
+    content = _find_content(invocation.image.text or "") if invocation.entrypoint else ""
     if content == "server":
         return words
     return words[1:] if content == "full" and words and words[0].text in SERVER else None
 
 
-def _content(image: str) -> str:
-    """What an image of llama.cpp holds by its tag: the server alone, or everything behind one script."""
+def _find_content(image: str) -> str:
+    """Return what an image of llama.cpp holds by its tag: the server alone, or everything behind
+    one script.
+    """
     named = TAG.match(image.partition("@")[0].rsplit(":", 1)[-1]) if IMAGE.search(image) else None
     return named["content"] if named else ""
 
@@ -150,14 +162,14 @@ def _python_words(invocation: Invocation) -> Sequence[Argument] | None:
     return None
 
 
-def _told(image: Argument) -> Told:
-    """The build as a release: b5000 is 0.0.5000."""
+def _parse_build(image: Argument) -> Told:
+    """Return the build as a release: b5000 is 0.0.5000."""
     told = images.told(image, NUMBERING)
     return told._replace(release=f"0.0.{told.release}") if told.release else told
 
 
-def _identity(image: Argument, told: Told) -> dict[str, Field]:
-    """Engine and release, and the CPU where the image is built for no GPU."""
+def _identify(image: Argument, told: Told) -> dict[str, Field]:
+    """Return engine and release, and the CPU as device if the image is built for no GPU."""
     text = image.text or ""
     fields = {"engine": Field("llama.cpp", (image.origin,) if text else ())}
     named = TAG.match(text.partition("@")[0].rsplit(":", 1)[-1]) if OFFICIAL.search(text) else None
@@ -167,16 +179,16 @@ def _identity(image: Argument, told: Told) -> dict[str, Field]:
     return fields
 
 
-def _from_environment(environment: Mapping[str, Argument], grammar: Grammar) -> Iterator[Stated]:
-    """Arguments that variables state; the command line stands behind them and decides."""
-    for name, flag in _variables(grammar.engine).items():
+def _read_environment(environment: Mapping[str, Argument], grammar: Grammar) -> Iterator[Stated]:
+    """Return the arguments that variables set. The command line comes after them and decides."""
+    for name, flag in _flags_by_variable(grammar.engine).items():
         if (value := environment.get(name)) is not None:
             yield Stated(flag, value, value)
 
 
 @functools.cache
-def _variables(engine: str) -> Mapping[str, Flag]:
-    """Flags by the variable that states the same."""
+def _flags_by_variable(engine: str) -> Mapping[str, Flag]:
+    """Return flags by the variable that sets the same."""
     known = arguments.flags(engine)
     with (Path(__file__).parent / f"{engine}_flags.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["environment"] and row["field"] and row["kind"] != "false"]
@@ -186,8 +198,8 @@ def _variables(engine: str) -> Mapping[str, Flag]:
 # ---- what the arguments mean together
 
 
-def _fields(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
-    """The quantities of the glossary that arguments state, alone or together."""
+def _read_fields(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
+    """Return the glossary quantities that arguments set, alone or together."""
     plain = {name: found[name] for name in ("max_num_batched_tokens", "uniform_kv_cache") if name in found}
     if "draft" in str(found.get("speculative", Field("")).value):
         plain["speculative"] = found["speculative"]
@@ -201,27 +213,29 @@ def _fields(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
     return {
         **plain,
         **flags,
-        **_weights(found),
-        **_context(found, release),
-        **_placement(found),
-        **_layers(found),
-        **_cache(found),
+        **_read_weights(found),
+        **_read_context(found, release),
+        **_read_placement(found),
+        **_read_layers(found),
+        **_read_cache(found),
     }
 
 
-def _weights(found: Mapping[str, Field]) -> dict[str, Field]:
-    """Checkpoint and number format, by the name of the file or of the repository; draft and projector beside them."""
+def _read_weights(found: Mapping[str, Field]) -> dict[str, Field]:
+    """Return checkpoint and number format from the name of the file or repository, with draft and
+    projector.
+    """
     fields: dict[str, Field] = {}
     file = found.get("model_file") or found.get("model_url")
     repository = found.get("hf_repo")
     if repository:
-        fields.update(_named(repository, gguf.of_repository))
+        fields.update(_read_file_name(repository, gguf.of_repository))
         if (held := found.get("hf_file") or (file if "model_file" in found else None)) is not None:
-            fields["quantization"] = _named(held, gguf.of_file)["quantization"]
+            fields["quantization"] = _read_file_name(held, gguf.of_file)["quantization"]
     elif file:
-        fields.update(_named(file, gguf.of_file))
+        fields.update(_read_file_name(file, gguf.of_file))
     elif "docker_repo" in found:
-        fields["checkpoint"] = Field(Unknown("a model of Docker Hub"), found["docker_repo"].origins)
+        fields["checkpoint"] = Field(Unknown("the model comes from Docker Hub"), found["docker_repo"].origins)
     if draft := found.get("draft_file") or found.get("draft_repo"):
         fields["speculative"] = Field("draft", draft.origins)
     automatic = repository is not None and found.get("mmproj_auto", Field(True)).value is not False
@@ -230,22 +244,22 @@ def _weights(found: Mapping[str, Field]) -> dict[str, Field]:
     return fields
 
 
-def _named(stated: Field, reading: Callable[[str], gguf.Weights]) -> dict[str, Field]:
+def _read_file_name(stated: Field, reading: Callable[[str], gguf.Weights]) -> dict[str, Field]:
     if not isinstance(stated.value, str):
         unknown = stated.value if isinstance(stated.value, Unknown) else Unknown("no file is named")
         return {name: Field(unknown, stated.origins) for name in ("checkpoint", "quantization")}
     weights = reading(stated.value)
     local = "local path" if stated.value.startswith(("/", ".", "~")) else ""
-    unnamed = Unknown(f"{stated.value} does not tell it", local)
+    unnamed = Unknown(f"the name {stated.value} does not show it", local)
     return {
         "checkpoint": Field(weights.checkpoint or unnamed, stated.origins),
         "quantization": Field(weights.quantization or unnamed, source=f"the name {stated.value}"),
     }
 
 
-def _context(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
-    """The longest sequence of a slot, and how slots share the context."""
-    size, slots = _counted(found.get("context_size")), _counted(found.get("max_num_seqs"))
+def _read_context(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
+    """Return the longest sequence of a slot, and how slots share the context."""
+    size, slots = _parse_count(found.get("context_size")), _parse_count(found.get("max_num_seqs"))
     unified = found.get("kv_unified")
     fields: dict[str, Field] = {}
     if slots and slots.value != AUTOMATIC:
@@ -256,16 +270,16 @@ def _context(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
     if each := found.get("slot_context"):
         fields["kv_unified"] = Field(False, each.origins)
     elif size is None or size.value == 0:
-        return {**fields, **_own_length(size, release, found)}
-    stated = each or _of_slot(size, fields.get("max_num_seqs"), fields.get("kv_unified"))  # type: ignore[arg-type]
+        return {**fields, **_is_own_length(size, release, found)}
+    stated = each or _slot_length(size, fields.get("max_num_seqs"), fields.get("kv_unified"))  # type: ignore[arg-type]
     fields["max_model_len_stated"] = Field(True, stated.origins)
     fields["max_model_len_fitted"] = Field(False, stated.origins)
     fields["max_model_len"] = stated
     return fields
 
 
-def _counted(stated: Field | None) -> Field | None:
-    """A number that was read as text, since 0 and -1 have a meaning."""
+def _parse_count(stated: Field | None) -> Field | None:
+    """Return a number that was read as text, because 0 and -1 have a special meaning."""
     if stated is None or isinstance(stated.value, Unknown):
         return stated
     text = str(stated.value).strip()
@@ -273,18 +287,20 @@ def _counted(stated: Field | None) -> Field | None:
     return Field(number, stated.origins, stated.source)
 
 
-def _own_length(size: Field | None, release: Release, found: Mapping[str, Field]) -> dict[str, Field]:
-    """No length, or 0: the checkpoint's own, which the engine may shorten to what fits."""
+def _is_own_length(size: Field | None, release: Release, found: Mapping[str, Field]) -> dict[str, Field]:
+    """Return whether the length is omitted or 0: the checkpoint's own, which the engine may shorten
+    to fit.
+    """
     fields = {"max_model_len_stated": Field(False, size.origins if size else ())}
     if size is not None and release is not None and release < FITTING:
         fields["max_model_len"] = Field(Unknown("0 is the checkpoint's own length"), size.origins)
-    if _unfitted(found):
+    if _is_unfitted(found):
         fields["max_model_len_fitted"] = Field(False, source="--fit off")
     return fields
 
 
-def _of_slot(size: Field, slots: Field | None, unified: Field | None) -> Field:
-    """The part of the context that one slot may fill."""
+def _slot_length(size: Field, slots: Field | None, unified: Field | None) -> Field:
+    """Return the part of the context that one slot may fill."""
     count = slots.value if slots else 1
     if (unified and unified.value is True) or count == 1:
         return size
@@ -295,40 +311,42 @@ def _of_slot(size: Field, slots: Field | None, unified: Field | None) -> Field:
     return Field(size.value // count, source=f"--ctx-size {size.value} over {count} slots")
 
 
-def _unfitted(found: Mapping[str, Field]) -> bool:
-    """Whether nothing is fitted to the memory: it is turned off, or the split is one that cannot be fitted."""
+def _is_unfitted(found: Mapping[str, Field]) -> bool:
+    """Return whether nothing is fitted to memory: fitting is off, or the split cannot be fitted."""
     fit, split = found.get("fit"), found.get("split_mode")
     return (fit is not None and str(fit.value).lower() in OFF) or (split is not None and split.value == "tensor")
 
 
-def _layers(found: Mapping[str, Field]) -> dict[str, Field]:
-    """Layers on GPUs as stated; what is not stated the engine fits, unless another setting keeps it from that."""
+def _read_layers(found: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the declared layers on GPUs. Otherwise the engine fits them, unless another setting
+    prevents it.
+    """
     fields: dict[str, Field] = {}
     asked = found.get("gpu_layers")
-    count = _layer_count(asked.value) if asked else None
+    count = _parse_layers(asked.value) if asked else None
     if asked and count is not None:
         fields["gpu_layers"] = Field(count, asked.origins, asked.source)
         fields["gpu_layers_fitted"] = Field(False, asked.origins, asked.source)
-    elif _unfitted(found) or "tensor_split" in found or found.get("split_mode", Field("")).value == "row":
+    elif _is_unfitted(found) or "tensor_split" in found or found.get("split_mode", Field("")).value == "row":
         fields["gpu_layers_fitted"] = Field(False, source="nothing is fitted with this split or --fit off")
     if kept := found.get("host_weights"):
         fields["gpu_layers_fitted"] = Field(False, kept.origins)
-        fields["cpu_offload_bytes"] = Field(Unknown("chosen tensors stay in host memory"), kept.origins)
+        fields["cpu_offload_bytes"] = Field(Unknown("selected tensors stay in host memory"), kept.origins)
     return fields
 
 
-def _layer_count(value: Value | Unknown) -> Value | Unknown | None:
-    """`all` as a number; None for `auto` and -1, which leave it to the engine."""
+def _parse_layers(value: Value | Unknown) -> Value | Unknown | None:
+    """Return `all` as a number; None for `auto` and -1, which leave the count to the engine."""
     text = str(value).lower()
     if isinstance(value, Unknown) or text in ("auto", str(AUTOMATIC)):
         return value if isinstance(value, Unknown) else None
     if text == "all" or re.fullmatch(r"-\d+", text):
         return ALL_LAYERS
-    return int(text) if text.isdecimal() else Unknown(f"{text} is no number of layers")
+    return int(text) if text.isdecimal() else Unknown(f"{text} is not a number of layers")
 
 
-def _placement(found: Mapping[str, Field]) -> dict[str, Field]:
-    """GPUs that the layers are spread over, and the share of the fullest one."""
+def _read_placement(found: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the GPUs that the layers are spread over, and the share of the fullest one."""
     fields: dict[str, Field] = {}
     if devices := found.get("devices"):
         listed = str(devices.value).split(",")
@@ -337,7 +355,7 @@ def _placement(found: Mapping[str, Field]) -> dict[str, Field]:
         if known and listed == ["none"]:
             fields = {"device": Field("cpu", devices.origins)}
     if split := found.get("tensor_split"):
-        shares = _shares(split.value)
+        shares = _parse_shares(split.value)
         fields["pipeline_parallel"] = Field(len(shares) or Unknown("unknown shares"), split.origins)
         fields["stage_share"] = Field(max(shares) / sum(shares) if shares else Unknown("unknown shares"), split.origins)
     if (mode := found.get("split_mode")) and mode.value in ("none", 0):
@@ -345,19 +363,21 @@ def _placement(found: Mapping[str, Field]) -> dict[str, Field]:
     return fields
 
 
-def _shares(value: Value | Unknown) -> list[float]:
-    """The proportions of `--tensor-split 3,1` that are not zero."""
+def _parse_shares(value: Value | Unknown) -> list[float]:
+    """Return the proportions of `--tensor-split 3,1` that are not zero."""
     words = [word for word in re.split(r"[,/]", value) if word] if isinstance(value, str) else []
     numbers = [float(word) for word in words if re.fullmatch(r"\d+(?:\.\d+)?", word)]
     return [number for number in numbers if number] if len(numbers) == len(words) else []
 
 
-def _cache(found: Mapping[str, Field]) -> dict[str, Field]:
-    """Number format of keys and values, flash attention, and whether the cache is on the GPU at all."""
+def _read_cache(found: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the number format of keys and values, flash attention, and whether the cache is on the
+    GPU.
+    """
     fields: dict[str, Field] = {}
     keys, values = found.get("cache_type_k"), found.get("cache_type_v")
     if keys or values:
-        both = [one.value if one else "f16" for one in (keys, values)]
+        both = [side.value if side else "f16" for side in (keys, values)]
         unknown = next((value for value in both if isinstance(value, Unknown)), None)
         text = str(both[0]) if both[0] == both[1] else "/".join(map(str, both))
         fields["kv_cache_dtype"] = Field(unknown or text, (keys or values).origins)  # type: ignore[union-attr]
@@ -372,12 +392,14 @@ def _cache(found: Mapping[str, Field]) -> dict[str, Field]:
 # ---- what the engine would refuse, and what is elsewhere
 
 
-def _unlisted(release: Release) -> bool:
+def _is_unlisted(release: Release) -> bool:
     return release is not None and release < LISTED_FROM
 
 
-def _noticed(stated: Iterable[Stated], words: Sequence[Argument], release: Release) -> dict[str, Field]:
-    """Arguments that a release does not take: those it lacks, `--flag=value` in one word, and a bare `--flash-attn`."""
+def _find_notices(stated: Iterable[Stated], words: Sequence[Argument], release: Release) -> dict[str, Field]:
+    """Return arguments that a release rejects: those it lacks, `--flag=value` in one word, and a
+    bare `--flash-attn`.
+    """
     stated = tuple(stated)
     found = arguments.noticed(stated, GRAMMAR, release)
     found.pop("impossible_argument", None)
@@ -386,14 +408,16 @@ def _noticed(stated: Iterable[Stated], words: Sequence[Argument], release: Relea
     joined = next((word for word in words if re.match(r"--?[a-z][\w-]*=", word.text or "")), None)
     if joined is not None and release <= GRAMMAR.newest:
         found["unknown_argument"] = Field(joined.text, (joined.origin,))
-    bare = next((one for one in stated if one.flag.field == "attention_backend" and one.value is None), None)
+    bare = next(
+        (argument for argument in stated if argument.flag.field == "attention_backend" and argument.value is None), None
+    )
     if bare is not None and release >= FLASH_TAKES_A_VALUE:
         found["impossible_argument"] = Field(f"{bare.spelling} without on, off or auto", (bare.word.origin,))
     return found
 
 
-def _elsewhere(found: Mapping[str, Field], invocation: Invocation) -> str:
-    """Why the command line alone does not tell the settings."""
+def _find_open_reason(found: Mapping[str, Field], invocation: Invocation) -> str:
+    """Return why the command line alone does not determine the settings."""
     if invocation.further_environment:
         return "envFrom may state further arguments"
     if "router" in found:

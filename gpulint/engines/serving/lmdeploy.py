@@ -49,20 +49,22 @@ LAYOUT = ("parallel_size", "weight_bytes_per_gpu", "kv_entry_bytes", "heads_rema
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of an LMDeploy server; None when the invocation is not one."""
+    """Return the fields of an LMDeploy server; None for any other invocation."""
     words = _server_words(invocation.arguments)
     if words is None:
         return None
     told = images.told(invocation.image, NUMBERING)
     stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
     notices = images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
-    fields = {**_identity(invocation, told), **_from_arguments(stated), **notices}
+    fields = {**_identify(invocation, told), **_read_fields(stated), **notices}
     last = words[-1] if words else invocation.arguments[-1]
     return Reading(fields, last.origin, open_ended)
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """`--tp=4` for a quantity and its value; None when that release of LMDeploy has no argument for it."""
+    """Return `--tp=4` for a quantity and its value; None if that release of LMDeploy has no
+    argument for it.
+    """
     if quantity == "max_model_len" and not isinstance(value, int):
         return None
     if quantity == "kv_cache_free_fraction":
@@ -71,16 +73,16 @@ def spelled(release: str, quantity: str, value: Value) -> str | None:
 
 
 def _server_words(words: Sequence[Argument]) -> Sequence[Argument] | None:
-    """The words after `lmdeploy serve api_server`."""
+    """Return the words after `lmdeploy serve api_server`."""
     for at, word in enumerate(words):
-        following = tuple(one.text for one in words[at + 1 : at + 3])
+        following = tuple(word.text for word in words[at + 1 : at + 3])
         if word.text and word.text.rsplit("/", 1)[-1] == PROGRAM and following == SUBCOMMAND:
             return words[at + 3 :]
     return None
 
 
-def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
-    """Engine and release, as the image's tag tells them."""
+def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     fields = {"engine": Field("lmdeploy", (invocation.image.origin,) if image else ())}
     fields |= images.field(invocation.image, told, NUMBERING.title)
@@ -89,12 +91,12 @@ def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     return fields
 
 
-def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
-    """Fields by quantity, with what some arguments mean beyond the quantity they state."""
+def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Return fields by quantity, including what some arguments imply for others."""
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
-    for derived in (_cache, _layout, _extensions):
+    for derived in (_read_cache, _read_layout, _read_extensions):
         fields |= derived(fields)
     for name, plain in (("device", "cuda"), ("quantization", "hf")):
         if fields.get(name, Field(None)).value == plain:
@@ -102,11 +104,11 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     return arguments.of_glossary(fields)
 
 
-def _cache(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Size and number format of the KV cache."""
+def _read_cache(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return size and number format of the KV cache."""
     found: dict[str, Field] = {}
     if share := fields.get("cache_max_entry_count"):
-        found["kv_cache_free_fraction"] = Field(_share(share.value), share.origins)
+        found["kv_cache_free_fraction"] = Field(_parse_share(share.value), share.origins)
     if policy := fields.get("quant_policy"):
         name = str(policy.value).lower()
         known = CACHE_FORMATS.get(name, Unknown(f"--quant-policy {policy.value} is not modelled"))
@@ -118,17 +120,19 @@ def _cache(fields: Mapping[str, Field]) -> dict[str, Field]:
     return found
 
 
-def _share(value: Value | Unknown) -> Value | Unknown:
-    """A share of free memory; from 1 on it was a number of blocks."""
+def _parse_share(value: Value | Unknown) -> Value | Unknown:
+    """Return a share of free memory. From 1 on it was a number of blocks."""
     try:
         share = float(str(value))
     except ValueError:
         return value if isinstance(value, Unknown) else Unknown(f"{value} is not a number")
-    return share if 0 < share < 1 else Unknown(f"--cache-max-entry-count {value} is no share")
+    return share if 0 < share < 1 else Unknown(f"--cache-max-entry-count {value} is not a share")
 
 
-def _layout(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Spread experts, whether other pods join, and what copies and further ranks leave open."""
+def _read_layout(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return expert parallelism, whether other pods take part, and what replicas and further ranks
+    leave open.
+    """
     found: dict[str, Field] = {}
     experts, tensor = fields.get("expert_parallel_size"), fields.get("tensor_parallel", Field(1))
     if experts and experts.value != 1:
@@ -144,8 +148,8 @@ def _layout(fields: Mapping[str, Field]) -> dict[str, Field]:
     return found
 
 
-def _extensions(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Adapters, and whether a longer context is asked for on purpose."""
+def _read_extensions(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return LoRA adapters, and whether a longer context is requested on purpose."""
     found: dict[str, Field] = {}
     if adapters := fields.get("adapters"):
         found["enable_lora"] = Field(True, adapters.origins)

@@ -36,17 +36,17 @@ OF_ANY_BACKEND = frozenset({"tensor_parallel", "pipeline_parallel", "data_parall
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a NIM that serves a language model; None when the image is none or another program runs in it."""
-    name = _name(invocation)
+    """Return the fields of a NIM that serves a language model; None for another image or program."""
+    name = _parse_model(invocation)
     words = _server_words(invocation) if name else None
     if words is None:
         return None
     environment = invocation.environment
-    passed, open_ended = _passed(environment.get("NIM_PASSTHROUGH_ARGS"))
-    given, more = _of_backend(words)
-    stated = _from_environment(environment)
-    profile = _from_profile(environment.get("NIM_MODEL_PROFILE"))
-    fields = {**_identity(invocation, name), **_agreed(profile, stated), **passed, **given}
+    passed, open_ended = _read_passthrough(environment.get("NIM_PASSTHROUGH_ARGS"))
+    given, more = _read_backend(words)
+    stated = _read_environment(environment)
+    profile = _read_profile(environment.get("NIM_MODEL_PROFILE"))
+    fields = {**_identify(invocation, name), **_merge(profile, stated), **passed, **given}
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     further = "envFrom may state further settings" if getattr(environment, "open_ended", False) else ""
@@ -54,13 +54,13 @@ def read(invocation: Invocation) -> Reading | None:
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """Settings are environment variables, which no argument of the command states."""
+    """Return None: settings are environment variables, not arguments."""
     return None
 
 
-def _name(invocation: Invocation) -> str:
-    """`meta/llama-3.1-8b-instruct` of the image of a language model, else nothing."""
-    named = IMAGE.search(_split(invocation.image)[0])
+def _parse_model(invocation: Invocation) -> str:
+    """Return `meta/llama-3.1-8b-instruct` from the image of a language model, else an empty text."""
+    named = IMAGE.search(_split_image(invocation.image)[0])
     if named is None:
         return ""
     name = named["name"]
@@ -70,8 +70,8 @@ def _name(invocation: Invocation) -> str:
     return name if known or SIZED.search(name) else ""
 
 
-def _split(image: Argument) -> tuple[str, str]:
-    """Repository and tag."""
+def _split_image(image: Argument) -> tuple[str, str]:
+    """Split an image into repository and tag."""
     path, _, last = (image.text or "").partition("@")[0].rpartition("/")
     repository, _, tag = last.partition(":")
     return f"{path}/{repository}", tag
@@ -85,7 +85,7 @@ def _images() -> Mapping[str, catalog.Row]:
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
-    """The words after the server's name, or those that follow the image's own entry point."""
+    """Return the words after the server's name, or those that follow the image's own entry point."""
     words = invocation.arguments
     for at, word in enumerate(words):
         if (word.text or "").rsplit("/", 1)[-1] in SERVERS:
@@ -93,24 +93,28 @@ def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
     return words if invocation.entrypoint else None
 
 
-def _identity(invocation: Invocation, name: str) -> dict[str, Field]:
-    """Engine, release and model, as the image tells them."""
+def _identify(invocation: Invocation, name: str) -> dict[str, Field]:
+    """Return engine, release and model from the image."""
     origins = (invocation.image.origin,)
     fields = {"engine": Field("nim", origins)}
-    if release := RELEASE.match(_split(invocation.image)[1]):
+    if release := RELEASE.match(_split_image(invocation.image)[1]):
         fields["engine_version"] = Field(release[1], origins)
     if held := _images().get(name):
         fields["checkpoint"] = Field(held["checkpoint"], origins)
     elif not ANY_MODEL.search(name):
-        fields["checkpoint"] = Field(Unknown(f"the catalog does not know what {name} serves", "image default"), origins)
+        fields["checkpoint"] = Field(
+            Unknown(f"the catalog does not list the model of {name}", "image default"), origins
+        )
     return fields
 
 
-def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
+def _read_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
     flags = arguments.flags("nim")
-    backend = _named_profile(environment.get("NIM_MODEL_PROFILE")).get("backend", "")
+    backend = _parse_profile(environment.get("NIM_MODEL_PROFILE")).get("backend", "")
     given = ((name, argument) for name, argument in environment.items() if name in flags and argument.text != "")
-    fields = arguments.fields(Stated(_meant(flags[name], backend), argument, argument) for name, argument in given)
+    fields = arguments.fields(
+        Stated(_interpret_share(flags[name], backend), argument, argument) for name, argument in given
+    )
     if (nodes := fields.get("nodes")) and nodes.value != 1:
         fields["multi_node"] = Field(True, nodes.origins, source="NIM_NUM_COMPUTE_NODES")
     if adapters := fields.get("adapters"):
@@ -118,19 +122,19 @@ def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
     return fields
 
 
-def _meant(flag: Flag, backend: str) -> Flag:
-    """The share of the memory is of the card or of what the weights leave, as the backend has it."""
+def _interpret_share(flag: Flag, backend: str) -> Flag:
+    """Return the memory share as the backend defines it: of the GPU, or of what the weights leave."""
     return flag._replace(field=SHARE_OF.get(backend, "")) if flag.field == SHARE else flag
 
 
-def _named_profile(profile: Argument | None) -> Mapping[str, str]:
-    """What a profile's name says; nothing when it is an id or not known."""
+def _parse_profile(profile: Argument | None) -> Mapping[str, str]:
+    """Return what a profile's name implies; nothing if it is an id or unknown."""
     named = PROFILE.fullmatch((profile.text or "").strip()) if profile else None
     return {key: value for key, value in named.groupdict().items() if value} if named else {}
 
 
-def _from_profile(profile: Argument | None) -> dict[str, Field]:
-    named, origins = _named_profile(profile), arguments.origins(profile)
+def _read_profile(profile: Argument | None) -> dict[str, Field]:
+    named, origins = _parse_profile(profile), arguments.origins(profile)
     fields: dict[str, Field] = {}
     for key, quantity in (("tensor", "tensor_parallel"), ("pipeline", "pipeline_parallel")):
         if key in named:
@@ -140,18 +144,20 @@ def _from_profile(profile: Argument | None) -> dict[str, Field]:
     return fields
 
 
-def _agreed(profile: Mapping[str, Field], stated: Mapping[str, Field]) -> dict[str, Field]:
-    """Variables and profile together; where they differ, releases differ in which of them counts."""
+def _merge(profile: Mapping[str, Field], stated: Mapping[str, Field]) -> dict[str, Field]:
+    """Merge variables and profile. If they differ, the value is unknown, because releases differ in
+    precedence.
+    """
     fields = {**profile, **stated}
     for name in profile.keys() & stated.keys():
         if profile[name].value != stated[name].value:
-            reason = Unknown("the profile and the variable say different things")
+            reason = Unknown("the profile and the variable conflict")
             fields[name] = Field(reason, (*stated[name].origins, *profile[name].origins))
     return fields
 
 
-def _passed(variable: Argument | None) -> tuple[dict[str, Field], str]:
-    """What the backend's own arguments in NIM_PASSTHROUGH_ARGS say, each at its word."""
+def _read_passthrough(variable: Argument | None) -> tuple[dict[str, Field], str]:
+    """Return what the backend's own arguments in NIM_PASSTHROUGH_ARGS set."""
     if variable is None:
         return {}, ""
     if variable.text is None:
@@ -162,13 +168,15 @@ def _passed(variable: Argument | None) -> tuple[dict[str, Field], str]:
         for command in shell.commands(f"{variable.text}")
         for word in command.words
     ]
-    return _of_backend(words)
+    return _read_backend(words)
 
 
-def _of_backend(words: Sequence[Argument]) -> tuple[dict[str, Field], str]:
-    """The parallelism and the length that arguments of the backend state; those of another than vLLM stay open."""
+def _read_backend(words: Sequence[Argument]) -> tuple[dict[str, Field], str]:
+    """Return the parallelism and length that backend arguments set. For backends other than vLLM
+    they stay unknown.
+    """
     stated, open_ended = arguments.parsed(words, vllm.GRAMMAR)
     fields = {name: field for name, field in arguments.fields(stated).items() if name in OF_ANY_BACKEND}
-    if any(not one.flag.kind for one in stated):
+    if any(not argument.flag.kind for argument in stated):
         open_ended = open_ended or "some arguments are of another backend"
     return fields, open_ended

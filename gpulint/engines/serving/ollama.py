@@ -1,4 +1,6 @@
-"""Ollama: `ollama serve` by command line, environment and image tag; models are named later, by its own names."""
+"""Ollama: `ollama serve` by command line, environment and image tag. Requests name the models
+later, by Ollama's own names.
+"""
 
 from __future__ import annotations
 
@@ -32,32 +34,40 @@ PREFIXES = frozenset(
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of an Ollama server; None when the invocation is not one."""
+    """Return the fields of an Ollama server; None for any other invocation."""
     words = _server_words(invocation)
     if words is None:
         return None
     further = "envFrom may state further settings" if invocation.further_environment else ""
-    fields = {**_identity(invocation.image), **_settings(invocation.environment), **_pulled(invocation.beside)}
+    fields = {
+        **_identify(invocation.image),
+        **_read_settings(invocation.environment),
+        **_find_pulled(invocation.beside),
+    }
     return Reading(fields, words[-1].origin if words else None, further)
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """None: Ollama has no arguments; its environment states everything."""
+    """Return None: Ollama has no arguments, and its environment sets everything."""
     return None
 
 
 def named(name: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
-    """Checkpoint and number format of a model by Ollama's name of it, as `llama3.3:70b`; unknown where none is listed."""
+    """Return checkpoint and number format of an Ollama model name such as `llama3.3:70b`; unknown
+    if it is not listed.
+    """
     name = name.removeprefix("ollama://")
     if (hub := HUB.match(name)) is not None:
         return _fields(gguf.of_repository(name[hub.end() :]), name, origins)
-    row = _listed().get(_full(name))
+    row = _list_models().get(_add_tag(name))
     known = gguf.Weights(row["checkpoint"], gguf.format_of(row["type"]) if row["type"] else "") if row else None
     return _fields(known or gguf.Weights("", ""), name, origins)
 
 
-def _pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:
-    """The one model that the container's other commands pull or run; of several, none is the one."""
+def _find_pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:
+    """Return the one model that the container's other commands pull or run; None if there are
+    several.
+    """
     names = [
         words[2]
         for words in commands
@@ -71,26 +81,28 @@ def _pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:
 
 
 def _fields(weights: gguf.Weights, name: str, origins: tuple[Origin, ...]) -> dict[str, Field]:
-    unlisted = Unknown(f"the catalog does not list {name} of Ollama")
+    unlisted = Unknown(f"the catalog does not list the Ollama model {name}")
     return {
         "checkpoint": Field(weights.checkpoint or unlisted, origins),
         "quantization": Field(weights.quantization or unlisted, source=f"the name {name}"),
     }
 
 
-def _full(name: str) -> str:
-    """A name with its tag; without one it is `latest`."""
+def _add_tag(name: str) -> str:
+    """Return a name with its tag; without one it is `latest`."""
     bare = name.removeprefix("registry.ollama.ai/").removeprefix("library/")
     return bare if ":" in bare else f"{bare}:latest"
 
 
-def _listed() -> Mapping[str, catalog.Row]:
-    """Ollama's models of the catalog by name and tag."""
+def _list_models() -> Mapping[str, catalog.Row]:
+    """Return the catalog's Ollama models by name and tag."""
     return {f"{row['name']}:{row['tag'] or 'latest'}": row for row in catalog.rows("ollama")}
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
-    """The words after `ollama serve`; none of them where the image's own entry point runs without words."""
+    """Return the words after `ollama serve`; an empty list if the image's own entry point runs
+    without words.
+    """
     words = invocation.arguments
     for at, word in enumerate(words):
         program = (word.text or "").rsplit("/", 1)[-1]
@@ -109,15 +121,15 @@ def _repository(image: str) -> str:
     return f"{path}/{name.split(':', 1)[0]}"
 
 
-def _identity(image: Argument) -> dict[str, Field]:
-    """Engine and release, as the image's tag tells them."""
+def _identify(image: Argument) -> dict[str, Field]:
+    """Return engine and release from the image's tag."""
     text = image.text or ""
     fields = {"engine": Field("ollama", (image.origin,) if text else ())}
     return fields | images.field(image, images.told(image, NUMBERING), NUMBERING.title)
 
 
-def _settings(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """What the environment states; 0 slots and no length mean that Ollama decides."""
+def _read_settings(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return what the environment sets. 0 slots or no length mean that Ollama decides."""
     fields: dict[str, Field] = {}
     for variable, quantity in COUNTS.items():
         stated = environment.get(variable)
@@ -131,7 +143,7 @@ def _settings(environment: Mapping[str, Argument]) -> dict[str, Field]:
         fields["kv_cache_dtype"] = Field(cache.text or Unknown(cache.why), (cache.origin,))
     overhead = environment.get("OLLAMA_GPU_OVERHEAD")
     if overhead and overhead.text not in ("0", ""):
-        fields["memory_budget_bytes"] = Field(Unknown("OLLAMA_GPU_OVERHEAD sets memory aside"), (overhead.origin,))
+        fields["memory_budget_bytes"] = Field(Unknown("OLLAMA_GPU_OVERHEAD reserves memory"), (overhead.origin,))
     library = environment.get("OLLAMA_LLM_LIBRARY")
     if library and (library.text or "").startswith("cpu"):
         fields["device"] = Field("cpu", (library.origin,))

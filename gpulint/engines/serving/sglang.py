@@ -54,7 +54,7 @@ RANKS = frozenset({"moe_data_parallel", "attention_context_parallel", "weight_da
 
 
 class Effect(NamedTuple):
-    """Arguments that leave a quantity open, and why."""
+    """Arguments that make a quantity unknown, and the reason."""
 
     by: tuple[str, ...]
     quantity: str
@@ -86,36 +86,38 @@ OPEN = (
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of an SGLang server; None when the invocation is not one."""
-    found = _server(invocation.arguments)
+    """Return the fields of an SGLang server; None for any other invocation."""
+    found = _find_server(invocation.arguments)
     if found is None:
         return None
     words, grammar = found
     told = images.told(invocation.image, NUMBERING)
     release = told.version
-    identity = _identity(invocation, told)
+    identity = _identify(invocation, told)
     stated, open_ended = arguments.parsed(words, grammar, release)
-    kind = next((one for one in stated if one.flag.field == "model_type"), None)
+    kind = next((argument for argument in stated if argument.flag.field == "model_type"), None)
     if kind and kind.value and kind.value.text not in LANGUAGE_MODELS:
         return None
-    fields = {**identity, **_from_arguments(stated), **_context_extended(invocation.environment, stated, release)}
-    fields = {**_graphs(fields, release), **_sized_late(invocation.environment), **fields}
-    if grammar.positional and any(not one.flag.kind for one in stated):
+    fields = {**identity, **_read_fields(stated), **_is_context_extended(invocation.environment, stated, release)}
+    fields = {**_read_graphs(fields, release), **_read_late_sizing(invocation.environment), **fields}
+    if grammar.positional and any(not argument.flag.kind for argument in stated):
         open_ended = open_ended or "an argument is not one of language models"
     else:
         fields |= images.believed(arguments.noticed(stated, grammar, told.certain), told)
-    return Reading(fields, words[-1].origin if words else _program(invocation), open_ended or _elsewhere(stated))
+    return Reading(fields, words[-1].origin if words else _program(invocation), open_ended or _find_open_reason(stated))
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """`--tp-size=4` for a quantity and its value; None when that release of SGLang has no argument for it."""
+    """Return `--tp-size=4` for a quantity and its value; None if that release of SGLang has no
+    argument for it.
+    """
     if quantity == "max_model_len" and not isinstance(value, int):
         return None
     return arguments.spelled("sglang", release, quantity, value)
 
 
-def _server(words: Sequence[Argument]) -> tuple[Sequence[Argument], Grammar] | None:
-    """The words after `sglang serve` or after the server's module, and how they are read."""
+def _find_server(words: Sequence[Argument]) -> tuple[Sequence[Argument], Grammar] | None:
+    """Return the words after `sglang serve` or after the server's module, and how they are parsed."""
     for at, word in enumerate(words):
         following = words[at + 1].text if at + 1 < len(words) else None
         if word.text and word.text.rsplit("/", 1)[-1] == "sglang" and following == "serve":
@@ -131,8 +133,8 @@ def _program(invocation: Invocation) -> Origin | None:
     return invocation.arguments[-1].origin if invocation.arguments else None
 
 
-def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
-    """Engine and release, as the image's tag tells them."""
+def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     fields = {"engine": Field("sglang", (invocation.image.origin,) if image else ())}
     name = image.rsplit("/", 1)[-1].partition("@")[0]
@@ -143,21 +145,23 @@ def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     return fields
 
 
-def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
-    """Fields by quantity, with what some arguments mean beyond the quantity they state."""
+def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Return fields by quantity, including what some arguments imply for others."""
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
-    for derived in (_parallel, _chunks, _adapters, _host_cache, _decoding):
+    for derived in (_read_parallelism, _read_chunks, _read_adapters, _read_host_cache, _read_disaggregation):
         fields |= derived(fields)
-    fields |= _left_open(fields, {one.flag.field: one.spelling for one in stated})
+    fields |= _find_unknowns(fields, {argument.flag.field: argument.spelling for argument in stated})
     if fields.get("device", Field(None)).value in GPU:
         del fields["device"]
     return arguments.of_glossary(fields)
 
 
-def _parallel(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Copies of the attention inside the tensor-parallel ranks, spread experts, and whether other pods join."""
+def _read_parallelism(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return attention replicas inside the tensor-parallel ranks, expert parallelism, and whether
+    other pods take part.
+    """
     found: dict[str, Field] = {}
     copies = fields.get("attention_data_parallel")
     if copies and copies.value != 1:
@@ -177,8 +181,8 @@ def _parallel(fields: Mapping[str, Field]) -> dict[str, Field]:
     return found
 
 
-def _chunks(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Tokens of one chunk of a prompt; -1 leaves prompts whole."""
+def _read_chunks(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the tokens of one prompt chunk; -1 leaves prompts whole."""
     size = fields.get("chunked_prefill_size")
     if size is None:
         return {}
@@ -188,20 +192,24 @@ def _chunks(fields: Mapping[str, Field]) -> dict[str, Field]:
     return {**whole, "max_num_batched_tokens": Field(Unknown("prompts are not cut into chunks"), size.origins)}
 
 
-def _decoding(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """A server that decodes what others prefill (sglang v0.5.23 --disaggregation-mode: null, prefill, decode)."""
+def _read_disaggregation(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return whether the server decodes what others prefill (sglang v0.5.23 --disaggregation-mode:
+    null, prefill, decode).
+    """
     mode = fields.get("disaggregation_mode")
     return {"prefill_apart": Field(True, mode.origins)} if mode and mode.value == "decode" else {}
 
 
-def _adapters(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Named adapters turn LoRA on."""
+def _read_adapters(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return LoRA as on if adapters are named."""
     paths = fields.get("lora_paths")
     return {"enable_lora": Field(True, paths.origins)} if paths and "enable_lora" not in fields else {}
 
 
-def _host_cache(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Host memory of the hierarchical cache: a stated size for each rank, else a multiple of the KV cache."""
+def _read_host_cache(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the host memory of the hierarchical cache: a declared size per rank, else a multiple
+    of the KV cache.
+    """
     if "hierarchical_cache" not in fields:
         return {}
     size = fields.get("hicache_gigabytes")
@@ -217,44 +225,46 @@ def _host_cache(fields: Mapping[str, Field]) -> dict[str, Field]:
     return {"host_kv_bytes": Field(Unknown("--hicache-ratio times the KV cache of each GPU"))}
 
 
-def _left_open(fields: Mapping[str, Field], spellings: Mapping[str, str]) -> dict[str, Field]:
-    """Quantities that an argument leaves open, unless they are stated."""
+def _find_unknowns(fields: Mapping[str, Field], spellings: Mapping[str, str]) -> dict[str, Field]:
+    """Return quantities that an argument makes unknown, unless they are declared."""
     found: dict[str, Field] = {}
     for effect in OPEN:
         for name in effect.by:
-            if _on(fields, name) and (effect.quantity not in fields or effect.quantity == "quantization"):
+            if _is_on(fields, name) and (effect.quantity not in fields or effect.quantity == "quantization"):
                 place = fields[name].origins
                 found.setdefault(effect.quantity, Field(Unknown(f"{spellings[name]} {effect.why}"), place))
     return found
 
 
-def _graphs(fields: Mapping[str, Field], release: Release) -> dict[str, Field]:
-    """The largest captured batch, which a lower limit of requests may lower in late releases."""
+def _read_graphs(fields: Mapping[str, Field], release: Release) -> dict[str, Field]:
+    """Return the largest captured batch, which a lower request limit may reduce in late releases."""
     limit = fields.get("max_num_seqs")
     if limit is None or (release is not None and release < LIMITED_SINCE):
         return {}
     return {"graph_batch": Field(Unknown("--max-running-requests may lower the batch that graphs are captured for"))}
 
 
-def _sized_late(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """The share that is chosen where the KV cache is sized after the graphs are captured."""
+def _read_late_sizing(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return the memory share as unknown if the KV cache is sized after graph capture."""
     switch = environment.get(SIZED_LATE)
     if switch is None or (switch.text is not None and switch.text.strip().lower() not in TRUE):
         return {}
     return {"static_memory_fraction": Field(Unknown(f"{SIZED_LATE} changes the share"), (switch.origin,))}
 
 
-def _on(fields: Mapping[str, Field], name: str) -> bool:
-    """Whether an argument is given with a value that changes something."""
+def _is_on(fields: Mapping[str, Field], name: str) -> bool:
+    """Return whether an argument has a value that changes something."""
     value = fields[name].value if name in fields else "none"
     return value not in NEUTRAL and not (value == "1" and name in RANKS)
 
 
-def _context_extended(
+def _is_context_extended(
     environment: Mapping[str, Argument], stated: Sequence[Stated], release: Release
 ) -> dict[str, Field]:
-    """Whether a context beyond the trained one is accepted: by an override, the engine's switch, or an early release."""
-    overridden = next((one for one in stated if one.flag.field == "model_overrides"), None)
+    """Return whether a context beyond the trained one is accepted: by an override, the engine's
+    switch, or an early release.
+    """
+    overridden = next((argument for argument in stated if argument.flag.field == "model_overrides"), None)
     if overridden:
         return {"context_extended": Field(True, arguments.origins(overridden.value))}
     switch = environment.get(OVERWRITES)
@@ -265,8 +275,8 @@ def _context_extended(
     return {}
 
 
-def _elsewhere(stated: Sequence[Stated]) -> str:
-    """Why the command line alone does not tell the settings."""
-    if any(one.flag.field == "config_file" for one in stated):
+def _find_open_reason(stated: Sequence[Stated]) -> str:
+    """Return why the command line alone does not determine the settings."""
+    if any(argument.flag.field == "config_file" for argument in stated):
         return "--config names a file with further arguments"
     return ""

@@ -99,54 +99,56 @@ TRUSS: Keys = {
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a TensorRT-LLM server; None when the invocation is not one."""
-    at = _server(invocation.arguments)
+    """Return the fields of a TensorRT-LLM server; None for any other invocation."""
+    at = _find_server(invocation.arguments)
     if at is None:
         return None
     words = invocation.arguments[at + 1 :]
     told = images.told(invocation.image, NUMBERING)
-    identity = {**_identity(invocation, told), **_launched(invocation.arguments[:at])}
+    identity = {**_identify(invocation, told), **_has_launcher(invocation.arguments[:at])}
     named = words[0].text if words else None
     if named in OTHER_SERVERS:
         return Reading(identity, words[-1].origin, OTHER_SERVERS[named])
     words = words[1:] if named == "serve" else words
     stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
     origin = words[-1].origin if words else None
-    return Reading({**identity, **_fields(stated)}, origin, open_ended or _elsewhere(stated, words))
+    return Reading({**identity, **_read_fields(stated)}, origin, open_ended or _find_open_reason(stated, words))
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """`--tp_size=4` for a quantity and its value; None when TensorRT-LLM has no argument for it."""
+    """Return `--tp_size=4` for a quantity and its value; None if TensorRT-LLM has no argument for
+    it.
+    """
     flag = SPELLINGS.get(quantity)
     return f"{flag}={value}" if flag else None
 
 
 def of_options(document: Document, path: Path) -> dict[str, Field]:
-    """The fields that an option file states, or the part of a document that holds one."""
-    return _settled(_of_keys(document, path, OPTIONS))
+    """Return the fields that an option file sets, or the part of a document that holds one."""
+    return _derive_fields(_read_keys(document, path, OPTIONS))
 
 
 def of_engine(document: Document, path: Path) -> dict[str, Field]:
-    """The fields that the config.json of a built engine states."""
-    return _settled(_of_keys(document, path, ENGINE))
+    """Return the fields that the config.json of a built engine sets."""
+    return _derive_fields(_read_keys(document, path, ENGINE))
 
 
 def of_truss(document: Document, path: Path) -> dict[str, Field]:
-    """The fields that the `trt_llm` section of a Truss config.yaml states."""
-    found = _of_keys(document, path, TRUSS)
+    """Return the fields that the `trt_llm` section of a Truss config.yaml sets."""
+    found = _read_keys(document, path, TRUSS)
     kind = found.pop("quantization", None)
     if kind and isinstance(kind.value, str) and kind.value != "no_quant":
         found["quantization"] = Field(kind.value.removesuffix("_kv"), kind.origins)
         if kind.value.endswith("_kv"):
             found["kv_cache_dtype"] = Field("fp8", kind.origins)
-    return _settled(found)
+    return _derive_fields(found)
 
 
 # ---- the command
 
 
-def _server(words: Sequence[Argument]) -> int | None:
-    """Which word is the server: the first, or a later one behind a launcher."""
+def _find_server(words: Sequence[Argument]) -> int | None:
+    """Return the index of the server's word: the first, or a later one behind a launcher."""
     for at, word in enumerate(words):
         if (word.text or "").rsplit("/", 1)[-1] in (PROGRAM, MODULE):
             starts = at == 0 or (words[0].text or "").rsplit("/", 1)[-1] in STARTERS
@@ -154,33 +156,35 @@ def _server(words: Sequence[Argument]) -> int | None:
     return None
 
 
-def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
-    """Engine and release, as the image's tag tells them."""
+def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
     return {"engine": Field("tensorrt-llm", origins), **images.field(invocation.image, told, NUMBERING.title)}
 
 
-def _launched(before: Sequence[Argument]) -> dict[str, Field]:
-    """Whether a launcher may give the server ranks in other pods."""
+def _has_launcher(before: Sequence[Argument]) -> dict[str, Field]:
+    """Return whether a launcher may give the server ranks in other pods."""
     named = [(word.text or "").rsplit("/", 1)[-1] for word in before]
     launcher = next((name for name in named if name in LAUNCHERS), None)
     return {"multi_node": Field(True, source=launcher)} if launcher else {}
 
 
-def _fields(stated: Sequence[Stated]) -> dict[str, Field]:
-    """Fields by quantity; what a file of options may replace is unknown."""
+def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Return fields by quantity. What an option file may replace is unknown."""
     found = arguments.fields(stated)
     if "config_file" in found:
-        found["kv_cache_free_fraction"] = Field(Unknown("the file of options may replace the KV cache's settings"))
-    return _settled(found)
+        found["kv_cache_free_fraction"] = Field(Unknown("the options file may replace the KV cache settings"))
+    return _derive_fields(found)
 
 
-def _elsewhere(stated: Sequence[Stated], words: Sequence[Argument]) -> str:
-    """Why the command line alone does not tell the settings."""
-    if any(one.flag.field == "config_file" for one in stated):
+def _find_open_reason(stated: Sequence[Stated], words: Sequence[Argument]) -> str:
+    """Return why the command line alone does not determine the settings."""
+    if any(argument.flag.field == "config_file" for argument in stated):
         return "a file of options overrules the command line"
-    model = next((one.value.text for one in stated if one.flag.field == "checkpoint" and one.value), None)
+    model = next(
+        (argument.value.text for argument in stated if argument.flag.field == "checkpoint" and argument.value), None
+    )
     if model is not None and model.startswith(("/", ".")):
         return "the path may hold a built engine, whose layout is fixed"
     return "" if words else "the arguments are in the image or in a script"
@@ -189,8 +193,8 @@ def _elsewhere(stated: Sequence[Stated], words: Sequence[Argument]) -> str:
 # ---- files
 
 
-def _of_keys(document: Document, path: Path, keys: Keys) -> dict[str, Field]:
-    """The fields that the keys of a mapping state, each at its place."""
+def _read_keys(document: Document, path: Path, keys: Keys) -> dict[str, Field]:
+    """Return the fields that the keys of a mapping set, each with its location."""
     found: dict[str, Field] = {}
     for key, (name, kind) in keys.items():
         place = (*path, *key)
@@ -206,28 +210,28 @@ def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _settled(found: Mapping[str, Field]) -> dict[str, Field]:
-    """Fields of the glossary, with what some of them mean for others."""
+def _derive_fields(found: Mapping[str, Field]) -> dict[str, Field]:
+    """Return glossary fields, including what some of them imply for others."""
     settled = dict(found)
     length = settled.get("max_model_len")
     settled["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     settled["max_model_len_fitted"] = Field(True, source="the engine shortens it to what the KV cache holds")
     if length is None:
-        settled["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"))
+        settled["max_model_len"] = Field(Unknown("the engine chooses the longest length that fits"))
     if (context := settled.get("context_parallel")) and context.value != 1:
-        settled["parallel_size"] = Field(Unknown("context parallelism takes part"), context.origins)
+        settled["parallel_size"] = Field(Unknown("context parallelism changes it"), context.origins)
     if (experts := settled.get("expert_parallel_size")) and experts.value != 1:
         settled["expert_parallel"] = Field(True, experts.origins)
-    if (tier := settled.get("host_kv_bytes")) and _ranks(settled) != 1:
-        settled["host_kv_bytes"] = Field(Unknown("each rank keeps a tier of its own"), tier.origins)
+    if (tier := settled.get("host_kv_bytes")) and _count_ranks(settled) != 1:
+        settled["host_kv_bytes"] = Field(Unknown("each rank keeps its own host tier"), tier.origins)
     for name in ("quantization", "kv_cache_dtype"):
         if (field := settled.get(name)) and isinstance(field.value, str):
             settled[name] = Field(field.value.lower(), field.origins)
     return arguments.of_glossary(settled)
 
 
-def _ranks(found: Mapping[str, Field]) -> int | None:
-    """Ranks of the stated layout; None where a part of it cannot be read."""
+def _count_ranks(found: Mapping[str, Field]) -> int | None:
+    """Return the ranks of the declared layout; None if a part of it cannot be read."""
     ranks = 1
     for name in ("tensor_parallel", "pipeline_parallel", "context_parallel"):
         value = found[name].value if name in found else 1

@@ -47,60 +47,62 @@ GRAMMAR = Grammar("tgi", abbreviations=False, underscores=False, newest=(3, 3, 7
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a TGI server; None when the invocation is not one."""
+    """Return the fields of a TGI server; None for any other invocation."""
     words = _launcher_words(invocation)
     if words is None:
         return None
-    told = _told(invocation.image)
+    told = _parse_release(invocation.image)
     release = told.version
-    identity = _identity(invocation, told)
-    environment = _environment(invocation)
+    identity = _identify(invocation, told)
+    environment = _read_variables(invocation)
     on_line, open_ended = arguments.parsed(words, GRAMMAR, release)
-    stated = [*_from_environment(environment), *on_line]
+    stated = [*_read_environment(environment), *on_line]
     fields = {
         **identity,
-        **_fields(stated, environment, release),
+        **_read_fields(stated, environment, release),
         **images.believed(arguments.noticed(on_line, GRAMMAR, told.certain), told),
     }
     origin = words[-1].origin if words else None
-    return Reading(fields, origin, open_ended or _elsewhere(invocation, fields))
+    return Reading(fields, origin, open_ended or _find_open_reason(invocation, fields))
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """`--num-shard=4` for a quantity and its value; None when that release of TGI has no argument for it."""
+    """Return `--num-shard=4` for a quantity and its value; None if that release of TGI has no
+    argument for it.
+    """
     return arguments.spelled("tgi", release, quantity, value)
 
 
 def _launcher_words(invocation: Invocation) -> Sequence[Argument] | None:
-    """The words after the launcher, or after the image's own entry point."""
+    """Return the words after the launcher, or after the image's own entry point."""
     words = invocation.arguments
     for at, word in enumerate(words):
         if (word.text or "").rsplit("/", 1)[-1] in PROGRAMS:
             return words[at + 1 :]
     image = invocation.image.text or ""
     options = not words or (words[0].text or "-").startswith("-")
-    if invocation.entrypoint and options and IMAGE.search(image) and not NOT_A_LAUNCHER.search(_named(image)):
+    if invocation.entrypoint and options and IMAGE.search(image) and not NOT_A_LAUNCHER.search(_image_name(image)):
         return words
     return None
 
 
-def _named(image: str) -> str:
+def _image_name(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1]
 
 
-def _told(image: Argument) -> Told:
-    """The release by the tag, or by the name of Google's images."""
+def _parse_release(image: Argument) -> Told:
+    """Return the release from the tag, or from the name of Google's images."""
     if by_name := OF_GOOGLE.search(images.split(image.text)[0]):
         return Told(by_name[1].replace("-", "."), plain=False, pinned=True)
     return images.told(image, NUMBERING)
 
 
-def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
-    """Engine and release, as the image's name or tag tells them."""
+def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Return engine and release from the image's name or tag."""
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
     fields = {"engine": Field("tgi", origins), **images.field(invocation.image, told, NUMBERING.title)}
-    if ON_CPU.search(_named(image)):
+    if ON_CPU.search(_image_name(image)):
         fields["device"] = Field("cpu", origins)
     return fields
 
@@ -108,8 +110,8 @@ def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
 # ---- the environment, which the command line overrules
 
 
-def _environment(invocation: Invocation) -> Mapping[str, Argument]:
-    """The environment of the launcher: SageMaker's entry point renames some of it."""
+def _read_variables(invocation: Invocation) -> Mapping[str, Argument]:
+    """Return the launcher's environment. SageMaker's entry point renames some of it."""
     given = invocation.environment
     if not (invocation.entrypoint and SAGEMAKER.search(invocation.image.text or "")):
         return given
@@ -117,32 +119,32 @@ def _environment(invocation: Invocation) -> Mapping[str, Argument]:
     return {**given, **renamed}
 
 
-def _from_environment(environment: Mapping[str, Argument]) -> list[Stated]:
-    """What the environment states: every argument but --env has a variable of its name."""
+def _read_environment(environment: Mapping[str, Argument]) -> list[Stated]:
+    """Return what the environment sets. Every argument but --env has a variable of its name."""
     variables = {
         flag.name.removeprefix("--").replace("-", "_").upper(): flag
         for flag in arguments.flags("tgi").values()
         if flag.field and flag.name.startswith("--")
     }
     return [
-        Stated(flag, environment[name], _stated_value(environment[name]))
+        Stated(flag, environment[name], _clear_empty(environment[name]))
         for name, flag in variables.items()
         if name in environment
     ]
 
 
-def _stated_value(variable: Argument) -> Argument:
+def _clear_empty(variable: Argument) -> Argument:
     return variable if variable.text != "" else variable._replace(text=None, why="it is set to nothing")
 
 
 # ---- fields
 
 
-def _fields(stated: Sequence[Stated], environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
-    """Fields by quantity, with what some arguments mean beyond the quantity they state."""
+def _read_fields(stated: Sequence[Stated], environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
+    """Return fields by quantity, including what some arguments imply for others."""
     found = arguments.fields(stated)
-    found.update(_length(found, release))
-    if "tensor_parallel" not in found and (shards := _shards(found, environment)):
+    found.update(_read_length(found, release))
+    if "tensor_parallel" not in found and (shards := _count_shards(found, environment)):
         found["tensor_parallel"] = shards
     graphs = found.get("cuda_graphs")
     if graphs and isinstance(graphs.value, str):
@@ -156,14 +158,14 @@ def _fields(stated: Sequence[Stated], environment: Mapping[str, Argument], relea
         if name in found:
             found["context_extended"] = Field(True, found[name].origins)
     if "max_num_seqs" in found and "max_num_batched_tokens" not in found:
-        found["max_num_batched_tokens"] = Field(Unknown("--max-batch-size takes part in its default"))
+        found["max_num_batched_tokens"] = Field(Unknown("--max-batch-size changes its default"))
     if room := environment.get("TGI_WIGGLE_ROOM"):
         found["static_memory_fraction"] = _share(room)
     return arguments.of_glossary(found)
 
 
-def _length(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
-    """Whether the longest sequence is stated, and where it is not, whether start-up finds it."""
+def _read_length(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
+    """Return whether the longest sequence is declared, and otherwise whether start-up computes it."""
     length = found.get("max_model_len")
     stated = {"max_model_len_stated": Field(length is not None, length.origins if length else ())}
     if length is not None or (release is not None and release < FITS_LENGTH):
@@ -172,12 +174,14 @@ def _length(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
     return {
         **stated,
         "max_model_len_fitted": fitted,
-        "max_model_len": Field(Unknown("the engine chooses the longest that fits")),
+        "max_model_len": Field(Unknown("the engine chooses the longest length that fits")),
     }
 
 
-def _shards(found: Mapping[str, Field], environment: Mapping[str, Argument]) -> Field | None:
-    """Shards where no number is stated: one if not sharded, else the devices that the environment lists."""
+def _count_shards(found: Mapping[str, Field], environment: Mapping[str, Argument]) -> Field | None:
+    """Return the shards if no number is declared: one if not sharded, else the devices in the
+    environment.
+    """
     sharded = found.get("sharded")
     if sharded is not None and sharded.value is False:
         return Field(1, sharded.origins)
@@ -199,8 +203,8 @@ def _share(room: Argument) -> Field:
     return Field(value, (room.origin,)) if 0 < value < 1 else Field(Unknown(f"{value} cannot be"), (room.origin,))
 
 
-def _elsewhere(invocation: Invocation, fields: Mapping[str, Field]) -> str:
-    """Why command line and environment do not tell all settings."""
+def _find_open_reason(invocation: Invocation, fields: Mapping[str, Field]) -> str:
+    """Return why command line and environment do not determine all settings."""
     if invocation.further_environment:
         return "another object supplies variables of the environment"
     if "AIP_STORAGE_URI" in invocation.environment and "checkpoint" not in fields:

@@ -1,4 +1,4 @@
-"""TorchServe: that it runs; what it serves is in its model store."""
+"""TorchServe: only the server is recognised; its models are in its model store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_STORE = "what TorchServe serves is in its model store"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The engine of a TorchServe server; None when the invocation is not one."""
+    """Return the engine of a TorchServe server; None for any other invocation."""
     image, words = invocation.image.text or "", invocation.arguments
     first = (words[0].text or "").rsplit("/", 1)[-1] if words else ""
     by_image = invocation.entrypoint and IMAGE.search(image) and first in ("", "serve")
@@ -32,5 +32,5 @@ def read(invocation: Invocation) -> Reading | None:
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """None: no argument of TorchServe states a quantity of the network it serves."""
+    """Return None: no argument of TorchServe sets a quantity of the served model."""
     return None

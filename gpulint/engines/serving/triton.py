@@ -1,4 +1,6 @@
-"""Triton Inference Server: that it runs, and how many ranks its launch script starts; what it serves is in its repository."""
+"""Triton Inference Server: the server, and the ranks that its launch script starts; its models are
+in its repository.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ IN_REPOSITORY = "what Triton serves is in its model repository"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The engine of a Triton server; None when the invocation is not one."""
+    """Return the engine of a Triton server; None for any other invocation."""
     words = invocation.arguments
-    at = _server(words)
+    at = _find_server(words)
     if at is None:
         return None
     image = invocation.image.text or ""
@@ -33,17 +35,19 @@ def read(invocation: Invocation) -> Reading | None:
         fields["engine_version"] = Field(release.group(1), origins)
     if (words[at].text or "").endswith(SCRIPT):
         stated, _ = arguments.parsed(words[at + 1 :], GRAMMAR)
-        fields.update(_ranks(stated))
+        fields.update(_count_ranks(stated))
     return Reading(arguments.of_glossary(fields), words[-1].origin, IN_REPOSITORY)
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """None: no argument of Triton states a quantity of the network it serves."""
+    """Return None: no argument of Triton sets a quantity of the served model."""
     return None
 
 
-def _server(words: Sequence[Argument]) -> int | None:
-    """Which word is the server or its launch script: the first, or a later one behind a launcher."""
+def _find_server(words: Sequence[Argument]) -> int | None:
+    """Return the index of the word of the server or its launch script: the first, or a later one
+    behind a launcher.
+    """
     for at, word in enumerate(words):
         if (word.text or "").rsplit("/", 1)[-1] in (PROGRAM, SCRIPT):
             starts = at == 0 or (words[0].text or "").rsplit("/", 1)[-1] in STARTERS
@@ -51,8 +55,10 @@ def _server(words: Sequence[Argument]) -> int | None:
     return None
 
 
-def _ranks(stated: Sequence[Stated]) -> dict[str, Field]:
-    """GPUs of the launch script's world: tensor times pipeline parallelism, in a split that the engine knows."""
+def _count_ranks(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Return the GPUs of the launch script's world: tensor times pipeline parallelism, if the
+    engine knows the split.
+    """
     found = arguments.fields(stated)
     if found.get("multi_model", Field(None)).value:
         return {"parallel_size": Field(Unknown("several engines share the ranks"))}

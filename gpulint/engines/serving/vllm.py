@@ -55,15 +55,15 @@ GRAMMAR = Grammar("vllm", positional="checkpoint", newest=(0, 33, 0))
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a vLLM server; None when the invocation is not one."""
+    """Return the fields of a vLLM server; None for any other invocation."""
     words = _server_words(invocation)
     if words is None:
         return None
     told = images.told(invocation.image, NUMBERING)
     release = told.version
-    identity = _identity(invocation, told)
+    identity = _identify(invocation, told)
     stated, open_ended = arguments.parsed(words, GRAMMAR, release)
-    found = {**identity, **_from_arguments(stated)}
+    found = {**identity, **_read_fields(stated)}
     found |= vllm_settings.beyond(found, invocation.environment, release)
     fields = arguments.of_glossary(found)
     if not FORK.search(_repository(invocation.image.text or "")):
@@ -71,16 +71,20 @@ def read(invocation: Invocation) -> Reading | None:
     if not words:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
-    return Reading(fields, origin, open_ended or _elsewhere(stated))
+    return Reading(fields, origin, open_ended or _find_open_reason(stated))
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
-    """`--tensor-parallel-size=4` for a quantity and its value; None when that release of vLLM has no argument for it."""
+    """Return `--tensor-parallel-size=4` for a quantity and its value; None if that release of vLLM
+    has no argument for it.
+    """
     return arguments.spelled("vllm", release, quantity, value)
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
-    """The words after `vllm serve`, after the server's module, or after the image's own entry point."""
+    """Return the words after `vllm serve`, after the server's module, or after the image's own
+    entry point.
+    """
     words = invocation.arguments
     for at, word in enumerate(words):
         following = words[at + 1].text if at + 1 < len(words) else None
@@ -100,8 +104,8 @@ def _repository(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
 
 
-def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
-    """Engine and release, as the image's tag tells them."""
+def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     fields = {"engine": Field("vllm", (invocation.image.origin,) if image else ())}
     fields |= images.field(invocation.image, told, NUMBERING.title)
@@ -114,23 +118,25 @@ def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     return fields
 
 
-def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
-    """Fields by quantity; names that are none of the glossary are for what settings mean together."""
+def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Return fields by quantity. Names outside the glossary serve settings that depend on several
+    arguments.
+    """
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
     fields["max_num_batched_tokens_stated"] = Field("max_num_batched_tokens" in fields)
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     if length and length.value in arguments.AUTOMATIC:
         fields["max_model_len_fitted"] = Field(True, length.origins)
-        fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
-    if joining := [one.flag for one in stated if _joins_nodes(one)]:
+        fields["max_model_len"] = Field(Unknown("the engine chooses the longest length that fits"), length.origins)
+    if joining := [argument.flag for argument in stated if _spans_pods(argument)]:
         fields["multi_node"] = Field(True, source=joining[0].name)
     if "prefill_context_parallel" in fields and fields["prefill_context_parallel"].value != 1:
         for name in ("decode_context_parallel", "data_parallel"):
             fields[name] = Field(Unknown("prefill context parallelism is not modelled"))
     if "kv_transfer_config" in fields and fields.get("enable_prefix_caching", Field(True)).value is False:
         fields["enable_prefix_caching"] = Field(
-            Unknown("a connector may hold prompts"), fields["kv_transfer_config"].origins
+            Unknown("a KV connector may store prompts"), fields["kv_transfer_config"].origins
         )
     if "num_gpu_blocks_override" in fields:
         fields["kv_cache_memory_bytes"] = Field(Unknown("--num-gpu-blocks-override sets the size of the KV cache"))
@@ -142,15 +148,15 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     return fields
 
 
-def _joins_nodes(one: Stated) -> bool:
-    """Whether an argument lets GPUs of other pods join."""
+def _spans_pods(one: Stated) -> bool:
+    """Return whether an argument lets GPUs of other pods take part."""
     if one.flag.field == "distributed_executor_backend":
         return one.value is None or one.value.text in (None, "ray", "external_launcher")
     return one.flag.name.startswith(MULTI_NODE)
 
 
-def _elsewhere(stated: Sequence[Stated]) -> str:
-    """Why the command line alone does not tell the settings."""
-    if any(one.flag.field == "config_file" for one in stated):
+def _find_open_reason(stated: Sequence[Stated]) -> str:
+    """Return why the command line alone does not determine the settings."""
+    if any(argument.flag.field == "config_file" for argument in stated):
         return "--config names a file with further arguments"
     return ""

@@ -1,4 +1,4 @@
-"""vLLM's settings: what its arguments, its variables and its release mean together, beyond the quantity each one states."""
+"""vLLM's settings: what its arguments, variables and release imply together."""
 
 from __future__ import annotations
 
@@ -24,55 +24,57 @@ WITHOUT_WINDOWS = "LMCacheConnectorV1"
 
 
 def beyond(found: Fields, environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
-    """Fields that follow from what is stated, from the environment and from the release."""
+    """Return fields that follow from declared fields, from the environment and from the release."""
     return {
-        **_speculation(found),
-        **_experts(found),
-        **_media(found),
-        **_host_tier(found, environment),
-        **_windows(found, release),
-        **_stages(environment),
-        **_graphs(environment),
-        **_core(found, environment, release),
-        **_swap(found, release),
-        **_elsewhere(found, environment),
+        **_read_speculation(found),
+        **_read_experts(found),
+        **_read_media(found),
+        **_read_host_tier(found, environment),
+        **_read_windows(found, release),
+        **_read_stages(environment),
+        **_read_graphs(environment),
+        **_check_core(found, environment, release),
+        **_read_swap(found, release),
+        **_read_variables(found, environment),
     }
 
 
 def text(found: Fields, name: str) -> str | None:
-    """The text of a stated value; None when nothing states it or it cannot be read."""
+    """Return the text of a declared value; None if it is missing or cannot be read."""
     value = found[name].value if name in found else None
     return value if isinstance(value, str) else None
 
 
 def is_on(variable: Argument | None) -> bool:
-    """Whether a variable is set to something other than false; unknown is not on."""
+    """Return whether a variable is set to something other than false. Unknown counts as off."""
     return variable is not None and variable.text is not None and variable.text.strip().lower() not in FALSE
 
 
 # ---- speculative decoding, experts, media
 
 
-def _speculation(found: Fields) -> dict[str, Field]:
-    """Method, draft and its ranks: of the JSON that --speculative-config holds, or of single arguments."""
+def _read_speculation(found: Fields) -> dict[str, Field]:
+    """Return method, draft and draft ranks from the JSON of --speculative-config, or from single
+    arguments.
+    """
     config = found.get("speculative_config")
     if config is None:
-        return _single_arguments(found)
+        return _read_single_arguments(found)
     read = arguments.json_object(text(found, "speculative_config"))
     if read is None:
-        reason = config.value if isinstance(config.value, Unknown) else Unknown("its value is no JSON object")
+        reason = config.value if isinstance(config.value, Unknown) else Unknown("its value is not a JSON object")
         return {"speculative": Field(reason, config.origins)}
-    method = _method(read.get("method"), read.get("model"))
+    method = _find_method(read.get("method"), read.get("model"))
     values = {
         "speculative": method,
-        "draft_checkpoint": None if method in WITHOUT_DRAFT else _named(read.get("model")),
+        "draft_checkpoint": None if method in WITHOUT_DRAFT else _read_name(read.get("model")),
         "draft_tokens": _count(read.get("num_speculative_tokens")),
         "draft_tensor_parallel": _count(read.get("draft_tensor_parallel_size")),
     }
     return {name: Field(value, config.origins) for name, value in values.items() if value is not None}
 
 
-def _named(model: object) -> str | None:
+def _read_name(model: object) -> str | None:
     return model if isinstance(model, str) else None
 
 
@@ -80,18 +82,18 @@ def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _single_arguments(found: Fields) -> dict[str, Field]:
-    """The method that --spec-method states or that the draft's name tells."""
+def _read_single_arguments(found: Fields) -> dict[str, Field]:
+    """Return the method from --spec-method or from the draft's name."""
     draft, stated = found.get("draft_checkpoint"), found.get("speculative")
     if draft is None or not isinstance(draft.value, str):
         return {}
-    method = _method(stated.value if stated else None, draft.value)
+    method = _find_method(stated.value if stated else None, draft.value)
     fields = {"speculative": Field(method, (stated or draft).origins)}
     return {**fields, "draft_checkpoint": Field(None, draft.origins)} if method in WITHOUT_DRAFT else fields
 
 
-def _method(method: object, model: object) -> str:
-    """The method as stated; else what vLLM takes a draft of this name for."""
+def _find_method(method: object, model: object) -> str:
+    """Return the declared method, else the method that vLLM infers from the draft's name."""
     if isinstance(method, str):
         return method.strip("[]")
     name = model.lower().strip("[]") if isinstance(model, str) else ""
@@ -100,14 +102,14 @@ def _method(method: object, model: object) -> str:
     return next((family for family in ("eagle3", "eagle") if family in name), "draft_model")
 
 
-def _experts(found: Fields) -> dict[str, Field]:
-    """Copies of experts that --eplb-config states."""
+def _read_experts(found: Fields) -> dict[str, Field]:
+    """Return the redundant experts of --eplb-config."""
     copies = _count((arguments.json_object(text(found, "eplb_config")) or {}).get("num_redundant_experts"))
     return {"redundant_experts": Field(copies, found["eplb_config"].origins)} if copies else {}
 
 
-def _media(found: Fields) -> dict[str, Field]:
-    """No image and no video is accepted."""
+def _read_media(found: Fields) -> dict[str, Field]:
+    """Return whether neither images nor videos are accepted."""
     if "language_model_only" in found and found["language_model_only"].value is True:
         return {"encoder_skipped": found["language_model_only"]}
     if (stated := text(found, "limit_mm_per_prompt")) is None:
@@ -121,27 +123,33 @@ def _media(found: Fields) -> dict[str, Field]:
 # ---- KV tiers and windows
 
 
-def _host_tier(found: Fields, environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Host memory of the KV cache: all of it on CPUs, else a connector's tier (of LMCache's, one for each rank, one)."""
+def _read_host_tier(found: Fields, environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return the host memory of the KV cache: all of it on CPUs, else a connector's tier (with
+    LMCache, one per rank).
+    """
     if (space := environment.get("VLLM_CPU_KVCACHE_SPACE")) and text(found, "device") == "cpu":
         return {"host_kv_bytes": _gib(space)}
-    connectors = tuple(_connectors(arguments.json_object(text(found, "kv_transfer_config"))))
+    connectors = tuple(_list_connectors(arguments.json_object(text(found, "kv_transfer_config"))))
     size = environment.get("LMCACHE_MAX_LOCAL_CPU_SIZE")
-    if size and _in_process(environment) and any(name.startswith("LMCacheConnector") for name, _ in connectors):
+    if size and _is_in_process(environment) and any(name.startswith("LMCacheConnector") for name, _ in connectors):
         return {"host_kv_bytes": _gib(size)}
     totals = [total for _, extra in connectors if (total := _count(extra.get("cpu_bytes_to_use")))]
     return {"host_kv_bytes": Field(sum(totals), found["kv_transfer_config"].origins)} if totals else {}
 
 
-def _in_process(environment: Mapping[str, Argument]) -> bool:
-    """Whether LMCache's variables tell what it keeps in host memory: no file does, and that tier is on."""
+def _is_in_process(environment: Mapping[str, Argument]) -> bool:
+    """Return whether LMCache's variables alone set its host memory: no file does, and that tier is
+    on.
+    """
     return "LMCACHE_CONFIG_FILE" not in environment and (
         "LMCACHE_LOCAL_CPU" not in environment or is_on(environment["LMCACHE_LOCAL_CPU"])
     )
 
 
-def _connectors(config: Mapping[str, object] | None) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The KV connectors of --kv-transfer-config with their own settings; those of a MultiConnector each."""
+def _list_connectors(config: Mapping[str, object] | None) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Return the KV connectors of --kv-transfer-config with their settings, including those of a
+    MultiConnector.
+    """
     if config is None:
         return
     extra = config.get("kv_connector_extra_config")
@@ -160,8 +168,8 @@ def _gib(size: Argument) -> Field:
         return Field(Unknown(size.why or f"{size.text} is not a number"), origins)
 
 
-def _windows(found: Fields, release: Release) -> dict[str, Field]:
-    """When sliding layers keep the whole sequence, and how many batches a window holds."""
+def _read_windows(found: Fields, release: Release) -> dict[str, Field]:
+    """Return when sliding layers keep the whole sequence, and how many batches a window holds."""
     fields: dict[str, Field] = {}
     if "speculative" in found or "speculative_config" in found or "draft_checkpoint" in found:
         fields["batches_in_flight"] = Field(1, source="one batch: asynchronous scheduling depends on the draft")
@@ -169,15 +177,15 @@ def _windows(found: Fields, release: Release) -> dict[str, Field]:
         fields["batches_in_flight"] = Field(1, found["async_scheduling"].origins)
     if "uniform_kv_cache" in found:
         return fields
-    names = {name for name, _ in _connectors(arguments.json_object(text(found, "kv_transfer_config")))}
+    names = {name for name, _ in _list_connectors(arguments.json_object(text(found, "kv_transfer_config")))}
     for name, until in (("kv_transfer_config", WINDOWS_WITH_CONNECTORS), ("kv_events_config", WINDOWS_WITH_EVENTS)):
         if name in found and ((release is not None and release < until) or WITHOUT_WINDOWS in names):
             fields["uniform_kv_cache"] = Field(True, found[name].origins)
     return fields
 
 
-def _swap(found: Fields, release: Release) -> dict[str, Field]:
-    """The V1 engine takes --swap-space and swaps nothing out."""
+def _read_swap(found: Fields, release: Release) -> dict[str, Field]:
+    """Return no swap space for the V1 engine, which accepts --swap-space but never swaps."""
     if "swap_space_bytes" not in found or (release is not None and release < V1_DEFAULT):
         return {}
     return {"swap_space_bytes": Field(0, found["swap_space_bytes"].origins, source="unused by the V1 engine")}
@@ -186,8 +194,8 @@ def _swap(found: Fields, release: Release) -> dict[str, Field]:
 # ---- environment
 
 
-def _stages(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Share of the layers on the fullest stage, as VLLM_PP_LAYER_PARTITION divides them."""
+def _read_stages(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return the share of the layers on the fullest stage under VLLM_PP_LAYER_PARTITION."""
     stated = environment.get("VLLM_PP_LAYER_PARTITION")
     if stated is None or stated.text == "":
         return {}
@@ -200,16 +208,18 @@ def _stages(environment: Mapping[str, Argument]) -> dict[str, Field]:
         return {"stage_share": Field(Unknown(stated.why or f"{stated.text} is no list of layers"))}
 
 
-def _graphs(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Whether CUDA graphs are counted, as the switch of 0.18 and later says."""
+def _read_graphs(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return whether CUDA graphs are counted, per the switch of 0.18 and later."""
     switch = environment.get("VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS")
     if switch is None or switch.text is None:
         return {}
     return {"graphs_in_budget": Field(is_on(switch), arguments.origins(switch))}
 
 
-def _core(found: Fields, environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
-    """Defaults that nobody follows here: those of the engine core that VLLM_USE_V1 chooses against the release's own."""
+def _check_core(found: Fields, environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
+    """Return defaults as unknown if VLLM_USE_V1 selects the engine core that is not the release's
+    default.
+    """
     switch = environment.get("VLLM_USE_V1")
     if switch is None or switch.text is None:
         return {}
@@ -217,12 +227,12 @@ def _core(found: Fields, environment: Mapping[str, Argument], release: Release) 
         against = release is not None and V1_OPTIONAL <= release < V1_DEFAULT
     else:
         against = release is None or V1_DEFAULT <= release < V0_GONE
-    reason = Unknown("VLLM_USE_V1 chooses the other engine core, whose default is not followed")
+    reason = Unknown("VLLM_USE_V1 selects the other engine core, whose defaults are not modelled")
     return {name: Field(reason) for name in OTHER_CORE if against and name not in found}
 
 
-def _elsewhere(found: Fields, environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """What else variables state; an argument goes before its variable."""
+def _read_variables(found: Fields, environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return other settings from variables. An argument takes precedence over its variable."""
     fields: dict[str, Field] = {}
     backend = environment.get("VLLM_ATTENTION_BACKEND")
     if backend and backend.text and "attention_backend" not in found:

@@ -37,9 +37,9 @@ DTYPES: Mapping[str, str | None] = {
     **dict.fromkeys(("auto", "data_type"), None),
 }
 """Number formats as trainers spell them; None is the choice of the trainer."""
-FAMILY = Unknown("the network is built anew of the family that the command names", "own program")
-SHAPE = Unknown("the command states the network's shape itself", "own program")
-RECIPE = Unknown("the trainer's recipe that the command names states it", "another object")
+FAMILY = Unknown("the command builds a new model of the named family", "own program")
+SHAPE = Unknown("the command sets the model's shape itself", "own program")
+RECIPE = Unknown("the trainer's recipe sets it", "another object")
 OWN_FIELDS = frozenset(
     {
         *("shape", "model_type", "recipe", "config_path", "save_strategy", "config_name"),
@@ -76,7 +76,9 @@ CONFIGURED = "another object"
 
 
 class Program(NamedTuple):
-    """What a command starts: a script, a module or a command as written, the word that names it, and those behind it."""
+    """What a command starts: a script, module or command, the word that names it, and the words
+    behind it.
+    """
 
     path: str
     word: Argument
@@ -90,26 +92,26 @@ class Program(NamedTuple):
         return tuple(word.written for word in self.words)
 
     def starts_with(self, *words: str) -> bool:
-        """Whether these words follow the program."""
+        """Return whether these words follow the program."""
         return self.texts()[: len(words)] == words
 
     def gives(self, *names: str) -> bool:
-        """Whether one of these flags or keys stands among the words."""
+        """Return whether one of these flags or keys is among the words."""
         wanted = {_normal(name) for name in names}
-        return any(_name(word) in wanted for word in self.words)
+        return any(_parse_name(word) in wanted for word in self.words)
 
     def given(self, key: str) -> Argument | None:
-        """The value of the last `key=value` word of a key."""
-        values = (_after_equals(word) for word in reversed(self.words) if _name(word) == _normal(key))
+        """Return the value of the last `key=value` word of a key."""
+        values = (_split_value(word) for word in reversed(self.words) if _parse_name(word) == _normal(key))
         return next((value for value in values if value is not None), None)
 
     def behind(self, count: int) -> Program:
-        """The same program without its first words."""
+        """Return the same program without its first words."""
         return self._replace(words=self.words[count:])
 
 
 class Row(NamedTuple):
-    """A word that states a quantity: its name, the quantity, and how its value is read.
+    """A word that sets a quantity: its name, the quantity, and how its value is read.
 
     Kinds: int (from 1 on), from-zero, minutes, text, dtype, file (a value that may be missing), switch:X (present: X),
     boolean:X|Y (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown),
@@ -123,7 +125,7 @@ class Row(NamedTuple):
 
 
 def program(invocation: Invocation) -> Program | None:
-    """The program of a command; of an interpreter, the module or script that it runs."""
+    """Return the program of a command; for an interpreter, the module or script that it runs."""
     words = invocation.arguments
     at = 0
     if words and PYTHON.fullmatch(words[0].written.rsplit("/", 1)[-1]):
@@ -144,7 +146,8 @@ def reading(
     own: Mapping[str, Field | None] | None = None,
     defaults: Iterable[str] | None = (),
 ) -> Reading:
-    """What a trainer's module makes of a program's words by these tables; fields of its own count where no word states them.
+    """Return what a trainer's module makes of a program's words by these tables.
+    Its own fields count if no word sets them.
 
     `defaults` are the deciding quantities whose defaults hold where nothing states them, beside those of the tables; None
     where the program is not the trainer's, and decides itself.
@@ -152,7 +155,7 @@ def reading(
     found, open_ended = stated(started.words, tables)
     given = {name: value for name, value in (own or {}).items() if value is not None}
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
-    fields = {**_settled(fields), **fields, **_saved_otherwise(fields)}
+    fields = {**_derive_fields(fields), **fields, **_check_saving(fields)}
     known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
     fields = {
         **training_words.undecided(
@@ -166,8 +169,8 @@ def reading(
     return Reading(arguments.of_glossary(fields), last.origin, open_ended)
 
 
-def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """What follows for quantities that no word states from what others do."""
+def _derive_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return fields that follow from others for quantities that no word sets."""
     found: dict[str, Field] = {}
     for name, quantity in (("training_config", "checkpoint"), ("deepspeed_config", "zero_stage")):
         if name in fields:
@@ -185,21 +188,21 @@ def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
     return found
 
 
-def _saved_otherwise(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """That steps do not decide when a run saves, where its strategy is another one."""
+def _check_saving(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return save_steps as unknown if another saving strategy is set."""
     stated = fields.get("save_strategy")
     if stated is None or stated.value in ("steps", None):
         return {}
-    return {"save_steps": Field(Unknown(f"the strategy of saving is {stated.value}"), stated.origins)}
+    return {"save_steps": Field(Unknown(f"the saving strategy is {stated.value}"), stated.origins)}
 
 
 def configured(file: Field) -> Field:
-    """A quantity that the configuration file of a command states."""
-    return Field(Unknown("the configuration file states it", CONFIGURED), file.origins)
+    """Return a field for a quantity that the configuration file of a command sets."""
+    return Field(Unknown("the configuration file sets it", CONFIGURED), file.origins)
 
 
 def config_file(started: Program, suffixes: tuple[str, ...] = (".yaml", ".yml")) -> Field | None:
-    """The first word that is a configuration file, by its suffix."""
+    """Return the first word that is a configuration file, by its suffix."""
     for word in started.words:
         if not word.written.startswith("-") and "=" not in word.written and word.written.endswith(suffixes):
             return text_field(word)
@@ -207,42 +210,44 @@ def config_file(started: Program, suffixes: tuple[str, ...] = (".yaml", ".yml"))
 
 
 def first_file(started: Program) -> Field | None:
-    """The word right behind the program, where it is no flag; `--` only ends those of a launcher."""
+    """Return the word right after the program if it is not a flag; `--` only ends the launcher's
+    flags.
+    """
     word = next((word for word in started.words if word.text != "--"), None)
-    return None if word is None or _name(word) else text_field(word)
+    return None if word is None or _parse_name(word) else text_field(word)
 
 
 def text_field(value: Argument) -> Field:
-    return _field(Row("", "", "", "text"), value) or Field(None, arguments.origins(value))
+    return _read_field(Row("", "", "", "text"), value) or Field(None, arguments.origins(value))
 
 
 def from_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[str, Field]:
-    """Counts that variables state to a trainer that starts its own processes, by quantity."""
+    """Return counts by quantity that variables set for a trainer that starts its own processes."""
     found: dict[str, Field] = {}
     for variable, quantity in names.items():
         given = invocation.environment.get(variable)
-        if given is not None and (field := _field(Row("", "", "", "int"), given)):
+        if given is not None and (field := _read_field(Row("", "", "", "int"), given)):
             found[quantity] = field
     return found
 
 
 def configured_by_variables(invocation: Invocation) -> dict[str, Field | None]:
-    """How states are shared out, where a variable of Accelerate or LLaMA-Factory may say so."""
+    """Return sharding as unknown if a variable of Accelerate or LLaMA-Factory may set it."""
     given = (word for name, word in invocation.environment.items() if CONFIGURING_VARIABLE.fullmatch(name))
     word = next(given, None)
-    return {} if word is None else {"sharding": Field(Unknown("a variable configures it"), arguments.origins(word))}
+    return {} if word is None else {"sharding": Field(Unknown("a variable sets it"), arguments.origins(word))}
 
 
 @functools.cache
 def rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
-    """The rows of some tables by name; a later table counts."""
+    """Return the rows of some tables by name. A later table takes precedence."""
     with (Path(__file__).parent / "trainer_flags.csv").open(encoding="utf-8", newline="") as file:
         listed = [Row(*row[: len(Row._fields)]) for row in csv.reader(file)]
     return {_normal(row.name): row for table in tables for row in listed if row.trainer == table}
 
 
 def spelled(tables: Sequence[str], quantity: str, value: object) -> str | None:
-    """The words that state a quantity to a trainer whose arguments stand in these tables; None where there are none."""
+    """Return the words that set a quantity for a trainer with these tables; None if there are none."""
     for row in rows(tuple(tables)).values():
         if row.field == quantity and row.name.startswith("--"):
             kind, _, constant = row.kind.partition(":")
@@ -257,7 +262,9 @@ def spelled(tables: Sequence[str], quantity: str, value: object) -> str | None:
 
 
 def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, Field], str]:
-    """Fields by quantity, the last word that states one deciding, and why there may be more than can be read."""
+    """Return fields by quantity, where the last word decides, and why there may be more than can be
+    read.
+    """
     known = rows(tuple(tables))
     found: dict[str, Field] = {}
     unsettled: dict[str, Field] = {}
@@ -267,20 +274,20 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
     while at < len(words):
         word = words[at]
         at += 1
-        name = _name(word)
+        name = _parse_name(word)
         if not name:
             open_ended = open_ended or ("" if word.text is not None else word.why or "an argument cannot be read")
             continue
         row = known.get(name)
-        value = _after_equals(word)
-        if value is None and name.startswith("-") and _takes(row, words[at : at + 1]):
+        value = _split_value(word)
+        if value is None and name.startswith("-") and _takes_value(row, words[at : at + 1]):
             value = words[at]
             at += 1
         if row is not None and row.kind == "letters":
-            following = list(itertools.takewhile(lambda one: not _name(one), words[at:]))
+            following = list(itertools.takewhile(lambda one: not _parse_name(one), words[at:]))
             at += len(following)
-            found[row.field] = _letters([one for one in (value, *following) if one is not None])
-        elif row is not None and (field := _field(row, value, word)) is not None:
+            found[row.field] = _read_letters([word for word in (value, *following) if word is not None])
+        elif row is not None and (field := _read_field(row, value, word)) is not None:
             if row.name in HALVES:
                 halves[row.name] = field
             (unsettled if row.kind == "unsettles" else found)[row.field] = field
@@ -289,8 +296,8 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
     return {**found, **unsettled}, open_ended
 
 
-def _letters(values: Sequence[Argument]) -> Field:
-    """Adapted matrices, in as many words as follow the flag."""
+def _read_letters(values: Sequence[Argument]) -> Field:
+    """Return adapted matrices, in all words that follow the flag."""
     origins = tuple(origin for value in values for origin in arguments.origins(value))
     unread = next((value for value in values if value.text is None), None)
     if unread is not None:
@@ -298,8 +305,8 @@ def _letters(values: Sequence[Argument]) -> Field:
     return Field(training_words.letters(value.text or "" for value in values), origins)
 
 
-def _name(word: Argument) -> str:
-    """The flag or key of a word, as tables hold it; empty for another word."""
+def _parse_name(word: Argument) -> str:
+    """Return the flag or key of a word as tables hold it; empty for another word."""
     match = NAMED.fullmatch(_spelling(word))
     return _normal(match["name"]) if match else ""
 
@@ -312,19 +319,19 @@ def _normal(name: str) -> str:
     return name.lstrip("+") if not name.startswith("-") else "--" + name.lstrip("-").replace("-", "_")
 
 
-def _after_equals(word: Argument) -> Argument | None:
-    """The value in the word of a flag or key; None where there is none."""
+def _split_value(word: Argument) -> Argument | None:
+    """Return the value in the word of a flag or key; None if there is none."""
     match = NAMED.fullmatch(_spelling(word))
     if match is None or not match["equals"]:
         return None
     if word.text is None:
         return word
     value = word.text.partition("=")[2].strip("\"'")
-    return word._replace(text=value, origin=_placed(word.origin, value))
+    return word._replace(text=value, origin=_locate(word.origin, value))
 
 
-def _placed(origin: Origin, value: str) -> Origin:
-    """Where a value stands within the place of its whole word."""
+def _locate(origin: Origin, value: str) -> Origin:
+    """Return the location of a value within the location of its whole word."""
     written = origin.text() if origin.path or origin.span else ""
     at = written.rfind(value) if value else -1
     if at <= 0:
@@ -333,8 +340,10 @@ def _placed(origin: Origin, value: str) -> Origin:
     return origin._replace(span=(start, start + len(value)))
 
 
-def _takes(row: Row | None, following: Sequence[Argument]) -> bool:
-    """Whether the next word is the value of a flag; an unlisted flag takes one, unless that stands for whole arguments."""
+def _takes_value(row: Row | None, following: Sequence[Argument]) -> bool:
+    """Return whether the next word is the value of a flag. An unlisted flag takes one, unless it
+    stands for whole arguments.
+    """
     kind = row.kind.partition(":")[0] if row else ""
     if not following or kind == "switch":
         return False
@@ -342,14 +351,14 @@ def _takes(row: Row | None, following: Sequence[Argument]) -> bool:
     if kind in ("boolean", "unsettles"):
         return (word.text or "").lower() in TRUE | FALSE
     if row is not None:
-        return not _name(word).startswith("-")
-    if _name(word):
+        return not _parse_name(word).startswith("-")
+    if _parse_name(word):
         return False
     return word.text is not None or not EVERY_ARGUMENT.fullmatch(word.written)
 
 
-def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Field | None:
-    """What a word states, read as its kind; None where it states nothing."""
+def _read_field(row: Row, value: Argument | None, word: Argument | None = None) -> Field | None:
+    """Return what a word sets, read as its kind; None if it sets nothing."""
     kind, _, constant = row.kind.partition(":")
     if kind == "unsettles":
         if value is not None and (value.text or "").lower() in FALSE:
@@ -371,38 +380,38 @@ def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Fi
 
 
 def dtype(value: Argument) -> Field:
-    """The number format that a word states."""
-    return _field(Row("", "", "", "dtype"), value) or Field(
+    """Return the number format that a word names."""
+    return _read_field(Row("", "", "", "dtype"), value) or Field(
         Unknown("its value cannot be read"), arguments.origins(value)
     )
 
 
 def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
-    """A value read as a kind of the table; Unknown where it is none."""
+    """Return a value read as a kind of the table; Unknown if it does not suit."""
     if kind == "boolean":
-        return _switched(text, *constant.partition("|")[::2])
+        return _read_switch(text, *constant.partition("|")[::2])
     if kind in ("optimizer", "sharding"):
         return training_words.optimizer(text) if kind == "optimizer" else training_words.sharding(text)
     if kind == "dtype":
-        return DTYPES.get(text.lower(), Unknown(f"{text} is no number format that is listed"))
+        return DTYPES.get(text.lower(), Unknown(f"{text} is not a listed number format"))
     if kind not in ("int", "from-zero", "minutes"):
         return text
     try:
         number = int(text.removesuffix(".0")) * (MINUTE_S if kind == "minutes" else 1)
     except ValueError:
-        return Unknown(f"{text} is left to the trainer" if text in ("auto", "gpu") else f"{text} is no whole number")
+        return Unknown(f"{text} is left to the trainer" if text in ("auto", "gpu") else f"{text} is not a whole number")
     if number == -1:
-        return Unknown("-1 is what remains of the GPUs")
+        return Unknown("-1 means the remaining GPUs")
     return number if number >= (0 if kind == "from-zero" else 1) else Unknown(f"{text} cannot be")
 
 
-def _switched(text: str, on: str, off: str) -> Value | Unknown:
-    """What a switch with a value states; off, nothing where its absence says the same."""
+def _read_switch(text: str, on: str, off: str) -> Value | Unknown:
+    """Return what a switch with a value sets; nothing for an off value that equals its absence."""
     if text.lower() in TRUE:
         return _constant(on)
     if text.lower() in FALSE:
         return _constant(off) if off else None
-    return Unknown(f"{text} is no switch")
+    return Unknown(f"{text} is not an on/off value")
 
 
 def _constant(text: str) -> Value:
@@ -410,7 +419,7 @@ def _constant(text: str) -> Value:
 
 
 def multiplied(first: Field | None, *others: Field | None) -> Field | None:
-    """The product of counts that are all known, of which those that nothing states count once."""
+    """Return the product of counts; undeclared counts are 1, and an unknown one makes it unknown."""
     if first is None:
         return None
     total, origins = first.value, first.origins
@@ -423,7 +432,7 @@ def multiplied(first: Field | None, *others: Field | None) -> Field | None:
 
 
 def summed(found: Iterable[Field | None]) -> Field | None:
-    """The sum of counts that are all known."""
+    """Return the sum of counts that are all known."""
     parts = [field for field in found if field is not None]
     values = [field.value for field in parts]
     if len(parts) < 2 or not all(isinstance(value, int) for value in values):

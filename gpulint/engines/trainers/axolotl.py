@@ -12,7 +12,7 @@ MODULES = frozenset({"axolotl.cli.train"})
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Axolotl; None when the invocation is none."""
+    """Return the fields of a training run with Axolotl; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
@@ -20,12 +20,12 @@ def read(invocation: Invocation) -> Reading | None:
         started = started.behind(1)
     elif started.path not in MODULES:
         return None
-    own: dict[str, Field | None] = {"training_config": training.first_file(started), **_launched(started)}
+    own: dict[str, Field | None] = {"training_config": training.first_file(started), **_read_launcher(started)}
     return training.reading("axolotl", started, ("axolotl",), own)
 
 
-def _launched(started: training.Program) -> dict[str, Field]:
-    """What the arguments behind `--` state to the launcher that Axolotl starts."""
+def _read_launcher(started: training.Program) -> dict[str, Field]:
+    """Return what the arguments behind `--` set for the launcher that Axolotl starts."""
     texts = started.texts()
     if "--" not in texts or not started.gives("--launcher") or "accelerate" in texts:
         return {}

@@ -1,4 +1,6 @@
-"""Colossal-AI: the training scripts of its applications and examples, told by the plug-in that they are given."""
+"""Colossal-AI: the training scripts of its applications and examples, recognised by their plug-in
+argument.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ OWN_FLAGS = ("--pretrain", "--microbatch_size", "--accumulation_steps", "--zero_
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training script of Colossal-AI; None when the invocation is none."""
+    """Return the fields of a training script of Colossal-AI; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not SCRIPT.fullmatch(started.name):
         return None

@@ -1,4 +1,4 @@
-"""DeepSpeed: a program that hands itself to DeepSpeed (`--deepspeed`, `--deepspeed_config FILE`) and that no trainer claims."""
+"""DeepSpeed: a program with `--deepspeed` or `--deepspeed_config FILE` that no trainer claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPUTES_ONLY = re.compile(r"bench|infer|generat|eval|serv|predict|chatbot", re.
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training program with DeepSpeed; None when the invocation is none."""
+    """Return the fields of a training program with DeepSpeed; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not started.name.endswith(".py") or COMPUTES_ONLY.search(started.name):
         return None

@@ -13,7 +13,7 @@ SCRIPT = re.compile(r"(?:train_\w+|textual_inversion(?:_\w+)?)\.py")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training script of Diffusers; None when the invocation is none."""
+    """Return the fields of a training script of Diffusers; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not SCRIPT.fullmatch(started.name) or not started.gives("--pretrained_model_name_or_path"):
         return None

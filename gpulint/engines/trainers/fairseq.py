@@ -12,7 +12,7 @@ SCRIPTS = ("fairseq_cli/train.py", "fairseq_cli/hydra_train.py", "fairseq/train.
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with fairseq; None when the invocation is none."""
+    """Return the fields of a training run with fairseq; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not (started.name in COMMANDS or started.path.endswith(SCRIPTS)):
         return None

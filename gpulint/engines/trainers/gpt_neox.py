@@ -15,17 +15,21 @@ FOLDERS = frozenset({"-d", "--conf_dir"})
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The configuration files of a training run with GPT-NeoX; None when the invocation is none."""
+    """Return the configuration files of a training run with GPT-NeoX; None for any other
+    invocation.
+    """
     started = training.program(invocation)
     if started is None or started.name != "deepy.py" or not started.words:
         return None
     if started.words[0].written.rsplit("/", 1)[-1] != "train.py":
         return None
-    return training.reading("gpt-neox", started, (), {"training_config": _files(started.words[1:])})
+    return training.reading("gpt-neox", started, (), {"training_config": _list_files(started.words[1:])})
 
 
-def _files(words: Sequence[Argument]) -> Field | None:
-    """The configuration files in their order, below the folder that `-d` names, each with its suffix."""
+def _list_files(words: Sequence[Argument]) -> Field | None:
+    """Return the configuration files in order, below the folder that `-d` names, each with its
+    suffix.
+    """
     texts = [word.written for word in words]
     at = next((at for at, text in enumerate(texts[:-1]) if text in FOLDERS), None)
     folder = "" if at is None else f"{texts[at + 1].rstrip('/')}/"
@@ -36,8 +40,8 @@ def _files(words: Sequence[Argument]) -> Field | None:
     origins = tuple(origin for word in named for origin in arguments.origins(word))
     if unread := next((word for word in named if word.text is None), None):
         return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
-    return Field(" ".join(f"{folder}{_suffixed(word.text or '')}" for word in named), origins)
+    return Field(" ".join(f"{folder}{_add_suffix(word.text or '')}" for word in named), origins)
 
 
-def _suffixed(name: str) -> str:
+def _add_suffix(name: str) -> str:
     return name if name.endswith((".yml", ".yaml")) else f"{name}.yml"

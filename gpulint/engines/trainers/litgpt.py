@@ -16,7 +16,7 @@ SCRIPT = re.compile(r"(?:.*/)?(?:litgpt|lit_gpt|lit-gpt)/(?:finetune/\w+|pretrai
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with LitGPT; None when the invocation is none."""
+    """Return the fields of a training run with LitGPT; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None

@@ -22,7 +22,7 @@ LAUNCHED = {"NPROC_PER_NODE": "processes_per_pod", "NNODES": "pods_per_replica"}
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with LLaMA-Factory; None when the invocation is none."""
+    """Return the fields of a training run with LLaMA-Factory; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
@@ -31,16 +31,18 @@ def read(invocation: Invocation) -> Reading | None:
         own["launcher"] = Field("torchrun", (started.word.origin,))
         started = started.behind(1)
         own.update(training.from_environment(invocation, LAUNCHED))
-    elif not (started.name in SCRIPTS and _own(started)):
+    elif not (started.name in SCRIPTS and _is_own(started)):
         return None
     own["training_config"] = training.config_file(started, (".yaml", ".yml", ".json"))
     tables = ("hugging-face", "llama-factory")
     found = training.reading("llama-factory", started, tables, own, training_words.DECIDING)
-    return found._replace(fields={**found.fields, **_trained(training.stated(started.words, tables)[0], found.fields)})
+    return found._replace(
+        fields={**found.fields, **_derive_training(training.stated(started.words, tables)[0], found.fields)}
+    )
 
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
-    """The argument that states a quantity, of LLaMA-Factory or of the Trainer."""
+    """Return the argument that sets a quantity, from LLaMA-Factory or the Trainer."""
     if quantity == "activation_checkpointing":
         return None  # recomputation is on unless it is switched off
     if (quantity, value) == ("quantization", "nf4"):
@@ -48,14 +50,14 @@ def spelled(release: str, quantity: str, value: object) -> str | None:
     return training_words.spelled(quantity, value)
 
 
-def _trained(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
-    """What follows from the method and the stage for the fields of a run: all weights in 32 bits, or adapters."""
+def _derive_training(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the fields that follow from method and stage: all weights in 32 bits, or adapters."""
     method, stage = (words[name].value if name in words else None for name in ("adapted", "method"))
     found: dict[str, Field] = {}
     if stage not in (None, "pt", "sft"):
         found["loss_kernel"] = Field(Unknown(f"the loss of {stage} is not modelled"))
     if (bits := words.get("quantization")) is not None and isinstance(bits.value, str):
-        format_ = QUANTIZED.get(bits.value, Unknown(f"{bits.value} bits are no format that is listed"))
+        format_ = QUANTIZED.get(bits.value, Unknown(f"{bits.value} bits is not a listed format"))
         found["quantization"] = Field(format_, bits.origins)
     if (backend := words.get("attention_backend")) is not None and backend.value == "disabled":
         found["attention_backend"] = Field("eager", backend.origins)
@@ -68,7 +70,7 @@ def _trained(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[st
     elif method in (None, "lora"):
         found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of LLaMA-Factory"))
     else:
-        found["lora_rank"] = Field(Unknown(f"what {method} trains is not modelled"))
+        found["lora_rank"] = Field(Unknown(f"the trainable parameters of {method} are not modelled"))
     return found
 
 
@@ -76,6 +78,8 @@ def _unknown(fields: Mapping[str, Field], name: str) -> bool:
     return name in fields and isinstance(fields[name].value, Unknown)
 
 
-def _own(started: training.Program) -> bool:
-    """Whether a script is LLaMA-Factory's: by its folder, or by an argument that no other trainer has."""
+def _is_own(started: training.Program) -> bool:
+    """Return whether a script is LLaMA-Factory's: by its folder, or by an argument that no other
+    trainer has.
+    """
     return "llamafactory" in started.path.lower().replace("-", "") or started.gives("--finetuning_type")

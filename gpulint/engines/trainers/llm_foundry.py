@@ -15,20 +15,22 @@ OWN_KEYS = (
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with LLM Foundry; None when the invocation is none."""
+    """Return the fields of a training run with LLM Foundry; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
     if started.name == "llmfoundry" and started.starts_with("train"):
         started = started.behind(1)
-    elif not (started.name == "train.py" and _own(started)):
+    elif not (started.name == "train.py" and _is_own(started)):
         return None
     own = {"training_config": training.first_file(started)}
     return training.reading("llm-foundry", started, ("llm-foundry",), own)
 
 
-def _own(started: training.Program) -> bool:
-    """Whether a script is LLM Foundry's: by its folder, or by a YAML file followed by its own keys."""
+def _is_own(started: training.Program) -> bool:
+    """Return whether a script is LLM Foundry's: by its folder, or by a YAML file followed by its
+    own keys.
+    """
     if started.path.endswith("scripts/train/train.py") or "llm-foundry/" in started.path:
         return True
     first = next(iter(started.texts()), "")

@@ -17,7 +17,7 @@ SCRIPT = re.compile(
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with MaxText; None when the invocation is none."""
+    """Return the fields of a training run with MaxText; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not SCRIPT.fullmatch(started.path):
         return None

@@ -1,4 +1,4 @@
-"""Megatron Bridge: the programs of its `scripts` that run a recipe, by command line."""
+"""Megatron Bridge: its `scripts` that run a recipe, by command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCRIPTS = ("scripts/training/run_recipe.py", "scripts/performance/run_script.py"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Megatron Bridge; None when the invocation is none."""
+    """Return the fields of a training run with Megatron Bridge; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not started.path.endswith(SCRIPTS):
         return None

@@ -1,4 +1,4 @@
-"""Megatron-DeepSpeed: Megatron's training scripts that hand themselves to DeepSpeed, by command line."""
+"""Megatron-DeepSpeed: Megatron's training scripts with DeepSpeed arguments, by command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ PURPOSE = "training"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Megatron-DeepSpeed, whose `--num-experts` may differ by layer; None when it is none."""
+    """Return the fields of a training run with Megatron-DeepSpeed, whose `--num-experts` may differ
+    by layer; None for any other.
+    """
     started = training.program(invocation)
     if started is None or not megatron_lm.trains(started) or not started.gives("--deepspeed", "--deepspeed_config"):
         return None

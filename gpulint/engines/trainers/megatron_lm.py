@@ -1,4 +1,4 @@
-"""Megatron-LM: its pretraining scripts and their like, by command line."""
+"""Megatron-LM: its pretraining scripts and similar programs, by command line."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COMPUTES_ONLY = re.compile(
 EVALUATIONS = frozenset({"LAMBADA", "WIKITEXT103", "ICT-ZEROSHOT-NQ", "RETRIEVER-EVAL", "MSDP-PROMPT", "MSDP-EVAL-F1"})
 """Tasks of tasks/main.py that do not train."""
 
-PARTS = Unknown("--num-layers-per-virtual-pipeline-stage states layers instead of parts")
+PARTS = Unknown("--num-layers-per-virtual-pipeline-stage sets layers instead of virtual stages")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Megatron-LM; None when the invocation is none."""
+    """Return the fields of a training run with Megatron-LM; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not trains(started):
         return None
@@ -35,7 +35,7 @@ def read(invocation: Invocation) -> Reading | None:
     if not SCRIPT.fullmatch(started.name):
         return training.reading("megatron-lm", started, ("megatron",), own)
     found = training.reading("megatron-lm", started, TABLES, own, training_words.DECIDING)
-    return found._replace(fields={**DEFAULTS, **found.fields, **_in_words(training.stated(started.words, TABLES)[0])})
+    return found._replace(fields={**DEFAULTS, **found.fields, **_read_words(training.stated(started.words, TABLES)[0])})
 
 
 TABLES = ("megatron", "megatron-lm")
@@ -48,39 +48,41 @@ RECOMPUTED: Mapping[str, Value | Unknown] = {"full": "full", "selective": "score
 UPDATED: Mapping[str, Value | Unknown] = {"adam": "adam-fused", "sgd": "sgd"}
 
 
-def _in_words(words: Mapping[str, Field]) -> dict[str, Field]:
-    """What is recomputed and what updates the weights, where a word says it."""
+def _read_words(words: Mapping[str, Field]) -> dict[str, Field]:
+    """Return recomputation and optimizer, if a word sets them."""
     found: dict[str, Field] = {}
     if (one := words.get("granularity")) is not None:
-        found["activation_checkpointing"] = _listed(one, RECOMPUTED)
+        found["activation_checkpointing"] = _translate(one, RECOMPUTED)
         if (blocks := words.get("blocks")) is not None and blocks.value != "uniform":
             found["activation_checkpointing"] = Field(
-                Unknown("how many layers are recomputed is not modelled"), blocks.origins
+                Unknown("the number of recomputed layers is not modelled"), blocks.origins
             )
     if (one := words.get("updated_by")) is not None:
-        found["optimizer"] = _listed(one, UPDATED)
+        found["optimizer"] = _translate(one, UPDATED)
     return found
 
 
-def _listed(field: Field, meanings: Mapping[str, Value | Unknown]) -> Field:
-    """A word by its meaning."""
+def _translate(field: Field, meanings: Mapping[str, Value | Unknown]) -> Field:
+    """Return a field with its word translated by a table."""
     return Field(meanings.get(str(field.value), Unknown(f"{field.value} is not modelled")), field.origins)
 
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
-    """The argument of Megatron-LM that states a quantity; None where it has none."""
+    """Return the argument of Megatron-LM that sets a quantity; None if it has none."""
     return training.spelled(TABLES, quantity, value)
 
 
 def interleaved(started: training.Program) -> Mapping[str, Field | None]:
-    """Parts of the network on each stage where their layers are stated instead of their number."""
+    """Return the virtual stages if an argument sets their layers instead of their number."""
     if not started.gives("--num-layers-per-virtual-pipeline-stage"):
         return {}
     return {"virtual_stages": Field(PARTS, (started.word.origin,))}
 
 
 def trains(started: training.Program) -> bool:
-    """Whether a script is one of Megatron's for training, or has the arguments that Megatron's parser alone has."""
+    """Return whether a script is a Megatron training script, or has arguments that only Megatron's
+    parser has.
+    """
     if SCRIPT.fullmatch(started.name):
         return True
     if EVALUATIONS & set(started.texts()):

@@ -28,7 +28,7 @@ ZERO = re.compile(r"zero([0-3])(_offload)?")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with ms-swift; None when the invocation is none."""
+    """Return the fields of a training run with ms-swift; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
@@ -43,7 +43,7 @@ def read(invocation: Invocation) -> Reading | None:
     first = started.words[0].written if started.words else ""
     if first.endswith((".yaml", ".yml", ".json")):
         own["training_config"] = training.first_file(started)
-    started, shared = _without_own_configuration(started)
+    started, shared = _split_own_configuration(started)
     defaults = None if with_megatron else training_words.DECIDING
     found = training.reading("ms-swift", started, TABLES, {**own, **shared}, defaults)
     if with_megatron:
@@ -51,18 +51,20 @@ def read(invocation: Invocation) -> Reading | None:
     words = training.stated(started.words, TABLES)[0]
     told = own.get("method")
     prefers = "rlhf" in started.path or (told is not None and told.value == "rlhf")
-    return found._replace(fields={**found.fields, **_trained(prefers, words, found.fields)})
+    return found._replace(fields={**found.fields, **_derive_training(prefers, words, found.fields)})
 
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
-    """The argument that states a quantity; of sharding, a configuration that ms-swift has itself."""
+    """Return the argument that sets a quantity; for sharding, a configuration that ms-swift ships."""
     if (quantity, value) == ("activation_checkpointing", "full"):
         return None  # recomputation is on unless it is switched off
     return None if quantity == "sharding" else training_words.spelled(quantity, value)
 
 
-def _without_own_configuration(started: training.Program) -> tuple[training.Program, dict[str, Field | None]]:
-    """The words without a configuration of DeepSpeed that ms-swift has itself, and what that says."""
+def _split_own_configuration(started: training.Program) -> tuple[training.Program, dict[str, Field | None]]:
+    """Return the words without a DeepSpeed configuration that ms-swift ships, and what that
+    configuration sets.
+    """
     texts = started.texts()
     at = texts.index("--deepspeed") if "--deepspeed" in texts[:-1] else None
     stage = ZERO.fullmatch(texts[at + 1]) if at is not None else None
@@ -79,19 +81,21 @@ def _without_own_configuration(started: training.Program) -> tuple[training.Prog
     return started._replace(words=words), {name: Field(value, origins) for name, value in said.items()}
 
 
-def _trained(prefers: bool, words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
-    """What follows from the tuner: all weights, or adapters in every linear layer unless it says otherwise."""
+def _derive_training(prefers: bool, words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the fields that follow from the tuner: all weights, or adapters in every linear layer
+    by default.
+    """
     found: dict[str, Field] = {}
     tuner = words["adapted"].value if "adapted" in words else "lora"
     if prefers:
-        found["loss_kernel"] = Field(Unknown("the losses of preferences are not modelled"))
+        found["loss_kernel"] = Field(Unknown("the losses of preference training are not modelled"))
     if tuner == "lora":
         found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of ms-swift"))
         found["lora_targets"] = fields.get("lora_targets", Field(training_words.LETTERS["all-linear"]))
     elif tuner == "full" and not isinstance(fields.get("lora_rank", Field(None)).value, Unknown):
         found |= {"lora_rank": Field(None), "lora_targets": Field(None)}
     else:
-        found["lora_rank"] = Field(Unknown(f"what {tuner} trains is not modelled"))
+        found["lora_rank"] = Field(Unknown(f"the trainable parameters of {tuner} are not modelled"))
     if "quantization" in words:
         by = words["quantised_by"].value if "quantised_by" in words else None
         format_ = QUANTIZED.get((by, words["quantization"].value), Unknown("this quantisation is not listed"))

@@ -10,7 +10,7 @@ PURPOSE = "training"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The configuration of a training run with Nanotron; None when the invocation is none."""
+    """Return the configuration of a training run with Nanotron; None for any other invocation."""
     started = training.program(invocation)
     if started is None or started.name != "run_train.py" or not started.gives("--config-file"):
         return None

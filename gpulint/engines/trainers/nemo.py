@@ -28,7 +28,7 @@ OPTIMIZERS: Mapping[str, str] = {
     "fused_adam": "megatron",
 }
 """Names of `model.optim.name` by how the optimizer's states are shared out (launcher_scripts/conf/training)."""
-UNLISTED = Unknown("how this optimizer shares out its states is not listed")
+UNLISTED = Unknown("the sharding of this optimizer's states is not listed")
 OWN_KEYS = (
     *("model.micro_batch_size", "model.global_batch_size", "model.tensor_model_parallel_size", "exp_manager.exp_dir"),
     *("model.encoder_seq_length", "restore_from_path", "model.restore_from_path", "exp_manager.name"),
@@ -37,23 +37,23 @@ OWN_KEYS = (
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with NeMo; None when the invocation is none."""
+    """Return the fields of a training run with NeMo; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
     if started.path.endswith(LAUNCHER):
-        return _launched(started)
+        return _read_launcher(started)
     if started.name == "nemo" and started.starts_with("llm") and started.texts()[1:2] in TRAINS:
         return training.reading("nemo", started.behind(2), ("nemo",))
-    if SCRIPT.fullmatch(started.name) or _lightning(started):
+    if SCRIPT.fullmatch(started.name) or _is_lightning(started):
         return training.reading(
-            "nemo", started, ("nemo",), {"training_config": _config(started), **_overridden(started)}
+            "nemo", started, ("nemo",), {"training_config": _read_config_path(started), **_read_overrides(started)}
         )
     return None
 
 
-def _config(started: Program) -> Field | None:
-    """The configuration that Hydra's `--config-path` and `--config-name` name, as one path."""
+def _read_config_path(started: Program) -> Field | None:
+    """Return the configuration that Hydra's `--config-path` and `--config-name` name, as one path."""
     found, _ = training.stated(started.words, ("hydra",))
     parts = [found[name] for name in ("config_path", "config_name") if name in found]
     if "config_name" not in found:
@@ -64,31 +64,33 @@ def _config(started: Program) -> Field | None:
     return Field(unread or (path if path.endswith((".yaml", ".yml")) else f"{path}.yaml"), origins)
 
 
-def _lightning(started: Program) -> bool:
-    """Whether a program of another name has the keys of NeMo's configurations."""
+def _is_lightning(started: Program) -> bool:
+    """Return whether a program of another name has the keys of NeMo's configurations."""
     if not (started.name.endswith(".py") or started.word.text is None):
         return False
     return started.gives("trainer.devices", "trainer.num_nodes") and started.gives(*OWN_KEYS)
 
 
-def _launched(started: Program) -> Reading | None:
-    """What the command says of the one stage that trains; several leave open which is meant."""
+def _read_launcher(started: Program) -> Reading | None:
+    """Return what the command sets for the one stage that trains. If several train, the stage is
+    unknown.
+    """
     chosen = [stage for stage in STAGES if started.gives(stage)]
     if len(chosen) != 1:
         return None
     stage = chosen[0]
-    words = tuple(_without_prefix(started.words, f"{stage}."))
+    words = tuple(_strip_prefix(started.words, f"{stage}."))
     config = next(word for word in started.words if word.written.startswith(f"{stage}="))
     named = training.text_field(_value(config))
     stage_words = started._replace(words=words)
-    own: dict[str, Field | None] = {"training_config": named, **_overridden(stage_words)}
+    own: dict[str, Field | None] = {"training_config": named, **_read_overrides(stage_words)}
     if isinstance(named.value, str):
         own["training_config"] = Field(f"{stage}/{named.value}", named.origins)
     return training.reading("nemo", stage_words, ("nemo",), own)
 
 
-def _overridden(started: Program) -> dict[str, Field | None]:
-    """What words say of how states are shared out and of sequences, in place of the configuration."""
+def _read_overrides(started: Program) -> dict[str, Field | None]:
+    """Return the sharding and sequence settings in words that override the configuration."""
     found: dict[str, Field | None] = {}
     if (word := started.given("model.optim.name")) is not None:
         found["sharding"] = Field(OPTIMIZERS.get(word.text or "", UNLISTED), arguments.origins(word))
@@ -99,8 +101,10 @@ def _overridden(started: Program) -> dict[str, Field | None]:
     return found
 
 
-def _without_prefix(words: tuple[Argument, ...], prefix: str) -> Iterator[Argument]:
-    """The words of a stage without its name in front; another stage's are left out."""
+def _strip_prefix(words: tuple[Argument, ...], prefix: str) -> Iterator[Argument]:
+    """Return the words of a stage without the stage's name as prefix. Words of other stages are
+    left out.
+    """
     for word in words:
         text = word.written.lstrip("+")
         if text.startswith(prefix):

@@ -15,7 +15,7 @@ OWN_FOLDERS = ("examples/configs/", "nemo_rl", "nemo-rl", "NeMo-RL")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with NeMo RL; None when the invocation is none."""
+    """Return the fields of a training run with NeMo RL; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not SCRIPT.fullmatch(started.name):
         return None

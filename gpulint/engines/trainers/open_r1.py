@@ -14,7 +14,7 @@ SCRIPT = re.compile(r"(?:.*/)?open_r1/[^/]+\.py|open_r1\.\w+")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Open R1; None when the invocation is none."""
+    """Return the fields of a training run with Open R1; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not SCRIPT.fullmatch(started.path) or COMPUTES_ONLY.search(started.name):
         return None

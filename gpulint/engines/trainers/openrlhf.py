@@ -13,7 +13,7 @@ MODULE = re.compile(r"(?:.*/)?openrlhf[./]cli[./]train_\w+?(?:\.py)?")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with OpenRLHF; None when the invocation is none."""
+    """Return the fields of a training run with OpenRLHF; None for any other invocation."""
     started = training.program(invocation)
     if started is None or not MODULE.fullmatch(started.path):
         return None

@@ -16,7 +16,7 @@ LAUNCHED = {"NGPU": "processes_per_pod"}
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with torchtitan; None when the invocation is none."""
+    """Return the fields of a training run with torchtitan; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None

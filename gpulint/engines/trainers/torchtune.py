@@ -19,7 +19,7 @@ ONE_DEVICE = "_single_device"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with torchtune; None when the invocation is none."""
+    """Return the fields of a training run with torchtune; None for any other invocation."""
     started = training.program(invocation)
     if started is None or started.name != "tune" or not started.starts_with("run"):
         return None

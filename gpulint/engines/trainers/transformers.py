@@ -33,7 +33,9 @@ OWN_FLAGS = (
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with the Trainer of Transformers; None when the invocation is none."""
+    """Return the fields of a training run with the Trainer of Transformers; None for any other
+    invocation.
+    """
     started = training.program(invocation)
     if started is None:
         return None
@@ -43,18 +45,18 @@ def read(invocation: Invocation) -> Reading | None:
         own = training.configured_by_variables(invocation)
         own["packed"] = Field(True, source="the script joins texts and cuts them") if started.name in JOINED else None
         return training.reading("transformers", started, tables, own, training_words.DECIDING)
-    if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):
+    if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _takes_trainer_arguments(started)):
         return training.reading("transformers", started, tables, defaults=None)
     return None
 
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
-    """The argument that states a quantity; the Trainer's, whatever the release."""
+    """Return the Trainer's argument that sets a quantity, in any release."""
     return training_words.spelled(quantity, value)
 
 
-def _trainer(started: training.Program) -> bool:
-    """Whether a program takes the arguments of Transformers' Trainer."""
+def _takes_trainer_arguments(started: training.Program) -> bool:
+    """Return whether a program takes the arguments of Transformers' Trainer."""
     if not started.gives("--per_device_train_batch_size"):
         return False
     found, _ = training.stated(started.words, ("hugging-face",))

@@ -24,43 +24,47 @@ OWN_FLAGS = ("--dataset_name", "--config", "--dataset")
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with TRL; None when the invocation is none."""
+    """Return the fields of a training run with TRL; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
-        return _reading(started.behind(1), invocation, started.words[0].written == "sft")
-    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _in_own_folder(started)):
-        return _reading(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
-    if SCRIPT.fullmatch(started.name) and _with_own_arguments(started):
+        return _read_run(started.behind(1), invocation, started.words[0].written == "sft")
+    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _is_in_own_folder(started)):
+        return _read_run(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
+    if SCRIPT.fullmatch(started.name) and _takes_own_arguments(started):
         return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
     return None
 
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
-    """The argument that states a quantity; the Trainer's, whatever the release."""
+    """Return the Trainer's argument that sets a quantity, in any release."""
     if (quantity, value) == ("quantization", "nf4"):
         return "--load_in_4bit"
     return training_words.spelled(quantity, value)
 
 
-def _reading(started: training.Program, invocation: Invocation, supervised: bool) -> Reading:
-    """What TRL's arguments state; releases differ in what they recompute and how they compute the loss."""
+def _read_run(started: training.Program, invocation: Invocation, supervised: bool) -> Reading:
+    """Return what TRL's arguments set. Releases differ in recomputation and in the loss."""
     own: dict[str, Field | None] = {
         **training.configured_by_variables(invocation),
         "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
         "supervised": Field(supervised),
-        "loss_kernel": Field("by-release" if supervised else Unknown("the losses of preferences are not modelled")),
+        "loss_kernel": Field(
+            "by-release" if supervised else Unknown("the losses of preference training are not modelled")
+        ),
     }
     found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
-    fields = {**found.fields, **_adapters(started, found.fields)}
+    fields = {**found.fields, **_read_adapters(started, found.fields)}
     if started.gives("--steps_per_generation", "--generation_batch_size"):
         fields.pop("generations", None)  # completions fill the batch of a step unless that of a generation is stated
     return found._replace(fields=fields)
 
 
-def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Adapters count only where --use_peft asks for them; their matrices are PEFT's choice unless they are stated."""
+def _read_adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the LoRA settings, which count only with --use_peft. PEFT chooses the matrices by
+    default.
+    """
     asked = training.stated(started.words, ("trl",))[0].get("adapted")
     if asked is None or asked.value is False:
         return {"lora_rank": Field(None), "lora_targets": Field(None)}
@@ -68,14 +72,16 @@ def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[st
         return {"lora_rank": asked}
     return {
         "lora_rank": fields.get("lora_rank", Field(RANK, asked.origins)),
-        "lora_targets": fields.get("lora_targets", Field(Unknown("PEFT chooses the matrices by the network"))),
+        "lora_targets": fields.get("lora_targets", Field(Unknown("PEFT chooses the matrices by architecture"))),
     }
 
 
-def _in_own_folder(started: training.Program) -> bool:
+def _is_in_own_folder(started: training.Program) -> bool:
     return any(folder in started.path for folder in OWN_FOLDERS)
 
 
-def _with_own_arguments(started: training.Program) -> bool:
-    """Whether a script of TRL's names takes the arguments of TRL's parser; it may be somebody's own all the same."""
+def _takes_own_arguments(started: training.Program) -> bool:
+    """Return whether a script of TRL's names takes TRL's arguments. It may still be a custom
+    script.
+    """
     return started.gives("--model_name_or_path") and started.gives(*OWN_FLAGS)

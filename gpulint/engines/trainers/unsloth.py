@@ -10,7 +10,7 @@ PURPOSE = "training"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Unsloth; None when the invocation is none."""
+    """Return the fields of a training run with Unsloth; None for any other invocation."""
     started = training.program(invocation)
     if started is None or started.name not in ("unsloth-cli.py", "unsloth-cli"):
         return None

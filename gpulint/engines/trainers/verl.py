@@ -20,7 +20,7 @@ GENERATION = re.compile(r"(?:.*[/.])?verl[./]trainer[./]main_generation(?:_serve
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with verl; None when the invocation is none."""
+    """Return the fields of a training run with verl; None for any other invocation."""
     started = training.program(invocation)
     if started is None:
         return None
@@ -39,5 +39,5 @@ def read(invocation: Invocation) -> Reading | None:
         "generations": found.get("answers"),
     }
     if (engine := found.get("rollout_engine")) is not None and engine.value == "hf":
-        own["rollout_tensor_parallel"] = Field(Unknown("the trainer's own network generates"), engine.origins)
+        own["rollout_tensor_parallel"] = Field(Unknown("the trainer's own model generates the samples"), engine.origins)
     return training.reading("verl", started, ("verl",), own)

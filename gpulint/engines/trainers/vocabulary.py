@@ -1,4 +1,6 @@
-"""Training words: how trainers spell optimizers, sharding and the targets of adapters, and what their words leave open."""
+"""Training words: how trainers spell optimizers, sharding and LoRA targets, and what their words
+leave open.
+"""
 
 from __future__ import annotations
 
@@ -50,39 +52,43 @@ LETTERS: Mapping[str, str] = {
 
 
 def optimizer(text: str) -> Value | Unknown:
-    return OPTIMIZERS.get(text.lower(), Unknown(f"{text} is no optimizer that is listed"))
+    return OPTIMIZERS.get(text.lower(), Unknown(f"{text} is not a listed optimizer"))
 
 
 def sharding(text: str) -> Value | Unknown:
-    """What --fsdp says; offloaded, hybrid and partial sharding are not read."""
+    """Return what --fsdp sets. Offloaded, hybrid and partial sharding are not read."""
     words = frozenset(re.split(r"[\s,]+", text.strip().lower())) - {"auto_wrap", ""}
-    return SHARED_OUT.get(words, Unknown(f"how {text} shares states out is not read"))
+    return SHARED_OUT.get(words, Unknown(f"the sharding of {text} is not supported"))
 
 
 def letters(texts: Iterable[str]) -> Value | Unknown:
-    """The letters of adapted matrices; unknown as soon as one is."""
+    """Return the letters of adapted matrices; unknown as soon as one is."""
     words = [word for text in texts for word in re.split(r"[\s,]+", text.strip("[]'\"")) if word]
     unread = [word for word in words if word not in LETTERS]
     if unread or not words:
-        return Unknown(f"{' '.join(unread) or 'nothing'} names no matrix that is listed")
+        return Unknown(f"{' '.join(unread) or 'nothing'} is not a listed matrix")
     return "".join(dict.fromkeys("".join(LETTERS[word] for word in words)))
 
 
 def undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> dict[str, Field]:
-    """The deciding quantities that neither a word that is read nor a default of the trainer's own program settles."""
-    left_open = Unknown(f"what {trainer} trains and keeps is stated where it is not read", lacking="arguments")
+    """Return the deciding quantities that neither a readable word nor a default of the trainer
+    sets.
+    """
+    left_open = Unknown(
+        f"the training settings of {trainer} are not in the arguments that gpulint reads", lacking="arguments"
+    )
     return {name: Field(left_open) for name in DECIDING if name not in {*stated, *settled}}
 
 
 def deferred(field: Field) -> bool:
-    """Whether a field only says that something decides it that was not read."""
+    """Return whether a field only states that something unread decides it."""
     return isinstance(field.value, Unknown) and (
         field.value.category == "another object" or field.value.lacking == "arguments"
     )
 
 
 def settled(found: Mapping[str, Field], told: Mapping[str, Field]) -> dict[str, Field]:
-    """The fields of a command, and those that its launcher states where it states none."""
+    """Return the fields of a command, and its launcher's fields for what the command omits."""
     return {**told, **{name: field for name, field in found.items() if name not in told or not deferred(field)}}
 
 
@@ -102,6 +108,6 @@ SPELLED: Mapping[str, Mapping[object, str]] = {
 
 
 def spelled(quantity: str, value: object) -> str | None:
-    """The argument of Hugging Face's Trainer that states a quantity; None where it has none."""
+    """Return the argument of Hugging Face's Trainer that sets a quantity; None if it has none."""
     text = SPELLED.get(quantity, {}).get(value) if quantity in SPELLED else str(value)
     return FLAGS[quantity].format(text) if quantity in FLAGS and text is not None else None

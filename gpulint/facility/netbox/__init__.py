@@ -1,4 +1,4 @@
-"""NetBox: the objects of an inventory as the parts of a facility."""
+"""NetBox: the objects of an inventory as the components of a facility."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulint.workload import Field, Origin, Role
 
 
 def facility(inventory: Inventory, name: str, anchor: Origin) -> Part:
-    """The parts that an inventory describes."""
+    """Return the components that an inventory describes."""
     wires = wiring.of(inventory)
     racks, devices = Racks(inventory), Devices(inventory, wires)
     held: dict[int, list[Entry]] = {}
@@ -26,18 +26,19 @@ def facility(inventory: Inventory, name: str, anchor: Origin) -> Part:
     supplied = feeds.by_rack(inventory, racks, devices, wires, held)
     sites: dict[str, dict[tuple[str, ...], list[Part]]] = {}
     for at, place in enumerate(racks.places):
-        rack = _rack(racks.entries[at], place.name, devices, held.get(at, ()), supplied.get(at, ()))
+        rack = _build_rack(racks.entries[at], place.name, devices, held.get(at, ()), supplied.get(at, ()))
         sites.setdefault(place.site, {}).setdefault(place.locations, []).append(rack)
     panels = feeds.panels(inventory)
     parts = [
-        _named("site", site, anchor, (*_inside(rooms, anchor), *panels.pop(site, ()))) for site, rooms in sites.items()
+        _build_container("site", site, anchor, (*_build_rooms(rooms, anchor), *panels.pop(site, ())))
+        for site, rooms in sites.items()
     ]
-    left = (one for listed in panels.values() for one in listed)
-    return _named("facility", name, anchor, (*parts, *left, *links.of(inventory), *devices.server_types()))
+    left = (panel for listed in panels.values() for panel in listed)
+    return _build_container("facility", name, anchor, (*parts, *left, *links.of(inventory), *devices.server_types()))
 
 
-def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> Iterator[Part]:
-    """The rooms of a site: a location is a room, one inside another a row of it."""
+def _build_rooms(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> Iterator[Part]:
+    """Yield the rooms of a site: a location is a room, and one inside another is a row of it."""
     outer: dict[str, list[Part]] = {}
     for locations, racks in rooms.items():
         if not locations:
@@ -45,34 +46,36 @@ def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> 
         elif len(locations) == 1:
             outer.setdefault(locations[0], []).extend(racks)
         else:
-            outer.setdefault(locations[-2], []).append(_named("row", locations[-1], anchor, racks))
+            outer.setdefault(locations[-2], []).append(_build_container("row", locations[-1], anchor, racks))
     for name, parts in outer.items():
-        yield _named("room", name, anchor, parts)
+        yield _build_container("room", name, anchor, parts)
 
 
-def _named(kind: str, name: str, anchor: Origin, parts: Iterable[Part]) -> Part:
-    """A place of which the inventory says no more than its name."""
+def _build_container(kind: str, name: str, anchor: Origin, parts: Iterable[Part]) -> Part:
+    """Return a container of which the inventory declares only the name."""
     return Part(kind, Role(name, anchor, {f"{kind}_name": Field(name, (anchor,))}), tuple(parts))
 
 
-def _rack(entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supplied: Sequence[feeds.Supplied]) -> Part:
-    """A rack with its feeds and servers."""
+def _build_rack(
+    entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supplied: Sequence[feeds.Supplied]
+) -> Part:
+    """Return a rack with its feeds and servers."""
     names = feeds.names(supplied)
     numbering = numbering_of(entry)
-    fields = {"rack_name": entry.field("name", name), **_of_rack(entry)}
+    fields = {"rack_name": entry.field("name", name), **_read_rack(entry)}
     sided = feeds.sides(supplied)
     if sided:
-        fields["redundancy"] = Field("2N", tuple(one.entry.origin("type") for one in supplied))
-    servers = (devices.server(one, numbering, names) for one in held if devices.is_server(one))
+        fields["redundancy"] = Field("2N", tuple(feed.entry.origin("type") for feed in supplied))
+    servers = (devices.server(device, numbering, names) for device in held if devices.is_server(device))
     return Part(
         "rack",
         Role(name, entry.origin(), fields),
-        (*(feeds.part(one, names, sided) for one in supplied), *alike.grouped(servers, devices.height)),
+        (*(feeds.part(feed, names, sided) for feed in supplied), *alike.grouped(servers, devices.height)),
     )
 
 
-def _of_rack(entry: Entry) -> dict[str, Field]:
-    """What a rack says of itself in our words."""
+def _read_rack(entry: Entry) -> dict[str, Field]:
+    """Return the fields of a rack in our terms."""
     height = entry.number("u_height")
     stated = {
         "rack_units": None if height is None else entry.field("u_height", height),
@@ -84,6 +87,6 @@ def _of_rack(entry: Entry) -> dict[str, Field]:
 
 
 def numbering_of(entry: Entry) -> Numbering:
-    """How the units of a rack are counted."""
+    """Return how the units of a rack are counted."""
     descending = entry.row.get("desc_units") in (True, "True", "true")
     return Numbering(entry.number("u_height"), entry.number("starting_unit") or 1, descending)

@@ -1,4 +1,4 @@
-"""Devices: what stands in the racks of an inventory, as servers and as the types of machine that they are."""
+"""Devices in the racks of an inventory, as servers and as server types."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.workload import Field, Role, Unknown, Value
 
 GONE = frozenset({"inventory", "decommissioning"})
-"""Devices of these states draw nothing, whatever rack they are booked in."""
+"""Status values of devices that draw no power, whatever rack they are assigned to."""
 
 
 class Numbering(NamedTuple):
-    """How the units of a rack are counted: how many, from which on, and whether from the top."""
+    """How the units of a rack are counted: their number, the first number, and whether from the
+    top.
+    """
 
     units: float | None = None
     first: float = 1
     descending: bool = False
 
     def lowest(self, position: float, height: float) -> float | None:
-        """The lowest unit of a device, counted from the floor; None where that cannot be told."""
+        """Return the lowest unit of a device, counted from the floor; None if it is unknown."""
         if not self.descending:
             return position - self.first + 1
         return None if self.units is None else self.units - (position - self.first) - height + 1
 
 
 class Devices:
-    """The devices of an inventory, with what is stated of each one beside its type."""
+    """The devices of an inventory, with what is declared for each one in addition to its type."""
 
     def __init__(self, inventory: Inventory, wires: wiring.Wiring) -> None:
         self.types = Types(inventory)
@@ -47,99 +49,107 @@ class Devices:
             self._sockets.setdefault(wiring.holder(entry), []).append(entry.text("type"))
 
     def server(self, device: Entry, numbering: Numbering, feeds: Mapping[wiring.End, str]) -> Part:
-        """A device as a server of its rack, whose feeds have names."""
+        """Return a device as a server of its rack; `feeds` names the feeds of that rack."""
         kind = self.types.of(device)
         name = known_as(kind)
         fields = {"server_type": device.field("device_type", name)} if name else {}
-        fields |= _placed(device, kind, numbering)
-        fields |= _unlisted(kind, cards.fields(self._cards.get(key(device), ())))
-        fields |= self._drawn(device, kind)
-        fields |= self._cords(device, feeds)
+        fields |= _read_position(device, kind, numbering)
+        fields |= _drop_listed(kind, cards.fields(self._cards.get(key(device), ())))
+        fields |= self._read_power(device, kind)
+        fields |= self._read_cords(device, feeds)
         return Part("server", Role(device.text("name") or kind.name, device.origin(), fields))
 
     def sockets(self, device: Entry) -> Sequence[str]:
-        """The outlets of a device, by NetBox's words."""
+        """Return the outlets of a device, by NetBox's names."""
         return self._sockets.get(key(device)) or self.types.of(device).outlets
 
     def inlets(self, device: Entry) -> Sequence[Entry]:
-        """The inlets that are stated of the device itself."""
+        """Return the inlets declared for the device itself."""
         return self._ports.get(key(device), ())
 
     def height(self, name: str) -> float | None:
-        """The rack units of a type, by what it is called."""
+        """Return the rack units of a server type by its name."""
         return next((kind.height for kind in self.types.used() if known_as(kind) == name), None)
 
     def server_types(self) -> Iterator[Part]:
-        """The types of the servers that were read, with what the catalog does not say of them."""
+        """Yield the types of the servers that were read, with what the catalog lacks."""
         for kind in self.types.used():
-            fields = _unlisted(kind, of_type(kind))
+            fields = _drop_listed(kind, of_type(kind))
             if fields and kind.stated is not None:
                 yield Part("server_type", Role(known_as(kind), kind.stated.origin(), fields))
 
-    def _drawn(self, device: Entry, kind: DeviceType) -> dict[str, Field]:
-        """What is stated of a device's inlets, or that it draws nothing of its own."""
-        own = self.inlets(device)
+    def _read_power(self, device: Entry, kind: DeviceType) -> dict[str, Field]:
+        """Return the declared inlets of a device, or zero power if it draws none of its own."""
+        inlets = self.inlets(device)
         idle = device.row.get("parent_device") or device_types.counts(device, "_count") == device_types.NOTHING
-        if self.sockets(device) or (idle and not own):
+        if self.sockets(device) or (idle and not inlets):
             return {"server_max_w": device.field("device_type", 0)}
-        ports = tuple(device_types.port(one.row) for one in own)
-        return _unlisted(kind, _of_ports(ports, own[0].field)) if own and ports != kind.ports else {}
+        ports = tuple(device_types.port(inlet.row) for inlet in inlets)
+        return _drop_listed(kind, _read_ports(ports, inlets[0].field)) if inlets and ports != kind.ports else {}
 
     def is_server(self, device: Entry) -> bool:
-        """Whether a device takes room in its rack: a strip at its side takes none."""
+        """Return whether a device takes rack units. A power strip at the side takes none."""
         return not self.sockets(device) or bool(self.types.of(device).height)
 
-    def _cords(self, device: Entry, feeds: Mapping[wiring.End, str]) -> dict[str, Field]:
-        """How many of a device's cords hang on each feed of its rack; nothing where one leads elsewhere or nowhere."""
-        own = self.inlets(device)
-        found = [self.wires.feed_of(wiring.end_of("port", one)) for one in own]
-        named = [feeds[one] for one in found if one is not None and one in feeds]
-        if not named or len(named) < len(found) or self.sockets(device):
+    def _read_cords(self, device: Entry, feeds: Mapping[wiring.End, str]) -> dict[str, Field]:
+        """Return how many cords connect a device to each feed of its rack. The result is empty if
+        one leads elsewhere or nowhere.
+        """
+        inlets = self.inlets(device)
+        ends = [self.wires.feed_of(wiring.end_of("port", inlet)) for inlet in inlets]
+        feed_names = [feeds[end] for end in ends if end is not None and end in feeds]
+        if not feed_names or len(feed_names) < len(ends) or self.sockets(device):
             return {}
-        return {"cords": own[0].field("name", {name: str(count) for name, count in Counter(named).items()})}
+        return {"cords": inlets[0].field("name", {name: str(count) for name, count in Counter(feed_names).items()})}
 
 
 def key(device: Entry) -> int | str:
-    """By what the ports of a device name it."""
+    """Return the key by which ports name a device."""
     number = device.id()
     return device.text("name") if number is None else number
 
 
 def known_as(kind: DeviceType) -> str:
-    """What a type is called: as the catalog calls it, where that lists it."""
+    """Return the name of a type: its catalog id if the catalog lists it."""
     return kind.server.id if kind.server else kind.name
 
 
-def _unlisted(kind: DeviceType, fields: Mapping[str, Field]) -> dict[str, Field]:
-    """What the catalog does not say of a type: where it says something, that is its maker's word."""
+def _drop_listed(kind: DeviceType, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Keep only fields that the catalog does not list, since the catalog has the vendor's own
+    values.
+    """
     return {name: field for name, field in fields.items() if getattr(kind.server, name, None) is None}
 
 
 def of_type(kind: DeviceType) -> dict[str, Field]:
-    """What a type says of its servers in our words."""
+    """Return the fields that a type declares for its servers, in our terms."""
     if kind.stated is None:
         return {}
     if kind.outlets or kind.passive:
         return {**kind.fields, "server_max_w": kind.stated.field("model", 0)}
-    return {**kind.fields, **_of_ports(kind.ports, kind.stated.field)}
+    return {**kind.fields, **_read_ports(kind.ports, kind.stated.field)}
 
 
-def _of_ports(ports: Sequence[device_types.Port], field: Callable[[str, Value | Unknown], Field]) -> dict[str, Field]:
-    """What the inlets of one server say: how many, of which plug, and the most that they draw where each says it."""
+def _read_ports(ports: Sequence[device_types.Port], field: Callable[[str, Value | Unknown], Field]) -> dict[str, Field]:
+    """Return the number, the connector and the total draw of one server's inlets, if all declare
+    it.
+    """
     if not ports:
         return {}
-    plugs, draws = {one.plug for one in ports}, [one.draw_w for one in ports]
+    plugs, draws = {port.plug for port in ports}, [port.draw_w for port in ports]
     fields = {"psus": field("power-ports", len(ports))}
     if len(plugs) == 1 and (plug := plugs.pop()):
         fields["psu_inlet"] = field("power-ports", plug)
-    known = [one for one in draws if one is not None]
-    if len(known) == len(draws):
-        fields["inlets_w"] = field("power-ports", sum(known))
+    declared_w = [port for port in draws if port is not None]
+    if len(declared_w) == len(draws):
+        fields["inlets_w"] = field("power-ports", sum(declared_w))
     return fields
 
 
-def _placed(device: Entry, kind: DeviceType, numbering: Numbering) -> dict[str, Field]:
-    """Where a device stands; one of half depth that is not said to be in front shares the units of what may be there."""
+def _read_position(device: Entry, kind: DeviceType, numbering: Numbering) -> dict[str, Field]:
+    """Return the position of a device. A half-depth device not declared as front shares the units
+    behind another.
+    """
     position, height = device.number("position"), kind.height
     behind = kind.half_depth and position is not None and device.text("face").lower() != "front"
     if behind or device.row.get("parent_device"):

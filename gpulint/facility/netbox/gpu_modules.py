@@ -1,4 +1,4 @@
-"""Cards: the accelerators of a device, as an inventory lists its modules or the items that it holds."""
+"""Accelerators of a device, from the modules or inventory items that an inventory lists for it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.workload import Field
 
 LISTS = ("modules", "inventory-items")
-"""Where accelerators may stand; a device that has them in one list is not searched for in the next."""
+"""Lists that may hold accelerators. The first list with accelerators of a device counts."""
 
 
 class Card(NamedTuple):
-    """An accelerator in its place."""
+    """An accelerator and the inventory entry that lists it."""
 
     accelerator: str
     entry: Entry
 
 
 def of(inventory: Inventory) -> Mapping[int | str, Sequence[Card]]:
-    """The accelerators of each device."""
+    """Return the accelerators of each device."""
     found: dict[int | str, Sequence[Card]] = {}
     for kind in LISTS:
-        held: dict[int | str, list[Card]] = {}
+        cards: dict[int | str, list[Card]] = {}
         for entry in inventory.of(kind):
-            if (card := _card(entry)) is not None:
-                held.setdefault(wiring.holder(entry), []).append(card)
-        found = {**held, **found}
+            if (card := _find_accelerator(entry)) is not None:
+                cards.setdefault(wiring.holder(entry), []).append(card)
+        found = {**cards, **found}
     return found
 
 
 def fields(cards: Sequence[Card]) -> dict[str, Field]:
-    """What a server has of them, where they are all of one kind."""
-    if len({one.accelerator for one in cards}) != 1:
+    """Return the accelerator and its count if all accelerators of a server are of one kind."""
+    if len({card.accelerator for card in cards}) != 1:
         return {}
     first = cards[0]
     return {
@@ -45,13 +45,15 @@ def fields(cards: Sequence[Card]) -> dict[str, Field]:
     }
 
 
-def _card(entry: Entry) -> Card | None:
-    """The accelerator that a module or an item is, by the exact name of its model or part, of its own maker."""
+def _find_accelerator(entry: Entry) -> Card | None:
+    """Return the accelerator that an entry is, by the exact name of its model or part and its
+    vendor.
+    """
     kind = entry.row.get("module_type")
     maker = text_of(kind.get("manufacturer")) if isinstance(kind, dict) else entry.text("manufacturer")
-    stated = (text_of(kind), entry.text("part_id"), entry.text("name"))
-    for name in (one for text in stated if text for one in (text, f"{maker} {text}")):
-        product = hardware.named(name)
-        if product is not None and product.vendor in maker.lower():
-            return Card(product.id, entry)
+    texts = (text_of(kind), entry.text("part_id"), entry.text("name"))
+    for name in (word for text in texts if text for word in (text, f"{maker} {text}")):
+        accelerator = hardware.named(name)
+        if accelerator is not None and accelerator.vendor in maker.lower():
+            return Card(accelerator.id, entry)
     return None

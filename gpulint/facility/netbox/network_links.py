@@ -1,4 +1,4 @@
-"""Links: the network cables of an inventory of which its interfaces say enough to judge them."""
+"""Links: the network cables of an inventory whose interfaces declare enough to check them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEDIA: Mapping[str, str] = {
     "aoc": "AOC",
     "active optical cabling (aoc)": "AOC",
 }
-"""Our words for the types of cables, as the API and the tables write them."""
+"""Our media by the cable types of the API and the tables."""
 COPPER = frozenset({"DAC", "ACC"})
 INFINIBAND = {"infiniband-edr": "100G", "infiniband-hdr": "200G", "infiniband-ndr": "400G", "infiniband-xdr": "800G"}
 """The speed of four lanes."""
@@ -45,7 +45,7 @@ _SPEED = re.compile(r"(\d+(?:\.\d+)?)([gt])base|\((\d+(?:\.\d+)?)([gt])e\)", re.
 
 
 class Port(NamedTuple):
-    """One end of a cable: what it is called, its speed, and the standard where the interface names one."""
+    """One end of a cable: its name, its speed, and its standard if the interface names one."""
 
     name: str
     bytes_per_s: float | None
@@ -53,12 +53,14 @@ class Port(NamedTuple):
 
 
 def of(inventory: Inventory) -> Iterator[Part]:
-    """The network cables that can be judged: copper of a known speed, and fibre between interfaces that name their standard."""
-    kinds = dict(_kinds(inventory))
+    """Yield the network cables that can be checked.
+    They are copper of a known speed, and fibre between interfaces that name their standard.
+    """
+    kinds = dict(_list_interface_types(inventory))
     for entry in inventory.of("cables"):
         medium = MEDIA.get(entry.text("type").lower())
-        ends = [_port(entry, side, kinds) for side in ("a", "b")]
-        length_m = _length_m(entry)
+        ends = [_read_port(entry, side, kinds) for side in ("a", "b")]
+        length_m = _read_length_m(entry)
         near, far = ends
         if medium is None or length_m is None or near is None or far is None or entry.text("status").lower() in GONE:
             continue
@@ -68,13 +70,13 @@ def of(inventory: Inventory) -> Iterator[Part]:
             "cable_medium": entry.field("type", medium),
             "cable_length_m": entry.field("length", length_m),
         }
-        if further := _judged(entry, medium, near, far):
+        if further := _read_checkable(entry, medium, near, far):
             name = entry.text("label") or f"{near.name} to {far.name}"
             yield Part("cable", Role(name, entry.origin(), fields | further))
 
 
-def _judged(entry: Entry, medium: str, near: Port, far: Port) -> dict[str, Field]:
-    """What makes a cable one that can be judged; nothing where it cannot."""
+def _read_checkable(entry: Entry, medium: str, near: Port, far: Port) -> dict[str, Field]:
+    """Return the fields that make a cable checkable, or nothing if it is not."""
     if medium in COPPER and near.bytes_per_s and far.bytes_per_s:
         return {"cable_bytes_per_s": entry.field("a_terminations", min(near.bytes_per_s, far.bytes_per_s))}
     if medium not in (*COPPER, "AOC") and near.standard and far.standard:
@@ -83,8 +85,8 @@ def _judged(entry: Entry, medium: str, near: Port, far: Port) -> dict[str, Field
     return {}
 
 
-def _kinds(inventory: Inventory) -> Iterator[tuple[int | tuple[str, str], str]]:
-    """The types of interfaces, by id and by device and name."""
+def _list_interface_types(inventory: Inventory) -> Iterator[tuple[int | tuple[str, str], str]]:
+    """Yield the types of interfaces, by id and by device and name."""
     for entry in inventory.of("interfaces"):
         number = entry.id()
         if number is not None:
@@ -92,8 +94,10 @@ def _kinds(inventory: Inventory) -> Iterator[tuple[int | tuple[str, str], str]]:
         yield (entry.text("device"), entry.text("name")), entry.text("type")
 
 
-def _port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], str]) -> Port | None:
-    """The interface at one side of a cable; None of other things, and where there are several."""
+def _read_port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], str]) -> Port | None:
+    """Return the interface at one side of a cable; None for other objects and for several
+    interfaces.
+    """
     stated = entry.row.get(f"{side}_terminations")
     if isinstance(stated, str):
         device, name = entry.text(f"device_{side}"), stated.strip()
@@ -110,17 +114,17 @@ def _port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], str]) -
     if not kind:
         return None
     standard = kind.partition(" (")[0]
-    return Port(f"{device}:{name}", _bytes_per_s(kind), standard if optics.named(standard) else "")
+    return Port(f"{device}:{name}", _parse_speed(kind), standard if optics.named(standard) else "")
 
 
-def _bytes_per_s(kind: str) -> float | None:
-    """The speed of a type of interface: 400gbase-x-osfp, QSFP-DD (400GE), infiniband-ndr."""
+def _parse_speed(kind: str) -> float | None:
+    """Return the speed of an interface type: 400gbase-x-osfp, QSFP-DD (400GE), infiniband-ndr."""
     match = _SPEED.search(kind)
     stated = f"{match[1] or match[3]}{(match[2] or match[4]).upper()}" if match else INFINIBAND.get(kind.lower())
     return units.line_rate(stated) if stated else None
 
 
-def _length_m(entry: Entry) -> float | None:
+def _read_length_m(entry: Entry) -> float | None:
     stated, unit = entry.text("length"), entry.text("length_unit")
     try:
         return units.parse(f"{stated} {LENGTHS.get(unit.lower(), unit)}".strip(), "m") if stated else None

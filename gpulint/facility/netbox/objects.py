@@ -1,4 +1,4 @@
-"""Inventory: the objects that NetBox exports, by kind, whether its API or its tables wrote them."""
+"""Inventory: the objects that NetBox exports, by kind, from its API or its tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = (
 )
 """The endpoints of the API whose objects are read."""
 PLACED = ("racks", "devices", "power-feeds")
-"""Kinds without which an inventory describes no room."""
+"""An inventory without any of these kinds describes no facility."""
 BYTES_MAX = exports.EXPORT_BYTES_MAX
 COLUMNS: Mapping[str, frozenset[str]] = {
     "power-feeds": frozenset({"power_panel", "voltage", "amperage"}),
@@ -46,14 +46,14 @@ COLUMNS: Mapping[str, frozenset[str]] = {
     "racks": frozenset({"name", "site", "u_height"}),
     "power-panels": frozenset({"name", "site", "feeds"}),
 }
-"""The fields that tell what a list holds, where neither its name nor an address does."""
+"""The fields that identify the kind of a list whose name and addresses do not."""
 HEADINGS: Mapping[str, Mapping[str, str]] = {
     "devices": {"type": "device_type", "device_role": "role"},
     "device-types": {"device_type": "model", "height": "u_height", "full_depth": "is_full_depth"},
     "racks": {"height": "u_height"},
     "cables": {"termination_a": "a_terminations", "termination_b": "b_terminations"},
 }
-"""The fields of the API by the headings of a table, and by what older releases call them."""
+"""The API's field names, by table heading and by the name in older releases."""
 DIGITS_MAX = 40
 NUMBER_MAX = 10**9
 _ENDPOINT = re.compile(r"/api/dcim/([a-z-]+)/")
@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class Entry(NamedTuple):
-    """One object of an inventory, and where it stands."""
+    """One object of an inventory, with its location."""
 
     row: Mapping[str, object]
     document: Document
@@ -71,45 +71,49 @@ class Entry(NamedTuple):
         return Origin(self.document, (*self.path, key) if key else self.path)
 
     def text(self, key: str) -> str:
-        """What it says under a key: of a choice its value, of another object its name; empty where it says nothing."""
+        """Return the text under a key: the value of a choice, the name of another object, or an
+        empty text.
+        """
         return text_of(self.row.get(key))
 
     def number(self, key: str) -> float | None:
-        """The number under a key, without the unit that a table prints behind it."""
+        """Return the number under a key, without the unit that a table appends."""
         return number_of(self.row.get(key))
 
     def id(self, key: str = "id") -> int | None:
-        """The number by which other objects of the same export name it, or the object under a key."""
-        stated = self.row.get(key)
-        found = stated.get("id") if isinstance(stated, dict) else stated if key == "id" else None
-        return int(found) if isinstance(found, int) or (isinstance(found, str) and found.isdigit()) else None
+        """Return the number by which other objects of the export refer to this one, or to the
+        object under a key.
+        """
+        value = self.row.get(key)
+        number = value.get("id") if isinstance(value, dict) else value if key == "id" else None
+        return int(number) if isinstance(number, int) or (isinstance(number, str) and number.isdigit()) else None
 
     def field(self, key: str, value: Value | Unknown) -> Field:
-        """A value that it states under a key."""
+        """Return a field for a value that the object declares under a key."""
         return Field(value, (self.origin(key),))
 
     def physical(self, key: str, unit: str, behind: str) -> Field | None:
-        """A quantity with its unit, or `behind` it where none stands there; None where it says none."""
-        stated = self.text(key)
-        bare = _NUMBER.fullmatch(stated) is not None
-        if not stated or (bare and not behind):
+        """Return a quantity with its own unit, or else the unit `behind`; None if it declares none."""
+        text = self.text(key)
+        bare = _NUMBER.fullmatch(text) is not None
+        if not text or (bare and not behind):
             return None
         try:
-            found = units.parse(f"{stated} {behind}" if bare else stated, unit)
+            quantity = units.parse(f"{text} {behind}" if bare else text, unit)
         except ValueError as error:
             return self.field(key, Unknown(str(error)))
-        return self.field(key, found if found >= 0 else Unknown(f"{stated} is negative"))
+        return self.field(key, quantity if quantity >= 0 else Unknown(f"{text} is negative"))
 
 
 class Trouble(NamedTuple):
-    """What keeps a file from being read, or from being read whole."""
+    """A problem that keeps a file from being read completely."""
 
     path: str
     message: str
 
 
 class Inventory(NamedTuple):
-    """The objects of all files by kind, and the files that hold the types of devices."""
+    """The objects of all files by kind, and the files that hold device types."""
 
     entries: Mapping[str, Sequence[Entry]]
     types: tuple[str, ...]
@@ -117,31 +121,37 @@ class Inventory(NamedTuple):
     troubles: tuple[Trouble, ...]
 
     def of(self, kind: str) -> Sequence[Entry]:
-        """The objects of a kind."""
+        """Return the objects of a kind."""
         return self.entries.get(kind, ())
 
 
 def gathered(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inventory:
-    """The inventory that some files hold; those of types of devices are opened when a device needs its type."""
+    """Read the inventory in some files. Device-type files are opened only when a device needs its
+    type.
+    """
     listed: dict[str, list[Export]] = {}
     troubles: list[Trouble] = []
-    for path in (one for one in paths if one.endswith(exports.SUFFIXES)):
-        for found in _exports(path, read, troubles):
-            listed.setdefault(_kind(found), []).append(found)
+    for path in (name for name in paths if name.endswith(exports.SUFFIXES)):
+        for export in _read_exports(path, read, troubles):
+            listed.setdefault(_find_kind(export), []).append(export)
     listed.pop("", None)
-    entries = {kind: tuple(one for each in held for one in _entries(each, kind)) for kind, held in listed.items()}
-    for kind, held in listed.items():
-        if len(entries[kind]) < (total := max(one.total for one in held)):
-            troubles.append(Trouble(held[-1].path, _partly(kind, len(entries[kind]), total)))
-    types = tuple(one for one in paths if one.endswith((".yaml", ".yml")))
+    entries = {
+        kind: tuple(entry for export in lists for entry in _read_entries(export, kind))
+        for kind, lists in listed.items()
+    }
+    for kind, lists in listed.items():
+        if len(entries[kind]) < (total := max(export.total for export in lists)):
+            troubles.append(Trouble(lists[-1].path, _render_partial(kind, len(entries[kind]), total)))
+    types = tuple(name for name in paths if name.endswith((".yaml", ".yml")))
     return Inventory(entries, types, read, tuple(troubles))
 
 
-def _partly(kind: str, found: int, total: int) -> str:
-    return f"holds {found:,} of {total:,} {kind.replace('-', ' ')}: read the other pages too, as ?limit=1000&offset={found}"
+def _render_partial(kind: str, found: int, total: int) -> str:
+    kinds = kind.replace("-", " ")
+    return f"holds {found:,} of {total:,} {kinds}: export the other pages too, such as ?limit=1000&offset={found}"
 
 
-def _exports(path: str, read: Callable[[str], bytes | None], troubles: list[Trouble]) -> Sequence[Export]:
+def _read_exports(path: str, read: Callable[[str], bytes | None], troubles: list[Trouble]) -> Sequence[Export]:
     content = read(path)
     if content is None or len(content) > exports.EXPORT_BYTES_MAX:
         troubles.append(Trouble(path, "cannot be read" if content is None else "is too large to be read"))
@@ -153,29 +163,31 @@ def _exports(path: str, read: Callable[[str], bytes | None], troubles: list[Trou
         return ()
 
 
-def _kind(found: Export) -> str:
-    """What a list holds: by the address of an object, by its name or its file's, or by its columns; empty is not ours."""
+def _find_kind(found: Export) -> str:
+    """Return what a list holds, from an object's address, the list's or file's name, or its
+    columns; empty if unsupported.
+    """
     first = next(iter(exports.objects(found)), {})
     if match := _ENDPOINT.search(str(first.get("url", ""))):
         return match[1] if match[1] in KINDS else ""
     stem = found.path.rpartition("/")[2].rpartition(".")[0]
     for name in (found.named, stem):
-        if (told := _named(name)) is not None:
-            return told
-    return next((kind for kind, needed in COLUMNS.items() if needed <= _words(kind, first)), "")
+        if (kind_in_name := _parse_kind(name)) is not None:
+            return kind_in_name
+    return next((kind for kind, needed in COLUMNS.items() if needed <= _field_names(kind, first)), "")
 
 
-def _words(kind: str, row: Mapping[str, object]) -> frozenset[str]:
+def _field_names(kind: str, row: Mapping[str, object]) -> frozenset[str]:
     return frozenset(HEADINGS.get(kind, {}).get(key, key) for key in row)
 
 
-def _named(name: str) -> str | None:
-    """The kind that a name ends in or begins with, as netbox_power feeds or power-feeds-2; None where it tells none."""
+def _parse_kind(name: str) -> str | None:
+    """Return the kind in a name such as netbox_power feeds or power-feeds-2; None if there is none."""
     bare = re.sub(r"[^a-z]+", "-", name.lower().removeprefix("netbox")).strip("-")
     return next((kind for kind in sorted(KINDS, key=len, reverse=True) if bare == kind), None)
 
 
-def _entries(found: Export, kind: str) -> Iterator[Entry]:
+def _read_entries(found: Export, kind: str) -> Iterator[Entry]:
     headings = HEADINGS.get(kind, {})
     for at, row in enumerate(exports.objects(found)):
         renamed = headings.keys() & row.keys()
@@ -183,9 +195,9 @@ def _entries(found: Export, kind: str) -> Iterator[Entry]:
 
 
 def number_of(stated: object) -> float | None:
-    """The number that a value begins with; None of one below zero, or larger than anything that stands in a room."""
+    """Return the number at the start of a value; None if it is negative or implausibly large."""
     match = _NUMBER.match(text_of(stated)[:DIGITS_MAX])
-    found = float(match[0]) if match else None
-    if found is None or not 0 <= found <= NUMBER_MAX:
+    number = float(match[0]) if match else None
+    if number is None or not 0 <= number <= NUMBER_MAX:
         return None
-    return int(found) if found.is_integer() else found
+    return int(number) if number.is_integer() else number

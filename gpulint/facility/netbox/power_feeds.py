@@ -1,4 +1,4 @@
-"""Feeds: the circuits of an inventory, the racks that they end in, and the panels that they come from."""
+"""Feeds: the circuits of an inventory, the racks that they supply, and their panels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gpulint.facility.netbox.racks import Racks
 from gpulint.workload import Field, Role, Unknown
 
 DOWN = frozenset({"offline", "failed"})
-"""Feeds of these states carry nothing."""
+"""Status values of feeds that carry no power."""
 SIDES = frozenset({"primary", "redundant"})
-"""What a feed is to the others of its rack."""
+"""The roles of a feed among those of its rack."""
 SOCKETS = {f"iec-60320-c{number}": f"C{number}" for number in (13, 15, 19, 21)}
-"""The outlets of power strips, by NetBox's word."""
+"""Outlet types of power strips, by NetBox's name."""
 
 
 class Supplied(NamedTuple):
-    """A feed of a rack, and the outlets of the strip that hangs on it."""
+    """A feed of a rack, and the outlets of the power strip connected to it."""
 
     entry: Entry
     sockets: Sequence[str] = ()
@@ -31,100 +31,107 @@ class Supplied(NamedTuple):
 def by_rack(
     inventory: Inventory, racks: Racks, devices: Devices, wires: wiring.Wiring, held: Mapping[int, Sequence[Entry]]
 ) -> Mapping[int, Sequence[Supplied]]:
-    """The feeds of each rack: those that name it, or whose strip stands in it."""
-    strips = {at: [one for one in found if devices.sockets(one)] for at, found in held.items()}
-    hung = _by_feed(strips, devices, wires)
+    """Return the feeds of each rack: those that name it, or whose power strip is in it."""
+    strips = {at: [device for device in entries if devices.sockets(device)] for at, entries in held.items()}
+    strips_by_feed = _group_by_feed(strips, devices, wires)
     feeds: dict[int, list[Supplied]] = {}
     for feed in inventory.of("power-feeds"):
-        hanging = hung.get(wiring.end_of("feed", feed), ())
-        named = racks.holding(feed)
-        rack = hanging[0][0] if named is None and hanging else named
+        feed_strips = strips_by_feed.get(wiring.end_of("feed", feed), ())
+        declared_rack = racks.holding(feed)
+        rack = feed_strips[0][0] if declared_rack is None and feed_strips else declared_rack
         if rack is not None and feed.text("status").lower() not in DOWN:
-            feeds.setdefault(rack, []).append(Supplied(feed, [one for _, sockets in hanging for one in sockets]))
-    return {at: _plugged(one, [devices.sockets(strip) for strip in strips.get(at, ())]) for at, one in feeds.items()}
+            feeds.setdefault(rack, []).append(
+                Supplied(feed, [socket for _, sockets in feed_strips for socket in sockets])
+            )
+    return {
+        at: _assign_strips(feed, [devices.sockets(strip) for strip in strips.get(at, ())]) for at, feed in feeds.items()
+    }
 
 
-def _by_feed(
+def _group_by_feed(
     strips: Mapping[int, Sequence[Entry]], devices: Devices, wires: wiring.Wiring
 ) -> Mapping[wiring.End, Sequence[tuple[int, Sequence[str]]]]:
-    """The rack and the outlets of each strip that hangs on a feed."""
-    hung: dict[wiring.End, list[tuple[int, Sequence[str]]]] = {}
-    for rack, held in strips.items():
-        for strip in held:
-            for end in _hung(strip, devices, wires):
-                hung.setdefault(end, []).append((rack, devices.sockets(strip)))
-    return hung
+    """Return the rack and the outlets of each power strip, by its feed."""
+    strips_by_feed: dict[wiring.End, list[tuple[int, Sequence[str]]]] = {}
+    for rack, rack_strips in strips.items():
+        for strip in rack_strips:
+            for end in _find_feeds(strip, devices, wires):
+                strips_by_feed.setdefault(end, []).append((rack, devices.sockets(strip)))
+    return strips_by_feed
 
 
-def _hung(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiring.End]:
-    """The feeds that a power strip hangs on."""
-    ends = (wires.feed_of(wiring.end_of("port", one)) for one in devices.inlets(strip))
-    yield from (one for one in ends if one is not None)
+def _find_feeds(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiring.End]:
+    """Yield the feeds that a power strip is connected to."""
+    ends = (wires.feed_of(wiring.end_of("port", inlet)) for inlet in devices.inlets(strip))
+    yield from (end for end in ends if end is not None)
 
 
-def _plugged(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
-    """The feeds with the outlets of their strips; without, where a strip hangs on nobody knows what or has other outlets.
+def _assign_strips(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
+    """Return the feeds with the outlets of their strips.
+    They get none if the feed of a strip is unknown or a strip has other outlets.
 
-    Where no cable says which strip hangs on which feed, but each has one and all are alike, each has that one.
+    If no cable connects strips to feeds, but there are as many identical strips as feeds, each feed gets one.
     """
-    known = all(one in SOCKETS for strip in strips for one in strip)
-    counted = sum(len(one.sockets) for one in feeds)
-    if known and counted == sum(map(len, strips)):
+    all_known = all(socket in SOCKETS for strip in strips for socket in strip)
+    counted = sum(len(feed.sockets) for feed in feeds)
+    if all_known and counted == sum(map(len, strips)):
         return feeds
-    if known and not counted and len(strips) == len(feeds) and len({tuple(sorted(one)) for one in strips}) == 1:
-        return [one._replace(sockets=strips[0]) for one in feeds]
-    return [one._replace(sockets=()) for one in feeds]
+    if all_known and not counted and len(strips) == len(feeds) and len({tuple(sorted(strip)) for strip in strips}) == 1:
+        return [feed._replace(sockets=strips[0]) for feed in feeds]
+    return [feed._replace(sockets=()) for feed in feeds]
 
 
 def sides(supplied: Sequence[Supplied]) -> bool:
-    """Whether some feeds of a rack back others."""
-    return len({one.entry.text("type").lower() for one in supplied} & SIDES) == len(SIDES)
+    """Return whether some feeds of a rack back up others."""
+    return len({feed.entry.text("type").lower() for feed in supplied} & SIDES) == len(SIDES)
 
 
 def names(supplied: Sequence[Supplied]) -> Mapping[wiring.End, str]:
-    """What the feeds of a rack are called: by their names, and by their panels too where two share one."""
-    counted = Counter(one.entry.text("name") for one in supplied)
-    return {wiring.end_of("feed", one.entry): _name(one.entry, counted) for one in supplied}
+    """Return the names of a rack's feeds, with their panels if two share a name."""
+    counted = Counter(feed.entry.text("name") for feed in supplied)
+    return {wiring.end_of("feed", feed.entry): _render_name(feed.entry, counted) for feed in supplied}
 
 
-def _name(feed: Entry, counted: Mapping[str, int]) -> str:
+def _render_name(feed: Entry, counted: Mapping[str, int]) -> str:
     name = feed.text("name")
     return name if counted[name] == 1 else f"{feed.text('power_panel')}/{name}"
 
 
 def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Part:
-    """A feed of a rack in our words."""
+    """Return a feed of a rack as a component."""
     feed, name = supplied.entry, named[wiring.end_of("feed", supplied.entry)]
     amperes, share, panel = feed.number("amperage"), feed.number("max_utilization"), feed.text("power_panel")
     phases = 3 if "three" in feed.text("phase").lower() else 1
-    outlets = Counter(SOCKETS[one] for one in supplied.sockets if one in SOCKETS)
-    stated = {
+    outlets = Counter(SOCKETS[socket] for socket in supplied.sockets if socket in SOCKETS)
+    fields_or_none = {
         "feed_name": feed.field("name", name),
-        "feed_voltage_v": _voltage(feed),
+        "feed_voltage_v": _read_voltage(feed),
         "feed_phases": feed.field("phase", phases) if feed.text("phase") else None,
         "breaker_a": None if amperes is None else feed.field("amperage", amperes),
         "breaker_continuous_share": None if share is None else feed.field("max_utilization", share / 100),
         "feed_side": feed.field("type", feed.text("type").lower()) if sided else None,
         "panel": feed.field("power_panel", panel) if panel else None,
-        "outlets": feed.field("name", {one: str(count) for one, count in sorted(outlets.items())}) if outlets else None,
+        "outlets": feed.field("name", {socket: str(count) for socket, count in sorted(outlets.items())})
+        if outlets
+        else None,
     }
-    fields = {word: field for word, field in stated.items() if field is not None}
+    fields = {word: field for word, field in fields_or_none.items() if field is not None}
     return Part("feed", Role(name, feed.origin(), fields))
 
 
-def _voltage(feed: Entry) -> Field | None:
-    """The voltage of a feed of alternating current."""
+def _read_voltage(feed: Entry) -> Field | None:
+    """Return the voltage of an alternating-current feed."""
     if feed.text("supply").lower() == "dc":
-        return feed.field("voltage", Unknown(f"{feed.text('name')} is a feed of direct current"))
+        return feed.field("voltage", Unknown(f"{feed.text('name')} is a direct-current feed"))
     volts = feed.number("voltage")
     return None if volts is None else feed.field("voltage", volts)
 
 
 def panels(inventory: Inventory) -> dict[str, list[Part]]:
-    """The panels of each site."""
-    found: dict[str, list[Part]] = {}
+    """Return the panels of each site."""
+    site_panels: dict[str, list[Part]] = {}
     for entry in inventory.of("power-panels"):
         name = entry.text("name")
         fields = {"panel_name": entry.field("name", name)}
-        found.setdefault(entry.text("site"), []).append(Part("panel", Role(name, entry.origin(), fields)))
-    return found
+        site_panels.setdefault(entry.text("site"), []).append(Part("panel", Role(name, entry.origin(), fields)))
+    return site_panels

@@ -1,4 +1,4 @@
-"""Places: the racks of an inventory, and where each stands."""
+"""Places: the racks of an inventory, and their site and locations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from gpulint.facility.netbox.objects import Entry, Inventory
 
 DEPTH_MAX = 20
-"""Locations inside one another."""
+"""Maximum nesting of locations."""
 
 
 class Place(NamedTuple):
-    """What a rack is called, its site, and its locations from the outermost in."""
+    """The name of a rack, its site, and its locations from the outermost in."""
 
     name: str
     site: str
@@ -20,13 +20,15 @@ class Place(NamedTuple):
 
 
 class Racks:
-    """The racks of an inventory; those that no list holds are known by what stands in them."""
+    """The racks of an inventory. Racks that no list contains are known from the devices and feeds
+    in them.
+    """
 
     def __init__(self, inventory: Inventory) -> None:
         self.entries: list[Entry] = []
         self.places: list[Place] = []
         self._named: dict[int | tuple[str, ...], list[int]] = {}
-        locations = _chains(inventory)
+        locations = _build_chains(inventory)
         for entry in inventory.of("racks"):
             self._add(entry, entry.text("name"), locations)
         for kind in ("devices", "power-feeds"):
@@ -35,43 +37,45 @@ class Racks:
                     self._add(Entry({"name": entry.text("rack")}, *entry[1:]), entry.text("rack"), locations, entry)
 
     def holding(self, entry: Entry) -> int | None:
-        """The rack of a device or a feed; None where it names none, or one of several."""
+        """Return the index of the rack of a device or feed; None if it names none, or an ambiguous
+        one.
+        """
         if not entry.text("rack"):
             return None
         names = (entry.id("rack"), (entry.text("site"), entry.text("rack")), (entry.text("rack"),))
-        found = (self._named.get(name, ()) for name in names if name is not None)
-        return next((one[0] for one in found if len(one) == 1), None)
+        candidates = (self._named.get(name, ()) for name in names if name is not None)
+        return next((indices[0] for indices in candidates if len(indices) == 1), None)
 
     def _add(
-        self, entry: Entry, name: str, locations: Mapping[int | str, tuple[str, ...]], of: Entry | None = None
+        self, entry: Entry, name: str, locations: Mapping[int | str, tuple[str, ...]], holder: Entry | None = None
     ) -> None:
-        stated = of or entry
+        stated = holder or entry
         site, leaf = stated.text("site"), stated.text("location")
         chain = locations.get(stated.id("location") or leaf) or ((leaf,) if leaf else ())
         shown = f"{name} ({entry.text('facility_id')})" if entry.text("facility_id") else name
-        number = stated.id("rack") if of else entry.id()
-        for known in dict.fromkeys((number, (site, name), (name,), (site, shown), (shown,))):
-            if known is not None:
-                self._named.setdefault(known, []).append(len(self.entries))
+        number = stated.id("rack") if holder else entry.id()
+        for name_key in dict.fromkeys((number, (site, name), (name,), (site, shown), (shown,))):
+            if name_key is not None:
+                self._named.setdefault(name_key, []).append(len(self.entries))
         self.entries.append(entry)
         self.places.append(Place(name, site, chain))
 
 
-def _chains(inventory: Inventory) -> Mapping[int | str, tuple[str, ...]]:
-    """The locations that lead to each one from the outermost in, by id and by name."""
-    known: dict[int | str, Entry] = {}
+def _build_chains(inventory: Inventory) -> Mapping[int | str, tuple[str, ...]]:
+    """Return the chain of locations to each location from the outermost in, by id and by name."""
+    locations: dict[int | str, Entry] = {}
     for entry in inventory.of("locations"):
-        known[entry.id() or entry.text("name")] = entry
-        known.setdefault(entry.text("name"), entry)
-    return {name: _chain(entry, known) for name, entry in known.items()}
+        locations[entry.id() or entry.text("name")] = entry
+        locations.setdefault(entry.text("name"), entry)
+    return {name: _build_chain(entry, locations) for name, entry in locations.items()}
 
 
-def _chain(entry: Entry, known: Mapping[int | str, Entry]) -> tuple[str, ...]:
-    found = [entry.text("name")]
+def _build_chain(entry: Entry, locations: Mapping[int | str, Entry]) -> tuple[str, ...]:
+    names = [entry.text("name")]
     for _ in range(DEPTH_MAX):
-        above = known.get(entry.id("parent") or entry.text("parent"))
+        above = locations.get(entry.id("parent") or entry.text("parent"))
         if above is None:
             break
-        found.append(above.text("name"))
+        names.append(above.text("name"))
         entry = above
-    return tuple(reversed(found))
+    return tuple(reversed(names))

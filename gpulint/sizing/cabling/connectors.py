@@ -1,4 +1,4 @@
-"""Plugs: whether a cable and the cages at its ends fit its transceivers."""
+"""Connectors: whether a cable and the port cages at its ends fit its transceivers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAKES = {
 
 
 def optic_connectors(optic: str) -> tuple[str, ...]:
-    """The connectors that a transceiver takes.
+    """Connectors that a transceiver accepts.
 
     optic_connectors = connectors of optic
 
@@ -43,7 +43,7 @@ def optic_connectors(optic: str) -> tuple[str, ...]:
 
 
 def connector_fits(cable_connector: str | None, optic: str) -> bool:
-    """Whether a cable's connector goes into the transceiver.
+    """Whether a cable's connector fits the transceiver.
 
     connector_fits = cable_connector in the connectors of optic, or nothing is known against it
 
@@ -57,14 +57,14 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
 
     Source: IEC 61754-7-1 (MPO, one row of 12) and 61754-7-3 (one row of 16: the key is offset); catalog optics.
     """
-    taken = optics.listed(optic, "optic").connectors
+    connectors = optics.listed(optic, "optic").connectors
     if cable_connector in ("MPO", "MTP"):
-        return not taken or any(one.startswith("MPO") for one in taken)
-    return not taken or cable_connector is None or MATING.get(cable_connector, cable_connector) in taken
+        return not connectors or any(connector.startswith("MPO") for connector in connectors)
+    return not connectors or cable_connector is None or MATING.get(cable_connector, cable_connector) in connectors
 
 
 def optic_polish(optic: str) -> str:
-    """How the fibre ends in a transceiver's connector are polished.
+    """End-face polish of the fibres that a transceiver's connector requires.
 
     optic_polish = polish of optic
 
@@ -82,7 +82,7 @@ def optic_polish(optic: str) -> str:
 
 
 def polish_fits(cable_polish: str | None, optic: str) -> bool:
-    """Whether a cable's ends are polished as those of the transceiver.
+    """Whether a cable's end-face polish matches that of the transceiver.
 
     polish_fits = cable_polish is that of optic, or nothing is known against it
 
@@ -101,7 +101,7 @@ def polish_fits(cable_polish: str | None, optic: str) -> bool:
 
 
 def optic_form_factor(optic: str) -> str:
-    """The plug of a transceiver or cable.
+    """Form factor of a transceiver or cable.
 
     optic_form_factor = form factor of optic
 
@@ -119,7 +119,7 @@ def optic_form_factor(optic: str) -> str:
 
 
 def cage_fits(cable_cage: str | None, optic: str) -> bool:
-    """Whether a plug goes into the cage of the switch or adapter.
+    """Whether a form factor fits the port cage of the switch or adapter.
 
     cage_fits = form factor of optic is one that cable_cage takes, or nothing is known against it
 
@@ -134,11 +134,11 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
     Source: OSFP MSA 5.0: a finned module does not fit a cage with a riding heat sink, nor the other way round; QSFP-DD MSA 7.1:
         QSFP modules fit; NVIDIA, XDR part numbers: IHS in air-cooled switches, RHS in adapters.
     """
-    return _goes_in(optics.listed(optic, "optic").form_factor, cable_cage)
+    return _fits_cage(optics.listed(optic, "optic").form_factor, cable_cage)
 
 
 def far_form_factor(far_optic: str | None) -> str:
-    """The plug of the transceiver at the other end.
+    """Form factor of the transceiver at the far end.
 
     far_form_factor = form factor of far_optic
 
@@ -156,7 +156,7 @@ def far_form_factor(far_optic: str | None) -> str:
 
 
 def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
-    """Whether the plug at the other end goes into the cage there.
+    """Whether the form factor at the far end fits the port cage there.
 
     far_cage_fits = form factor of far_optic is one that far_cage takes, or nothing is known against it
 
@@ -170,9 +170,9 @@ def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
 
     Source: as of cage_fits.
     """
-    return _goes_in(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
+    return _fits_cage(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
 
 
-def _goes_in(plug: str, cage: str | None) -> bool:
-    """Whether a cage takes a plug, or nothing is known against it."""
+def _fits_cage(plug: str, cage: str | None) -> bool:
+    """Return whether a port cage accepts a form factor, or nothing is known against it."""
     return not plug or cage is None or cage not in TAKES or plug in TAKES[cage]

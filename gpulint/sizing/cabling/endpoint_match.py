@@ -1,4 +1,4 @@
-"""Link ends: whether the two ends of a link agree in wavelengths, rates, speeds and networks."""
+"""Link ends: whether the two ends of a link agree in wavelength, lane rate, speed and network type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MANAGEMENT = ("mgmt", "management", "eth0", "oob", "bmc", "console")
 
 
 def optics_interoperate(optic: str, far_optic: str | None) -> bool:
-    """Whether two transceivers send what the other one reads: the same wavelengths, at the same rate of each lane.
+    """Whether two transceivers use the same wavelengths at the same lane rate.
 
     optics_interoperate = signal of optic = signal of far_optic
 
@@ -34,7 +34,7 @@ def optics_interoperate(optic: str, far_optic: str | None) -> bool:
 
 
 def optic_signal(optic: str) -> str:
-    """The wavelengths of a transceiver and the Gb/s of each of its lanes.
+    """Wavelengths of a transceiver, and the Gb/s of each of its lanes.
 
     optic_signal = signal of optic
 
@@ -52,7 +52,7 @@ def optic_signal(optic: str) -> str:
 
 
 def far_signal(far_optic: str | None) -> str:
-    """The wavelengths of the transceiver at the other end and the Gb/s of each of its lanes.
+    """Wavelengths of the transceiver at the far end, and the Gb/s of each of its lanes.
 
     far_signal = signal of far_optic
 
@@ -70,7 +70,7 @@ def far_signal(far_optic: str | None) -> str:
 
 
 def optic_port_bytes_per_s(optic: str) -> float:
-    """The rate of one link of a transceiver or cable: half of it where it holds two.
+    """Rate of one link of a transceiver or cable: half of its total if it carries two links.
 
     optic_port_bytes_per_s = rate of optic / links in it
 
@@ -88,7 +88,7 @@ def optic_port_bytes_per_s(optic: str) -> float:
 
 
 def optic_bytes_per_s(optic: str) -> float:
-    """The rate of a whole transceiver or cable.
+    """Total rate of a transceiver or cable.
 
     optic_bytes_per_s = rate of optic
 
@@ -106,7 +106,7 @@ def optic_bytes_per_s(optic: str) -> float:
 
 
 def far_port_bytes_per_s(far_optic: str | None) -> float | None:
-    """The rate of one link of the transceiver at the other end.
+    """Rate of one link of the transceiver at the far end.
 
     far_port_bytes_per_s = rate of far_optic / links in it
 
@@ -124,7 +124,7 @@ def far_port_bytes_per_s(far_optic: str | None) -> float | None:
 
 
 def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bool:
-    """Whether the transceivers of a link have a rate in common, or the link is split on purpose.
+    """Whether the transceivers of a link share a rate, or the link is split on purpose.
 
     optic_rates_match = a rate of optic, whole or of one link in it, is one of far_optic
 
@@ -148,7 +148,7 @@ def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bo
 
 
 def split_link(cable_breakout: float, optic: str | None = None) -> bool:
-    """Whether a port of a link is split: it is said so, or the cable has more plugs at its other end.
+    """Whether a port of a link is split: as declared, or as its breakout cable shows.
 
     split_link = cable_breakout > 1, or optic has several ends
 
@@ -173,7 +173,8 @@ def speeds_agree(
     optic: str | None = None,
     far_optic: str | None = None,
 ) -> bool:
-    """Whether the ports of a link have the same speed, be it that of a cage with two links in it.
+    """Whether the ports of a link have the same speed.
+    A port may be one of two links in its cage.
 
     speeds_agree = cable_bytes_per_s = far_bytes_per_s, whole or divided by the links in the transceiver of each end
 
@@ -191,13 +192,13 @@ def speeds_agree(
     """
     if cable_bytes_per_s is None or far_bytes_per_s is None or split_link:
         return True
-    near, far = (optics.named(one) if one else None for one in (optic, far_optic))
+    near, far = (optics.named(name) if name else None for name in (optic, far_optic))
     here = {cable_bytes_per_s, cable_bytes_per_s / (near.ports if near else 1)}
     return bool(here & {far_bytes_per_s, far_bytes_per_s / (far.ports if far else 1)})
 
 
 def optic_networks(optic: str) -> tuple[str, ...]:
-    """The networks that a transceiver or cable is made for.
+    """Network types (Ethernet, InfiniBand) that a transceiver or cable supports.
 
     optic_networks = networks of optic
 
@@ -215,7 +216,7 @@ def optic_networks(optic: str) -> tuple[str, ...]:
 
 
 def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -> str:
-    """The network that a link belongs to.
+    """Network type that the link belongs to.
 
     link_network = cable_network, else the network of the switches at its ends where there is one only
 
@@ -234,7 +235,7 @@ def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -
 
 
 def ends_agree(each_end_network: tuple[str, ...], cable_from: str | None = None, cable_to: str | None = None) -> bool:
-    """Whether the switches at the ends of a link are of one network.
+    """Whether the switches at both ends of a link have the same network type.
 
     ends_agree = each_end_network are alike, or an end is a port for management
 
@@ -255,7 +256,7 @@ def ends_agree(each_end_network: tuple[str, ...], cable_from: str | None = None,
 
 
 def network_fits(link_network: str, optic: str) -> bool:
-    """Whether a transceiver or cable is made for the network it is in.
+    """Whether a transceiver or cable supports the network type of its link.
 
     network_fits = link_network in the networks of optic, or nothing is known against it
 

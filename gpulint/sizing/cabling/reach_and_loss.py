@@ -1,4 +1,4 @@
-"""Cabling: how far a link reaches over its medium, and what it may lose on the way."""
+"""Cabling: how far a link reaches over its medium, and how much optical loss it may have."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIKE = {"OS1": "OS2", "OS1a": "OS2"}
 
 
 def cable_links(cables: float, cable_breakout: float) -> float:
-    """The links that cables alike make.
+    """Links that one entry of identical cables makes.
 
     cable_links = cables · cable_breakout
 
@@ -42,7 +42,7 @@ def cable_links(cables: float, cable_breakout: float) -> float:
 
 
 def medium_fibre(cable_medium: str) -> str:
-    """What a medium is: multimode or single-mode fibre, copper, or a cable with its optics built in.
+    """Kind of a medium: multimode or single-mode fibre, copper, or a cable with built-in optics.
 
     medium_fibre = kind of cable_medium
 
@@ -60,7 +60,7 @@ def medium_fibre(cable_medium: str) -> str:
 
 
 def fibre_link(cable_medium: str) -> bool:
-    """Whether a link is made of fibre with a transceiver at either end.
+    """Whether a link is fibre with a transceiver at each end.
 
     fibre_link = medium_fibre is multimode or single-mode
 
@@ -78,7 +78,7 @@ def fibre_link(cable_medium: str) -> bool:
 
 
 def optic_fibre(optic: str, far_optic: str | None) -> str:
-    """The fibre that the transceivers of a link are made for.
+    """Fibre type that the transceivers of a link require.
 
     optic_fibre = fibre of optic, else that of far_optic
 
@@ -96,7 +96,7 @@ def optic_fibre(optic: str, far_optic: str | None) -> str:
 
 
 def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
-    """How far a link reaches over its fibre: as far as the transceiver with the shorter reach.
+    """Maximum length of a fibre link, set by the transceiver with the shorter reach.
 
     link_reach_m = min(reach of optic, reach of far_optic) over cable_medium
 
@@ -115,7 +115,7 @@ def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
 
     Source: catalog optics; NVIDIA, MMS4X00-NM application overview: "only up to their 100-meter maximum reach".
     """
-    reaches = [one.reach_m.get(LIKE.get(cable_medium, cable_medium)) for one in _ends(optic, far_optic)]
+    reaches = [end.reach_m.get(LIKE.get(cable_medium, cable_medium)) for end in _list_ends(optic, far_optic)]
     known = [reach for reach in reaches if reach is not None]
     if not known:
         raise LookupError(f"the reach of {optic} over {cable_medium} is not published")
@@ -123,7 +123,7 @@ def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
 
 
 def engineered_link(cable_loss_db: float | None, loss_limit_db: float | None) -> bool:
-    """Whether a link was measured, and lies within the loss that it is allowed.
+    """Whether a link's loss was measured and lies within the loss that it is allowed.
 
     engineered_link = cable_loss_db <= loss_limit_db
 
@@ -142,7 +142,7 @@ def engineered_link(cable_loss_db: float | None, loss_limit_db: float | None) ->
 
 
 def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> float:
-    """The loss from end to end that the standard of a link's transceivers allows.
+    """End-to-end loss that the standard of a link's transceivers allows.
 
     standard_loss_db = the least channel insertion loss of optic and far_optic over cable_medium
 
@@ -156,20 +156,20 @@ def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> fl
 
     Source: IEEE 802.3, channel insertion loss of each clause; catalog optics.
     """
-    known = [one.loss_db[cable_medium] for one in _ends(optic, far_optic) if cable_medium in one.loss_db]
+    known = [end.loss_db[cable_medium] for end in _list_ends(optic, far_optic) if cable_medium in end.loss_db]
     if not known:
         raise Unstated("loss_limit_db")
     return min(known)
 
 
 def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: str | None = None) -> float:
-    """The longest copper cable that is made for a speed: passive, or with amplifiers in its plugs.
+    """Longest copper cable made for a speed: passive, or active with amplifiers in its connectors.
 
     copper_reach_m = 5 m passive up to 100 Gb/s and 3 m beyond; from 400 Gb/s, 5 m with amplifiers and 7 m with retimers
 
     Args:
         cable_medium: DAC, ACC or AEC. cable_bytes_per_s: speed of the link, else None [bytes/s].
-        optic: part number of the cable, which says the speed where it is not stated.
+        optic: part number of the cable, which gives the speed if none is stated.
     Returns:
         [m]; unlimited of other media, and where nothing is established
     Validity: the most favourable division into lanes: 5 m over four lanes of 25 Gb/s (100GBASE-CR4), 3 m over lanes of 50
@@ -193,7 +193,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
 
 
 def assembly_length_m(optic: str) -> float:
-    """The length of a ready-made cable, copper or optical, by its part number.
+    """Length of a ready-made copper or optical cable, from its part number.
 
     assembly_length_m = length of optic
 
@@ -211,7 +211,7 @@ def assembly_length_m(optic: str) -> float:
     return float("inf") if length is None else length
 
 
-def _ends(optic: str, far_optic: str | None) -> tuple[optics.Optic, ...]:
-    """The transceivers of a link, as far as they are stated."""
+def _list_ends(optic: str, far_optic: str | None) -> tuple[optics.Optic, ...]:
+    """Return the declared transceivers of a link."""
     near = optics.listed(optic, "optic")
     return (near, optics.listed(far_optic, "far_optic")) if far_optic else (near,)

@@ -1,4 +1,4 @@
-"""Rack space: units and weight that servers take, and what that weighs on the floor."""
+"""Rack space: the units and weight of servers, and their load on the floor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def server_group_units(server_units: float, servers: float) -> float:
 
 
 def units_used(each_server_group_units: tuple[float, ...]) -> float:
-    """Rack units that the servers of known height take.
+    """Rack units taken by the servers whose height is known.
 
     units_used = Σ server_group_units
 
@@ -40,7 +40,7 @@ def units_used(each_server_group_units: tuple[float, ...]) -> float:
 
 
 def server_span_u(position_u: float | None, server_units: float) -> tuple[float, ...] | None:
-    """The lowest and the highest unit of the first server of one kind.
+    """Lowest and highest unit of the first server of one kind.
 
     server_span_u = position_u, position_u + server_units − 1
 
@@ -59,7 +59,7 @@ def server_span_u(position_u: float | None, server_units: float) -> tuple[float,
 
 
 def server_top_u(server_span_u: tuple[float, ...] | None) -> float | None:
-    """The highest unit of the first server of one kind.
+    """Highest unit of the first server of one kind.
 
     server_top_u = end of server_span_u
 
@@ -77,7 +77,7 @@ def server_top_u(server_span_u: tuple[float, ...] | None) -> float | None:
 
 
 def units_taken_twice(known_server_span_u: tuple[tuple[float, ...] | None, ...]) -> float:
-    """Rack units that two kinds of server are both placed in.
+    """Rack units in which two kinds of server overlap.
 
     units_taken_twice = units of the overlaps of neighbouring server_span_u
 
@@ -99,7 +99,7 @@ def units_taken_twice(known_server_span_u: tuple[tuple[float, ...] | None, ...])
 
 
 def first_taken_twice_u(known_server_span_u: tuple[tuple[float, ...] | None, ...]) -> float | None:
-    """The lowest rack unit that two kinds of server are placed in; None where there is none.
+    """Lowest rack unit in which two kinds of server overlap; None if there is none.
 
     first_taken_twice_u = least start of a server_span_u that lies within one below it
 
@@ -140,7 +140,7 @@ def server_group_weight_kg(server_weight_kg: float, servers: float) -> float:
 
 
 def carried_kg(each_server_group_weight_kg: tuple[float, ...]) -> float:
-    """Weight that a rack carries: its servers, and not itself.
+    """Weight that a rack carries: its servers, without the rack itself.
 
     carried_kg = Σ server_group_weight_kg
 
@@ -158,7 +158,7 @@ def carried_kg(each_server_group_weight_kg: tuple[float, ...]) -> float:
 
 
 def least_carried_kg(known_server_group_weight_kg: tuple[float, ...]) -> float:
-    """Weight that a rack carries of the servers whose weight is known.
+    """Weight that a rack carries for the servers whose weight is known: a lower bound.
 
     least_carried_kg = Σ server_group_weight_kg
 
@@ -176,7 +176,7 @@ def least_carried_kg(known_server_group_weight_kg: tuple[float, ...]) -> float:
 
 
 def least_weight_kg(rack_weight_kg: float, known_server_group_weight_kg: tuple[float, ...]) -> float:
-    """Weight of a rack with the servers whose weight is known.
+    """Weight of a rack with the servers whose weight is known: a lower bound.
 
     least_weight_kg = rack_weight_kg + Σ server_group_weight_kg
 
@@ -203,7 +203,7 @@ def floor_load_kg_per_m2(
     usual_racks_per_m2: float,
     footprint_share: float,
 ) -> float:
-    """What a rack with its known servers weighs on a square metre of floor.
+    """Weight per square metre of floor of a rack with its known servers.
 
     floor_load_kg_per_m2 = least_weight_kg / stated_floor_area_m2, else footprint_share · least_weight_kg / footprint
 
@@ -214,7 +214,7 @@ def floor_load_kg_per_m2(
         footprint_share: that the aisles do not carry (ratio, fitted).
     Returns:
         [kg/m²]
-    Validity: a row of racks side by side; the adverse world counts what the rack itself stands on.
+    Validity: a row of racks side by side; the worst scenario counts what the rack itself stands on.
 
     >>> round(floor_load_kg_per_m2(1360, None, 0.6, 1.068, 1.4, 1))
     2122
@@ -232,7 +232,7 @@ def floor_load_kg_per_m2(
 
 
 def foot_load_kg(least_weight_kg: float) -> float:
-    """Weight on the foot of a rack that bears most, at the least.
+    """Minimum weight on the most loaded foot of a rack.
 
     foot_load_kg = least_weight_kg / 4
 

@@ -1,4 +1,4 @@
-"""Switching: the ports of a switch, what is plugged into it, and how far its uplinks fall short of its downlinks."""
+"""Switching: the ports of a switch, its links, and the oversubscription of its uplinks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpulint.sizing.interconnect._bandwidth import Unstated
 
 
 def switch_ports(switch_type: str | None) -> float:
-    """The links that a switch takes, split as far as its ports can be.
+    """Links that a switch takes when its ports are split as far as possible.
 
     switch_ports = ports of switch_type, split
 
@@ -35,7 +35,7 @@ def ports_most(
     uplink_bytes_per_s: float | None = None,
     downlink_bytes_per_s: float | None = None,
 ) -> float:
-    """The links that a switch may have, where its ports are split into links as slow as its slowest.
+    """Maximum links of a switch whose ports are split down to its slowest link.
 
     ports_most = switch_ports · ⌊port_bytes_per_s / min(uplink_bytes_per_s, downlink_bytes_per_s)⌋, at least those of switch_type
 
@@ -53,13 +53,13 @@ def ports_most(
     Source: definition; catalog switches.
     """
     listed = switches.named(switch_type) if switch_type else None
-    links = [one for one in (uplink_bytes_per_s, downlink_bytes_per_s) if one]
+    links = [rate for rate in (uplink_bytes_per_s, downlink_bytes_per_s) if rate]
     split = max(1, int(port_bytes_per_s // min(links))) if port_bytes_per_s and links else 1
     return max(switch_ports * split, (listed.split_ports or 0) if listed else 0)
 
 
 def port_bytes_per_s(switch_type: str | None) -> float:
-    """The speed of a port of a switch that is not split.
+    """Speed of an unsplit port of a switch.
 
     port_bytes_per_s = speed of a port of switch_type
 
@@ -80,7 +80,7 @@ def port_bytes_per_s(switch_type: str | None) -> float:
 
 
 def uplink_bytes_per_s(port_bytes_per_s: float) -> float:
-    """The speed of an uplink that does not state its own.
+    """Speed of an uplink that does not declare its own.
 
     uplink_bytes_per_s = port_bytes_per_s
 
@@ -98,7 +98,7 @@ def uplink_bytes_per_s(port_bytes_per_s: float) -> float:
 
 
 def downlink_bytes_per_s(port_bytes_per_s: float) -> float:
-    """The speed of a downlink that does not state its own.
+    """Speed of a downlink that does not declare its own.
 
     downlink_bytes_per_s = port_bytes_per_s
 
@@ -137,7 +137,7 @@ def ports_used(
 
 
 def switch_capacity_bytes_per_s(switch_type: str | None) -> float:
-    """What all ports of a switch carry in one direction.
+    """Total bandwidth of all ports of a switch in one direction.
 
     switch_capacity_bytes_per_s = ports of switch_type · speed of a port
 
@@ -160,7 +160,7 @@ def switch_capacity_bytes_per_s(switch_type: str | None) -> float:
 def links_bytes_per_s(
     uplinks: float, uplink_bytes_per_s: float, downlinks: float, downlink_bytes_per_s: float
 ) -> float:
-    """What the links of a switch carry in one direction.
+    """Total bandwidth of the links of a switch in one direction.
 
     links_bytes_per_s = uplinks · uplink_bytes_per_s + downlinks · downlink_bytes_per_s
 
@@ -179,7 +179,7 @@ def links_bytes_per_s(
 
 
 def oversubscription(uplinks: float, uplink_bytes_per_s: float, downlinks: float, downlink_bytes_per_s: float) -> float:
-    """How many times more the downlinks of a switch can ask for than its uplinks carry.
+    """Bandwidth of a switch's downlinks relative to that of its uplinks.
 
     oversubscription = downlinks · downlink_bytes_per_s / (uplinks · uplink_bytes_per_s)
 
@@ -203,7 +203,7 @@ def oversubscription(uplinks: float, uplink_bytes_per_s: float, downlinks: float
 def oversubscription_allowed(
     switch_traffic: str, training_oversubscription_most: float, oversubscription_most: float
 ) -> float:
-    """How much oversubscription what a switch carries bears.
+    """Maximum oversubscription for the kind of traffic that the switch carries.
 
     oversubscription_allowed = training_oversubscription_most of training, oversubscription_most of inference, no limit of storage
     and management
@@ -227,7 +227,7 @@ def oversubscription_allowed(
 
 
 def switch_network(switch_type: str | None) -> str:
-    """The network that a switch is made for.
+    """Network type that a switch supports.
 
     switch_network = network of switch_type
 

@@ -1,4 +1,4 @@
-"""Airflow: how much air servers need, and how warm it may arrive."""
+"""Airflow: how much air servers need, and how warm it may be at their inlets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _AIR_J_PER_M3_K = 1.2 * 1005
 
 
 def air_density_share(altitude_m: float) -> float:
-    """Density of air against that at sea level.
+    """Density of air at the site relative to that at sea level.
 
     air_density_share = (1 − 2.25577·10⁻⁵ · altitude_m) ^ 5.25588
 
@@ -36,7 +36,7 @@ def server_group_airflow_m3_per_s(
     air_density_share: float,
     server_airflow_m3_per_s: float | None = None,
 ) -> float:
-    """Air that the servers of one kind take from the room.
+    """Airflow that the servers of one kind take from the room.
 
     server_group_airflow_m3_per_s = server_group_air_heat_w / (ρ · cp · air_rise_k), else what the vendor publishes, else
     server_group_air_heat_w · usual_air_m3_per_j / air_density_share
@@ -68,7 +68,7 @@ def server_group_airflow_m3_per_s(
 
 
 def needed_airflow_m3_per_s(each_server_group_airflow_m3_per_s: tuple[float, ...]) -> float:
-    """Air that all servers take from the room.
+    """Airflow that all servers take from the room.
 
     needed_airflow_m3_per_s = Σ server_group_airflow_m3_per_s
 
@@ -86,7 +86,7 @@ def needed_airflow_m3_per_s(each_server_group_airflow_m3_per_s: tuple[float, ...
 
 
 def least_airflow_m3_per_s(known_server_group_airflow_m3_per_s: tuple[float, ...]) -> float:
-    """Air that the servers of known heat or airflow take from the room.
+    """Airflow of the servers whose heat or airflow is known: a lower bound for the room.
 
     least_airflow_m3_per_s = Σ server_group_airflow_m3_per_s
 
@@ -104,7 +104,7 @@ def least_airflow_m3_per_s(known_server_group_airflow_m3_per_s: tuple[float, ...
 
 
 def lowest_inlet_max_c(known_server_inlet_max_c: tuple[float, ...]) -> float | None:
-    """Warmest air that every server of known limit bears.
+    """Warmest inlet air that every server with a known limit tolerates.
 
     lowest_inlet_max_c = min server_inlet_max_c
 
@@ -122,7 +122,7 @@ def lowest_inlet_max_c(known_server_inlet_max_c: tuple[float, ...]) -> float | N
 
 
 def highest_inlet_min_c(known_server_inlet_min_c: tuple[float, ...]) -> float | None:
-    """Coldest air that every server of known limit bears.
+    """Coldest inlet air that every server with a known limit tolerates.
 
     highest_inlet_min_c = max server_inlet_min_c
 
@@ -140,7 +140,7 @@ def highest_inlet_min_c(known_server_inlet_min_c: tuple[float, ...]) -> float | 
 
 
 def class_inlet_max_c(inlet_class: str | None, altitude_m: float) -> float | None:
-    """Warmest air that a class of equipment allows at the site's elevation.
+    """Warmest inlet air that an equipment class allows at the site's elevation.
 
     class_inlet_max_c = allowable maximum − max(0, altitude_m − 900) / metres for a kelvin
 
@@ -162,7 +162,7 @@ def class_inlet_max_c(inlet_class: str | None, altitude_m: float) -> float | Non
 
 
 def class_inlet_min_c(inlet_class: str | None) -> float | None:
-    """Coldest air that a class of equipment allows.
+    """Coldest inlet air that an equipment class allows.
 
     class_inlet_min_c = allowable minimum
 
@@ -180,7 +180,8 @@ def class_inlet_min_c(inlet_class: str | None) -> float | None:
 
 
 def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | None) -> float | None:
-    """Coldest air that the servers of a rack bear, by their vendors or else by their class.
+    """Coldest inlet air that the servers of a rack tolerate.
+    The limit comes from their vendors, or else from their equipment class.
 
     least_inlet_c = highest_inlet_min_c, else class_inlet_min_c
 
@@ -199,7 +200,7 @@ def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | 
 
 
 def recommended_inlet_max_c(inlet_class: str | None) -> float:
-    """Warmest air that is recommended for a class of equipment, 27 °C where none is stated.
+    """Warmest inlet air recommended for an equipment class; 27 °C if no class is declared.
 
     recommended_inlet_max_c = recommended maximum
 

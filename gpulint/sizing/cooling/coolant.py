@@ -1,4 +1,6 @@
-"""Coolant: how much liquid servers need, and how much heat arrives at what pumps it."""
+"""Coolant: how much liquid servers need, and how much heat reaches the coolant distribution unit
+(CDU).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ def server_group_flow_m3_per_s(
     usual_coolant_m3_per_j: float,
     server_flow_m3_per_s: float | None = None,
 ) -> float:
-    """Liquid that the servers of one kind need.
+    """Coolant flow that the servers of one kind need.
 
     server_group_flow_m3_per_s = what the vendor asks for, else server_group_liquid_heat_w / (ρ · cp · coolant_rise_k), else
     server_group_liquid_heat_w · usual_coolant_m3_per_j
@@ -48,7 +50,7 @@ def server_group_flow_m3_per_s(
 
 
 def needed_flow_m3_per_s(each_server_group_flow_m3_per_s: tuple[float, ...]) -> float:
-    """Liquid that all servers need.
+    """Coolant flow that all servers need.
 
     needed_flow_m3_per_s = Σ server_group_flow_m3_per_s
 
@@ -66,7 +68,7 @@ def needed_flow_m3_per_s(each_server_group_flow_m3_per_s: tuple[float, ...]) -> 
 
 
 def least_flow_m3_per_s(known_server_group_flow_m3_per_s: tuple[float, ...]) -> float:
-    """Liquid that the servers of known need take.
+    """Coolant flow of the servers whose need is known: a lower bound.
 
     least_flow_m3_per_s = Σ server_group_flow_m3_per_s
 
@@ -102,7 +104,7 @@ def loop_heat_w(each_server_group_loop_heat_w: tuple[float, ...]) -> float:
 
 
 def least_loop_heat_w(known_server_group_loop_heat_w: tuple[float, ...]) -> float:
-    """Heat that the servers of known heat send to the coolant distribution unit of their loop.
+    """Heat that the servers of known heat send to their loop's coolant distribution unit.
 
     least_loop_heat_w = Σ server_group_loop_heat_w
 
@@ -120,7 +122,7 @@ def least_loop_heat_w(known_server_group_loop_heat_w: tuple[float, ...]) -> floa
 
 
 def redundant_racks(known_racks_redundant: tuple[bool, ...]) -> float:
-    """Racks on a coolant distribution unit that are to survive the loss of a side of their power.
+    """Racks on a coolant distribution unit that must survive the loss of one power side.
 
     redundant_racks = Σ is_redundant
 

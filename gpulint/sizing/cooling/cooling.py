@@ -1,4 +1,4 @@
-"""Cooling: where the heat of servers goes, how much of it arrives, and what takes it away."""
+"""Cooling: where the heat of servers goes, and how much of it the air and the liquid take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def captured_share(
     liquid_capture: float | None = None,
     usual_residual_share: float | None = None,
 ) -> float:
-    """Share of a server's heat that liquid takes before air does.
+    """Share of a server's heat that goes into liquid; the rest goes into air.
 
     captured_share = 1 in a bath, 0 of a server that is cooled by air, else the share that is measured, published or usual
 
@@ -53,7 +53,7 @@ def captured_share(
 
 
 def server_group_liquid_heat_w(server_group_heat_w: float, captured_share: float) -> float:
-    """Heat that liquid takes from the servers of one kind.
+    """Heat of the servers of one kind that goes into liquid.
 
     server_group_liquid_heat_w = server_group_heat_w · captured_share
 
@@ -71,7 +71,7 @@ def server_group_liquid_heat_w(server_group_heat_w: float, captured_share: float
 
 
 def server_group_air_heat_w(server_group_heat_w: float, captured_share: float) -> float:
-    """Heat that the servers of one kind leave to air.
+    """Heat of the servers of one kind that goes into air.
 
     server_group_air_heat_w = server_group_heat_w · (1 − captured_share)
 
@@ -89,7 +89,7 @@ def server_group_air_heat_w(server_group_heat_w: float, captured_share: float) -
 
 
 def server_group_room_heat_w(server_group_air_heat_w: float, cooling: str | None) -> float:
-    """Heat that the servers of one kind leave to the air of the room.
+    """Heat of the servers of one kind that goes into the air of the room.
 
     server_group_room_heat_w = server_group_air_heat_w, and 0 behind a rear door that takes it
 
@@ -110,7 +110,7 @@ def server_group_room_heat_w(server_group_air_heat_w: float, cooling: str | None
 def server_group_loop_heat_w(
     server_group_liquid_heat_w: float, server_group_air_heat_w: float, cooling: str | None
 ) -> float:
-    """Heat that the servers of one kind send to the coolant distribution unit that their rack names.
+    """Heat that the servers of one kind send to the coolant distribution unit of their rack.
 
     server_group_loop_heat_w = server_group_liquid_heat_w, and the heat of their air where a rear door takes it
 
@@ -146,7 +146,7 @@ def heat_w(each_server_group_heat_w: tuple[float, ...]) -> float:
 
 
 def least_heat_w(known_server_group_heat_w: tuple[float, ...]) -> float:
-    """Heat of the servers whose heat is known.
+    """Heat of the servers whose heat is known: a lower bound.
 
     least_heat_w = Σ server_group_heat_w
 
@@ -164,7 +164,7 @@ def least_heat_w(known_server_group_heat_w: tuple[float, ...]) -> float:
 
 
 def air_heat_w(each_server_group_air_heat_w: tuple[float, ...]) -> float:
-    """Heat that all servers leave to air.
+    """Heat of all servers that goes into air.
 
     air_heat_w = Σ server_group_air_heat_w
 
@@ -182,7 +182,7 @@ def air_heat_w(each_server_group_air_heat_w: tuple[float, ...]) -> float:
 
 
 def least_air_heat_w(known_server_group_air_heat_w: tuple[float, ...]) -> float:
-    """Heat that the servers of known heat leave to air.
+    """Heat of the servers of known heat that goes into air: a lower bound.
 
     least_air_heat_w = Σ server_group_air_heat_w
 
@@ -200,7 +200,7 @@ def least_air_heat_w(known_server_group_air_heat_w: tuple[float, ...]) -> float:
 
 
 def row_taken_w(least_room_heat_w: float, cooling_installed_w: float | None) -> float:
-    """Heat that the units of a row take before it reaches those of the room.
+    """Heat that the cooling units of a row remove before it reaches those of the room.
 
     row_taken_w = min(least_room_heat_w, cooling_installed_w), 0 where the row states none
 
@@ -219,7 +219,8 @@ def row_taken_w(least_room_heat_w: float, cooling_installed_w: float | None) -> 
 
 
 def room_heat_w(each_server_group_room_heat_w: tuple[float, ...], known_row_taken_w: tuple[float, ...]) -> float:
-    """Heat that all servers leave to the air of the room, but for what units in its rows take.
+    """Heat of all servers that goes into the air of the room.
+    What the cooling units in its rows remove is subtracted.
 
     room_heat_w = Σ server_group_room_heat_w − Σ row_taken_w
 
@@ -237,7 +238,8 @@ def room_heat_w(each_server_group_room_heat_w: tuple[float, ...], known_row_take
 
 
 def least_room_heat_w(known_server_group_room_heat_w: tuple[float, ...], known_row_taken_w: tuple[float, ...]) -> float:
-    """Heat that the servers of known heat leave to the air of the room, but for what units in its rows take.
+    """Heat of the servers of known heat that goes into the air of the room: a lower bound.
+    What the cooling units in its rows remove is subtracted.
 
     least_room_heat_w = Σ server_group_room_heat_w − Σ row_taken_w
 

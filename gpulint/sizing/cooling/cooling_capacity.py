@@ -1,4 +1,6 @@
-"""Cooling capacity: what the units of a room, a row or a loop take away, and what a rack cooled in some way is to give off."""
+"""Cooling capacity: what the units of a room, a row or a loop remove, and what a kind of cooling
+suits.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from gpulint.sizing.interconnect._bandwidth import Unstated
 def cooling_installed_w(
     cooling_capacity_w: float | None, cooling_units: float | None, cooling_unit_w: float | None
 ) -> float | None:
-    """Heat that what cools a part takes away while all of it runs.
+    """Heat that the cooling of a component removes while all its units run.
 
     cooling_installed_w = cooling_capacity_w, else cooling_units · cooling_unit_w
 
@@ -31,7 +33,7 @@ def cooling_installed_w(
 def cooling_reserved_w(
     cooling_redundancy: str | None, cooling_units: float | None, cooling_unit_w: float | None
 ) -> float | None:
-    """Heat that what cools a part takes away when the units that are held in reserve are out.
+    """Heat that the cooling of a component removes without its redundant units.
 
     cooling_reserved_w = (cooling_units − reserve) · cooling_unit_w, the reserve 1 for N+1, 2 for N+2, half for 2N
 
@@ -58,7 +60,7 @@ def cooling_reserved_w(
 
 
 def cooled_heat_w(cooling: str | None, heat_w: float, air_heat_w: float) -> float:
-    """Heat that what cools a rack has to take.
+    """Heat that the cooling of a rack must remove.
 
     cooled_heat_w = air_heat_w, of cold plates heat_w − air_heat_w, of a bath heat_w
 
@@ -78,7 +80,7 @@ def cooled_heat_w(cooling: str | None, heat_w: float, air_heat_w: float) -> floa
 
 
 def least_cooled_heat_w(cooling: str | None, least_heat_w: float, least_air_heat_w: float) -> float:
-    """Heat that what cools a rack has to take from the servers of known heat.
+    """Heat that the cooling of a rack must remove for the servers of known heat.
 
     least_cooled_heat_w = least_air_heat_w, of cold plates least_heat_w − least_air_heat_w, of a bath least_heat_w
 
@@ -102,7 +104,7 @@ def density_from_w(
     in_row_rack_from_w: float,
     rear_door_rack_from_w: float,
 ) -> float | None:
-    """Heat of a rack up to which its kind of cooling does without special design.
+    """Heat of a rack above which its kind of cooling needs special design.
 
     density_from_w = the threshold of the kind of cooling
 
@@ -134,7 +136,7 @@ def density_most_w(
     in_row_rack_most_w: float,
     rear_door_rack_most_w: float,
 ) -> float | None:
-    """Heat of a rack beyond which its kind of cooling is not built as a rule.
+    """Heat of a rack above which its kind of cooling is not normally built.
 
     density_most_w = the threshold of the kind of cooling
 
@@ -160,7 +162,7 @@ def residual_most_w(
     in_row_rack_most_w: float,
     rear_door_rack_most_w: float,
 ) -> float | None:
-    """Heat beyond which what a liquid-cooled rack leaves to air is too much for the air around it.
+    """Maximum heat that a liquid-cooled rack may leave to the surrounding air.
 
     residual_most_w = the threshold of what takes the air's heat, a contained aisle where nothing states it
 

@@ -1,4 +1,4 @@
-"""Energy: what the busy accelerators of a workload draw, what that costs and what it emits."""
+"""Energy: the power of a workload's busy accelerators, its cost and its emissions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpulint import units
 def busy_board_share(
     task: str, loaded_board_share: float | None = None, training_board_share: float | None = None
 ) -> float:
-    """Average power of a busy accelerator against that of its board.
+    """Average power of a busy accelerator relative to its board power.
 
     busy_board_share = training_board_share of a training run, loaded_board_share of a server
 
@@ -24,7 +24,7 @@ def busy_board_share(
     """
     found = training_board_share if task == "training" else loaded_board_share
     if found is None:
-        raise LookupError("no measured share of the board's power")
+        raise LookupError("no measured share of board power for this accelerator")
     return found
 
 
@@ -38,11 +38,11 @@ def power_w(
 ) -> float:
     """Average power of all accelerators of the workload while they are busy.
 
-    power_w = min(board_w, power_cap_w) · busy_board_share · GPUs of a replica · share of a card · replicas
+    power_w = min(board_w, power_cap_w) · busy_board_share · GPUs of a replica · share of a GPU · replicas
 
     Args:
         board_w: of one accelerator [W]. power_cap_w: limit that is set, else None [W]. busy_board_share: ratio.
-        gpus_per_replica: GPUs or slices. slice_share: of a card that each is (ratio). replicas: instances.
+        gpus_per_replica: GPUs or slices. slice_share: of a GPU that each is (ratio). replicas: instances.
     Returns:
         [W]
     Validity: boards only; processors, fans, switches and power supplies are not in it.
@@ -56,7 +56,7 @@ def power_w(
 
 
 def facility_w(power_w: float, pue: float) -> float:
-    """Power of the site for the busy accelerators, cooling and losses included.
+    """Power of the site for the busy accelerators, with cooling and losses.
 
     facility_w = power_w · pue
 
@@ -74,7 +74,7 @@ def facility_w(power_w: float, pue: float) -> float:
 
 
 def energy_usd_per_hour(facility_w: float, usd_per_kwh: float) -> float:
-    """What the electricity of the busy accelerators costs where a team pays for it.
+    """Electricity cost of the busy accelerators, for a team that pays for it.
 
     energy_usd_per_hour = facility_w / 1000 · usd_per_kwh
 
@@ -92,7 +92,7 @@ def energy_usd_per_hour(facility_w: float, usd_per_kwh: float) -> float:
 
 
 def co2_kg_per_hour(power_w: float, pue: float, co2_kg_per_kwh: float) -> float:
-    """Carbon dioxide that the grid emits for the busy accelerators, by where they stand.
+    """CO₂ emitted by the grid for the busy accelerators, by their location.
 
     co2_kg_per_hour = power_w · pue / 1000 · co2_kg_per_kwh
 

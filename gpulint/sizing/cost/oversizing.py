@@ -1,4 +1,6 @@
-"""Oversizing: what a copy needs of a card, and what the same work costs on the least card that would do."""
+"""Oversizing: what one replica needs of a GPU, and what the same work costs on the cheapest GPU
+that suffices.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from gpulint.catalog import hardware
 
 
 def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int, pipeline_parallel: int) -> float:
-    """Weights and the KV cache of one longest sequence of one whole copy, without any parallelism.
+    """Weights and KV cache of one sequence of maximum length for one replica without parallelism.
 
     copy_bytes = weight_bytes + kv_needed_bytes · tp · pp
 
     Args:
-        weight_bytes: of the network [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
+        weight_bytes: of the model [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
         tensor_parallel, pipeline_parallel: ranks of the present layout.
     Returns:
         [bytes]; an upper bound where ranks hold the same KV entries.
@@ -30,12 +32,12 @@ def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int
 
 
 def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
-    """Share of one card's memory that one whole copy needs at least.
+    """Minimum share of one GPU's memory that one whole replica needs.
 
     card_share = copy_bytes / device_memory_bytes
 
     Args:
-        copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one card or slice [bytes].
+        copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one GPU or slice [bytes].
     Returns:
         ratio; activations and libraries come on top.
 
@@ -54,17 +56,17 @@ def card_price_ratio(
     copy_bytes: float,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times the list price of the least card that holds one copy the present card costs.
+    """List price of this GPU relative to the cheapest GPU that holds one replica.
 
-    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
+    card_price_ratio = price of one present GPU / min of price of one GPU with memory ≥ copy_bytes / 0.8
 
     Args:
-        accelerator: id of the present card. cloud, instance_type: where it is rented, as far as stated; unstated, the
-        least ratio of all clouds that list the card. copy_bytes: weights and one longest sequence [bytes].
+        accelerator: id of the present GPU. cloud, instance_type: where it is rented, if stated; else the
+        least ratio of all clouds that list the GPU. copy_bytes: weights and one longest sequence [bytes].
         checkpoint_dtype: format of the weights, where it is known; bfloat16 wants compute capability 8.0.
     Returns:
-        ratio of prices of one card, its share of the machine; 1 where no price or no cheaper card is listed.
-    Validity: list prices of the catalog, on demand; a card of another maker is none that would do.
+        ratio of prices of one GPU, its share of the machine; 1 where no price or no cheaper GPU is listed.
+    Validity: list prices of the catalog, on demand; GPUs of other vendors are not considered.
 
     >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, "bfloat16"), 1)  # an L4
     15.6
@@ -74,9 +76,9 @@ def card_price_ratio(
     Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free is our choice: the
         alternative is checked by every rule.
     """
-    return _least_of_clouds(
-        max((one.now / one.price for one in found), default=1.0)
-        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    return _minimum_over_clouds(
+        max((other.now / other.price for other in others), default=1.0)
+        for others in _find_others(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
     )
 
 
@@ -90,16 +92,16 @@ def load_price_ratio(
     target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times the list price of the least card that would carry the stated load the present card costs.
+    """List price of this GPU relative to the cheapest GPU that carries the declared load.
 
-    load_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8, bandwidth and
-        dense 16-bit peak ≥ 3 · load_share of the present card's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
+    load_price_ratio = price of one present GPU / min of price of one GPU with memory ≥ copy_bytes / 0.8, bandwidth and
+        dense 16-bit peak ≥ 3 · load_share of the present GPU's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
 
     Args:
-        as of card_price_ratio. weight_bytes: of the network [bytes]. load_share: of what the present cards carry.
+        as of card_price_ratio. weight_bytes: of the model [bytes]. load_share: of what the present GPUs carry.
         target_tpot_s: time per token that is wanted, where it is stated [s].
     Returns:
-        ratio; 1 where no price or no such card is listed.
+        ratio; 1 where no price or no such GPU is listed.
 
     >>> round(load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.2, "bfloat16"), 1)  # an L4
     15.6
@@ -108,23 +110,23 @@ def load_price_ratio(
     >>> load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.3, 0.05, "bfloat16")
     1.0
 
-    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which cards are worth
+    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which GPUs are worth
         a try.
     """
     card = hardware.accelerator(accelerator)
     slowest = math.inf if target_tpot_s is None else target_tpot_s / _RESERVE
-    least = [_RESERVE * load_share * (mine or math.inf) for mine in _rates(card)] if card else [math.inf]
-    return _least_of_clouds(
+    least = [_RESERVE * load_share * (rate or math.inf) for rate in _rates(card)] if card else [math.inf]
+    return _minimum_over_clouds(
         max(
             (
-                one.now / one.price
-                for one in found
-                if _read_s(weight_bytes, one.card) <= slowest
-                and all((its or 0) >= wanted for its, wanted in zip(_rates(one.card), least, strict=False))
+                other.now / other.price
+                for other in others
+                if _read_s(weight_bytes, other.card) <= slowest
+                and all((rate or 0) >= wanted for rate, wanted in zip(_rates(other.card), least, strict=False))
             ),
             default=1.0,
         )
-        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+        for others in _find_others(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
     )
 
 
@@ -136,17 +138,20 @@ def work_price_ratio(
     weight_bytes: float,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times dearer the same work is on the present card than on another that holds one copy, whatever binds it.
+    """Cost of the same work on this GPU relative to the best other GPU that holds one replica.
+    The smallest ratio over bandwidth, arithmetic and memory counts, since any of them may be the
+    bottleneck.
 
-    work_price_ratio = max over cards of min over (bandwidth, dense 16-bit peak, memory beside a copy) of
-        (price / resource of the present card) / (price / resource of the other)
+    work_price_ratio = max over GPUs of min over (bandwidth, dense 16-bit peak, memory beyond one replica) of
+        (price / resource of the present GPU) / (price / resource of the other)
 
     Args:
-        as of card_price_ratio. weight_bytes: of the network [bytes], which the other card must read for a token of a
+        as of card_price_ratio. weight_bytes: of the model [bytes], which the other GPU must read for a token of a
         single answer within 30 ms.
     Returns:
-        ratio; 1 where no other card is cheaper for all three, or no price is listed. Unstated, the least of all clouds.
-    Validity: nominal bandwidth and dense peaks. A card that is cheaper for one resource only may be the right one: an H100
+        ratio; 1 where no other GPU is cheaper for all three, or no price is listed.
+        If no cloud is stated, the minimum over all clouds.
+    Validity: nominal bandwidth and dense peaks. A GPU that is cheaper for one resource only may be the right one: an H100
         gives more bandwidth for a dollar than an L4 where its price is low.
 
     >>> round(work_price_ratio("h100-sxm-80gb", "gcp", None, 5.2e9, 5.0e9, "bfloat16"), 1)
@@ -159,12 +164,16 @@ def work_price_ratio(
         Inference v5.1, Llama 3.1 8B, interactive scenario.
     """
     card = hardware.accelerator(accelerator)
-    return _least_of_clouds(
+    return _minimum_over_clouds(
         max(
-            (_for_all(card, one, copy_bytes) for one in found if _read_s(weight_bytes, one.card) <= _INTERACTIVE_S),
+            (
+                _minimum_ratio(card, other, copy_bytes)
+                for other in others
+                if _read_s(weight_bytes, other.card) <= _INTERACTIVE_S
+            ),
             default=1.0,
         )
-        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+        for others in _find_others(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
     )
 
 
@@ -175,16 +184,16 @@ def training_price_ratio(
     training_needed_bytes: float,
     training_dtype: str | None = None,
 ) -> float:
-    """How many times dearer the arithmetic of a training run is on the present card than on another that holds its step.
+    """Cost of a training run's arithmetic on this GPU relative to another that holds its step.
 
-    training_price_ratio = max over cards of (price / dense 16-bit peak of the present card) / (price / peak of the other)
+    training_price_ratio = max over GPUs of (price / dense 16-bit peak of the present GPU) / (price / peak of the other)
 
     Args:
-        accelerator, cloud, instance_type: as of card_price_ratio. training_needed_bytes: of a step on one card [bytes].
+        accelerator, cloud, instance_type: as of card_price_ratio. training_needed_bytes: of a step on one GPU [bytes].
         training_dtype: format that the run computes in; bfloat16 wants compute capability 8.0.
     Returns:
-        ratio; 1 where no other card is cheaper, or no price is listed. Unstated, the least of all clouds.
-    Validity: nominal dense peaks; small batches reach less of a fast card's than of a slow one's, which favours the other.
+        ratio; 1 where no other GPU is cheaper, or no price is listed. If no cloud is stated, the minimum over all clouds.
+    Validity: nominal dense peaks; small batches reach less of a fast GPU's than of a slow one's, which favours the other.
 
     >>> round(training_price_ratio("a100-sxm4-80gb", "gcp", None, 7e9, "bfloat16"), 1)  # against an L4
     2.8
@@ -197,9 +206,16 @@ def training_price_ratio(
     peak = _rates(card)[1] if card else None
     if not peak:
         return 1.0
-    return _least_of_clouds(
-        max(((one.now / peak) / (one.price / its) for one in found if (its := _rates(one.card)[1])), default=1.0)
-        for found in _by_cloud(accelerator, cloud, instance_type, training_needed_bytes, training_dtype)
+    return _minimum_over_clouds(
+        max(
+            (
+                (other.now / peak) / (other.price / other_peak)
+                for other in others
+                if (other_peak := _rates(other.card)[1])
+            ),
+            default=1.0,
+        )
+        for others in _find_others(accelerator, cloud, instance_type, training_needed_bytes, training_dtype)
     )
 
 
@@ -210,13 +226,13 @@ def step_share(
     training_copies: int,
     device_memory_bytes: float,
 ) -> float:
-    """Share of one card that the micro-batches of all data-parallel copies would take at once.
+    """Share of one GPU that the micro-batches of all data-parallel ranks would take together.
 
     step_share = (training_needed_bytes + (training_copies − 1) · (kept_activation_bytes + loss_bytes)) / device_memory_bytes
 
     Args:
-        training_needed_bytes: of a step on one card, of which kept_activation_bytes and loss_bytes grow with the
-        micro-batch [bytes]. training_copies: data-parallel copies. device_memory_bytes: of one card [bytes].
+        training_needed_bytes: of a step on one GPU, of which kept_activation_bytes and loss_bytes grow with the
+        micro-batch [bytes]. training_copies: data-parallel ranks. device_memory_bytes: of one GPU [bytes].
     Returns:
         ratio; what one layer needs besides what is kept grows too, by less.
 
@@ -235,43 +251,57 @@ _RESERVE = 3.0
 _BFLOAT16_SINCE = 8.0
 
 
-class _Other(NamedTuple):
-    """A card that holds a copy and costs no more: the price of the present one, its own, and which it is."""
+class _Alternative(NamedTuple):
+    """A GPU that holds a replica and costs no more: the price of the present one, its own price,
+    and its record.
+    """
 
     now: float
     price: float
     card: hardware.Accelerator
 
 
-def _least_of_clouds(ratios: Iterable[float]) -> float:
-    """The least of what clouds give, since any of them may be meant."""
+def _minimum_over_clouds(ratios: Iterable[float]) -> float:
+    """Return the smallest ratio over the clouds, since any of them may be meant."""
     return max(1.0, min(ratios, default=1.0))
 
 
-def _by_cloud(
+def _find_others(
     accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
-) -> Iterator[list[_Other]]:
-    """The cards that would do, in the stated cloud or in each that lists a price of the present card."""
+) -> Iterator[list[_Alternative]]:
+    """Yield the sufficient GPUs of the declared cloud, or of each cloud that lists a price of the
+    present GPU.
+    """
     card = hardware.accelerator(accelerator)
-    for where in _clouds(accelerator, cloud, instance_type):
-        now = _card_usd_per_hour(accelerator, where, instance_type)
-        if card is None or now is None:
+    for name in _find_clouds(accelerator, cloud, instance_type):
+        present_price = _card_usd_per_hour(accelerator, name, instance_type)
+        if card is None or present_price is None:
             continue
-        able = (one for one in hardware.accelerators() if one.vendor == card.vendor and _holds(one, needed, dtype))
-        priced = ((_card_usd_per_hour(one.id, where, None), one) for one in able)
-        yield [_Other(now, price, one) for price, one in priced if price is not None and price <= now]
+        sufficient = (
+            candidate
+            for candidate in hardware.accelerators()
+            if candidate.vendor == card.vendor and _is_sufficient(candidate, needed, dtype)
+        )
+        priced = ((_card_usd_per_hour(candidate.id, name, None), candidate) for candidate in sufficient)
+        yield [
+            _Alternative(present_price, price, candidate)
+            for price, candidate in priced
+            if price is not None and price <= present_price
+        ]
 
 
-def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
+def _find_clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
     machine = hardware.node(instance_type or "")
     if machine or cloud:
         return (machine.cloud if machine else str(cloud),)
-    listed = (one for one in hardware.nodes() if one.accelerator == accelerator and one.cost_usd_per_hour is not None)
-    return tuple(sorted({one.cloud for one in listed}))
+    listed = (
+        node for node in hardware.nodes() if node.accelerator == accelerator and node.cost_usd_per_hour is not None
+    )
+    return tuple(sorted({node.cloud for node in listed}))
 
 
-def _holds(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
-    """Whether a card holds so much with a fifth to spare, and computes in the format."""
+def _is_sufficient(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
+    """Return whether a GPU holds this many bytes with a fifth to spare, and computes in the format."""
     if dtype == "bfloat16" and (card.compute_capability or 0) < _BFLOAT16_SINCE:
         return False
     return _memory(card) * _FILLED >= needed
@@ -283,7 +313,9 @@ def _memory(card: hardware.Accelerator) -> float:
 
 @functools.cache
 def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) -> float | None:
-    """The list price of one card: its share of the stated machine, else of the cheapest that holds one."""
+    """Return the list price of one GPU: its share of the declared machine, else of the cheapest
+    machine that has one.
+    """
     stated = hardware.node(instance_type or "")
     machine = stated if stated and stated.cost_usd_per_hour else hardware.cheapest(accelerator, 1, cloud)
     if machine is None or machine.cost_usd_per_hour is None:
@@ -292,23 +324,27 @@ def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) 
 
 
 def _read_s(weight_bytes: float, card: hardware.Accelerator) -> float:
-    """Time in which a card reads the weights once."""
+    """Return the time in which a GPU reads the weights once."""
     return weight_bytes / card.memory_bytes_per_s if card.memory_bytes_per_s else math.inf
 
 
 def _rates(card: hardware.Accelerator) -> tuple[float | None, float | None]:
-    """Bandwidth and the dense peak in 16 bits."""
+    """Return the bandwidth and the dense 16-bit peak of a GPU."""
     return card.memory_bytes_per_s, card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s
 
 
-def _for_all(card: hardware.Accelerator | None, other: _Other, needed: float) -> float:
-    """The least of the ratios of what bandwidth, arithmetic and free memory cost on two cards; 1 where one is not known."""
+def _minimum_ratio(card: hardware.Accelerator | None, other: _Alternative, needed: float) -> float:
+    """Return the smallest cost ratio of two GPUs over bandwidth, arithmetic and free memory; 1 if
+    one is unknown.
+    """
     if card is None:
         return 1.0
     pairs = zip(
         (*_rates(card), _memory(card) - needed), (*_rates(other.card), _memory(other.card) - needed), strict=True
     )
-    return min((other.now / mine) / (other.price / its) if mine and its else 1.0 for mine, its in pairs)
+    return min(
+        (other.now / rate) / (other.price / other_rate) if rate and other_rate else 1.0 for rate, other_rate in pairs
+    )
 
 
 def load_share(
@@ -320,7 +356,7 @@ def load_share(
     grown_tokens_per_s: float,
     service_tokens_per_s: float,
 ) -> float:
-    """Share of what all replicas carry that the stated load takes, once it has grown.
+    """Declared load, after its growth, relative to the capacity of all replicas.
 
     load_share = max(grown_tokens_per_s / service_tokens_per_s, grown_concurrency / service_concurrency)
 
@@ -342,7 +378,8 @@ def load_share(
 
 
 def enough_replicas(load_share: float, service_replicas: float) -> int:
-    """Instances that carry the stated load at four fifths of what they can, two at least so that one may fail.
+    """Replicas that carry the declared load at 80 % of their capacity.
+    There are at least two, so that one may fail.
 
     enough_replicas = max(2, ceil(load_share · service_replicas / 0.8))
 
@@ -372,13 +409,13 @@ def needed_ranks(
     load_share: float,
     tensor_parallel: int,
 ) -> int:
-    """Tensor parallel ranks that are worth a try for the stated load and time: the least power of two of them.
+    """Smallest proposed tensor-parallel size (a power of two) for the declared load and time.
 
     min n = 2^k with n ≥ fitting_tensor_parallel, n ≥ 2 · load_share · tp and weight_bytes / (n · bandwidth) ≤ target_tpot_s / 2
 
     Args:
-        fitting_tensor_parallel: ranks that hold the network; 0 when none do. weight_bytes: of the network [bytes].
-        memory_bytes_per_s: of one card [bytes/s]. target_tpot_s: time per token that is wanted, where it is stated [s].
+        fitting_tensor_parallel: ranks that hold the model; 0 when none do. weight_bytes: of the model [bytes].
+        memory_bytes_per_s: of one GPU [bytes/s]. target_tpot_s: time per token that is wanted, where it is stated [s].
         load_share: of what the present ranks carry. tensor_parallel: present ranks.
     Returns:
         ranks; at most the present ones.
@@ -397,12 +434,12 @@ def needed_ranks(
 
 
 def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
-    """How many times the ranks that the stated load and time need there are.
+    """Tensor-parallel ranks relative to those that the declared load and time need.
 
     ranks_over_need = tp / needed_ranks
 
     Args:
-        tensor_parallel: present ranks. needed_ranks: those worth a try.
+        tensor_parallel: present ranks. needed_ranks: those proposed.
     Returns:
         ratio
 
@@ -415,7 +452,7 @@ def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
 
 
 def requests_context(request_tokens: float, max_model_len: int) -> int:
-    """Context that leaves the usual request four times its length: a power of two, at most the present context.
+    """Context of at least four times the typical request: a power of two, at most today's context.
 
     requests_context = min(2^k ≥ 4 · request_tokens, max_model_len)
 
@@ -436,12 +473,12 @@ _LONGEST = 4
 
 
 def requests_copy_bytes(copy_bytes: float, weight_bytes: float, requests_context: int, max_model_len: int) -> float:
-    """Weights and the KV cache of one sequence that is as long as the stated requests need.
+    """Weights and KV cache of one sequence as long as the declared requests need.
 
     requests_copy_bytes = weight_bytes + (copy_bytes − weight_bytes) · requests_context / max_model_len
 
     Args:
-        copy_bytes: weights and one longest sequence [bytes]. weight_bytes: of the network [bytes]. requests_context,
+        copy_bytes: weights and one longest sequence [bytes]. weight_bytes: of the model [bytes]. requests_context,
         max_model_len: context that requests need, and that is stated [tokens].
     Returns:
         [bytes]; a lower bound where windows or states keep a part of the cache constant.
@@ -464,7 +501,8 @@ def context_price_ratio(
     target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """List price of the card against that of the least one that would carry the load in the context that requests need.
+    """List price of this GPU relative to the cheapest one that suffices at the context needed.
+    That GPU must carry the load with the context that the declared requests need.
 
     context_price_ratio = load_price_ratio with copy_bytes = requests_copy_bytes
 

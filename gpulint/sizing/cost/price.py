@@ -1,4 +1,4 @@
-"""What a workload costs: the machines that it pays for, by the hour, by the token and by the run."""
+"""Cost of a workload: the machines that it pays for, per hour, per token and per run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gpulint.catalog import hardware
 
 
 def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) -> float:
-    """Share of a card that one of the asked-for GPUs or slices is.
+    """Share of a whole GPU that one requested GPU or slice represents.
 
-    slice_share = 1 / (clients · slices), where the card is cut into so many slices at most, each for so many clients
+    slice_share = 1 / (clients · slices), where the GPU is cut into so many slices at most, each for so many clients
 
     Args:
-        accelerator: product. mig_profile: of the slice, None of a whole card. sharing: how a card is handed out in shares.
+        accelerator: id. mig_profile: of the slice, None of a whole GPU. sharing: how a GPU is shared (time-slicing, MPS).
     Returns:
         ratio
-    Validity: unknown where cards are handed out in shares, whose number is not stated; while all shares are taken.
+    Validity: unknown if GPUs are shared and their clients are not stated; it assumes that all shares are taken.
 
     >>> slice_share("h100-sxm-80gb", None, None), slice_share("h100-sxm-80gb", "3g.40gb", None)
     (1.0, 0.5)
@@ -27,7 +27,7 @@ def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) 
     """
     clients = shares.clients(sharing) if sharing else 1
     if not clients:
-        raise LookupError("the card is handed out in shares, and how many is not stated")
+        raise LookupError("the GPU is shared and its number of clients is not stated")
     slices = hardware.slices_per_card(mig_profile, accelerator) if mig_profile else 1
     if not slices:
         raise LookupError(f"{accelerator} has no slices {mig_profile}")
@@ -44,13 +44,14 @@ def machines_paid(
     whole_node: bool,
     whole_machine: bool,
 ) -> float:
-    """Machines that all replicas pay for: what their GPUs are of one, or all of it where no other workload gets the rest.
+    """Machines that all replicas pay for.
+    A fraction of a machine counts as such, unless no other workload can use the rest of it.
 
-    machines_paid = replicas · GPUs of a replica · share of a card / GPUs of a machine; replicas · pods where they are whole
+    machines_paid = replicas · GPUs of a replica · share of a GPU / GPUs of a machine; replicas · pods where they are whole
 
     Args:
         gpus_per_pod, gpus_per_replica: GPUs or slices. pods_per_replica: pods or nodes of one instance. replicas: instances.
-        machine_gpus: cards of a machine. slice_share: of a card that each is (ratio).
+        machine_gpus: GPUs of a machine. slice_share: of a GPU that each is (ratio).
         whole_node: the job takes its nodes whole. whole_machine: each pod has a machine of its own.
     Returns:
         machines
@@ -69,7 +70,7 @@ def machines_paid(
 
 
 def cost_usd_per_hour(machines_paid: float, machine_usd_per_hour: float) -> float:
-    """What the workload costs on demand while all its replicas run.
+    """On-demand cost of the workload while all its replicas run.
 
     cost_usd_per_hour = machines_paid · machine_usd_per_hour
 
@@ -88,7 +89,7 @@ def cost_usd_per_hour(machines_paid: float, machine_usd_per_hour: float) -> floa
 
 
 def spot_usd_per_hour(machines_paid: float, machine_spot_usd_per_hour: float) -> float:
-    """What the workload costs on machines that may be taken back at any time, while it has them.
+    """Cost of the workload on spot machines, which the cloud may reclaim at any time.
 
     spot_usd_per_hour = machines_paid · machine_spot_usd_per_hour
 
@@ -113,7 +114,7 @@ def delivered_tokens_per_s(
     service_replicas: float,
     service_tokens_per_s: float,
 ) -> float:
-    """Output tokens per second of all replicas at the stated load, at the full one where none is stated.
+    """Output tokens per second of all replicas at the declared load, or at full load if none is.
 
     delivered_tokens_per_s = min(wanted, all that replicas carry), else replicas · tokens of each at the stated concurrency
 
@@ -135,7 +136,7 @@ def delivered_tokens_per_s(
 
 
 def cost_usd_per_million_tokens(cost_usd_per_hour: float, delivered_tokens_per_s: float) -> float:
-    """What a million tokens of answers cost, their prompts included, at the stated load or the full one.
+    """Cost of a million output tokens, prompts included, at the declared load or at full load.
 
     cost_usd_per_million_tokens = cost_usd_per_hour / (3600 · delivered_tokens_per_s) · 1e6
 
@@ -154,7 +155,7 @@ def cost_usd_per_million_tokens(cost_usd_per_hour: float, delivered_tokens_per_s
 
 
 def training_cost_usd(cost_usd_per_hour: float, training_run_s: float) -> float:
-    """What the whole training run costs.
+    """Cost of the whole training run.
 
     training_cost_usd = cost_usd_per_hour · training_run_s / 3600
 
@@ -175,7 +176,7 @@ def training_cost_usd(cost_usd_per_hour: float, training_run_s: float) -> float:
 def training_cost_usd_per_billion_tokens(
     cost_usd_per_hour: float, training_tokens_per_s_per_gpu: float, world_size: int
 ) -> float:
-    """What training on a billion tokens costs, however many the run has.
+    """Cost of training on a billion tokens, independent of the length of the run.
 
     training_cost_usd_per_billion_tokens = cost_usd_per_hour / (3600 · tokens per second of a GPU · world_size) · 1e9
 

@@ -1,4 +1,6 @@
-"""Site energy: what a rack, a room or a whole facility takes from the grid in a year, what that costs and emits."""
+"""Site energy: what a rack, a room or a whole facility takes from the grid in a year, its cost and
+its emissions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def busy_share(utilization: float | None, busy_time_share: float) -> float:
     Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023, trace of 6,212 GPUs: 54 % are taken at a time.
     """
     if utilization is not None and utilization > 1:
-        raise LookupError("GPUs compute all the time at the most: utilization is a share up to 100 %")
+        raise LookupError("utilization is at most 100 %")
     return busy_time_share if utilization is None else utilization
 
 
@@ -66,7 +68,7 @@ def average_load_w(each_group_average_w: Sequence[float]) -> float:
 
 
 def energy_year_j(average_load_w: float, site_pue: float | None) -> float:
-    """Energy that the site takes in a year for these servers, cooling and losses included.
+    """Energy that the site takes for these servers in a year, with cooling and losses.
 
     energy_year_j = average_load_w · site_pue · 8760 h
 
@@ -86,7 +88,7 @@ def energy_year_j(average_load_w: float, site_pue: float | None) -> float:
 
 
 def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float | None) -> float:
-    """What the electricity of a year costs.
+    """Cost of a year's electricity.
 
     energy_year_usd = energy_year_j / 3.6e6 · site_usd_per_kwh
 
@@ -106,7 +108,7 @@ def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float | None) -> flo
 
 
 def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float | None) -> float:
-    """Carbon dioxide that the grid emits in a year for these servers.
+    """CO₂ that the grid emits for these servers in a year.
 
     co2_year_kg = energy_year_j / 3.6e6 · site_co2_kg_per_kwh
 
@@ -127,7 +129,7 @@ def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float | None) -> floa
 
 
 def overhead_year_usd(energy_year_usd: float, site_pue: float | None) -> float:
-    """What cooling and losses cost in a year, beside what the servers take.
+    """Cost of cooling and losses in a year, without the servers' own electricity.
 
     overhead_year_usd = energy_year_usd · (1 − 1 / site_pue)
 

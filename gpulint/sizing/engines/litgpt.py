@@ -1,10 +1,10 @@
-"""LitGPT's own memory rule: what its bitsandbytes plugin converts while it loads."""
+"""LitGPT's memory rule: what its bitsandbytes plugin converts while it loads."""
 
 from __future__ import annotations
 
 
 def quantised_parameters(parameters: float, vocab: int, hidden: int) -> float:
-    """Parameters that a quantised format covers: every matrix, the output head too.
+    """Parameters that a quantised format covers: every matrix, including the output head.
 
     quantised_parameters = parameters − vocab · hidden
 
@@ -31,7 +31,7 @@ def loss_bytes(
     compute_bytes: int,
     quantization: str | None,
 ) -> float:
-    """What the output head and the loss need at their peak, a quantised head as it is used.
+    """Peak memory of the output head and the loss, with a quantised head as it is used.
 
     loss_bytes = tokens · (loss_bytes_per_logit · vocab + (4 + 2 · compute_bytes) · hidden)
                  + compute_bytes · vocab · hidden with a quantised base

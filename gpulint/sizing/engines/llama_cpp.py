@@ -1,4 +1,6 @@
-"""llama.cpp's own memory rule: whole layers on GPUs, a KV cache set aside for all slots, and what it fits by itself."""
+"""llama.cpp's memory rule: whole layers on GPUs, a preallocated KV cache for all slots, and
+automatic fitting.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def weight_format(checkpoint_quantization: str | None, quantization: str | None)
     if checkpoint_quantization == "mxfp4":
         return "mxfp4"
     if not quantization or not quantization.startswith(_OF_FILES):
-        raise LookupError("the file's name does not state its type")
+        raise LookupError("the file name does not show its quantisation type")
     return quantization
 
 
@@ -32,7 +34,7 @@ _OF_FILES = ("gguf-", "float16", "bfloat16", "float32", "mxfp4")
 
 
 def bytes_per_activation() -> float:
-    """Bytes of one value of a projector's file, and of a KV cache whose type nothing states.
+    """Bytes per value of a projector file, and of a KV cache without a declared type.
 
     Args:
         none.
@@ -56,7 +58,7 @@ def weight_bytes(
     bytes_per_weight: float,
     bytes_per_activation: float,
 ) -> float:
-    """Weights of the whole network in memory, those that stay with the CPU included.
+    """All weights of the model in memory, including those that stay on the CPU.
 
     weight_bytes = (parameters − encoder_parameters) · b + encoder_parameters · B (with a projector file)
     MXFP4: expert_parameters · b + the others · 34/32
@@ -97,7 +99,8 @@ def weight_bytes_per_gpu(
     gpu_layers_fitted: bool,
     device_memory_bytes: float,
 ) -> float:
-    """Weights on the fullest GPU; where the engine chooses the layers, no more than it holds.
+    """Weights on the fullest GPU.
+    If the engine chooses the layers, they never exceed what the GPU holds.
 
     weight_bytes_per_gpu = loaded_bytes_per_gpu, at most device_memory_bytes where layers are fitted
 
@@ -137,13 +140,13 @@ def loaded_bytes_per_gpu(
     stage_share: float,
     cpu_offload_bytes: float,
 ) -> float:
-    """Weights of the layers asked for on the fullest GPU, whether or not it can hold them.
+    """Weights of the requested layers on the fullest GPU, whether or not it can hold them.
 
     loaded_bytes_per_gpu = (weight_bytes − embedding) · offloaded / layers · stage_share − cpu_offload_bytes
 
     Args:
-        weight_bytes: of the whole network [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
-            with the CPU; a tied one is needed twice. bytes_per_weight: [bytes]. layers: of the network.
+        weight_bytes: of the whole model [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
+            with the CPU; a tied one is needed twice. bytes_per_weight: [bytes]. layers: of the model.
         gpu_layers: as stated; the output head is the first of them. stage_share: of the layers on the fullest GPU.
         cpu_offload_bytes: kept in host memory [bytes].
     Returns:
@@ -158,12 +161,12 @@ def loaded_bytes_per_gpu(
         kept on the CPU, i_gpu_start.
     """
     embedding = 0.0 if tied_embeddings else vocab * hidden * bytes_per_weight
-    held = (weight_bytes - embedding) * _offloaded(layers, gpu_layers) * stage_share
+    held = (weight_bytes - embedding) * _offload_share(layers, gpu_layers) * stage_share
     return max(0.0, held - cpu_offload_bytes)
 
 
-def _offloaded(layers: int, gpu_layers: int) -> float:
-    """Share of the repeating layers on GPUs."""
+def _offload_share(layers: int, gpu_layers: int) -> float:
+    """Return the share of the repeating layers on GPUs."""
     return max(0, min(gpu_layers - 1, layers)) / layers
 
 
@@ -175,12 +178,13 @@ def unplaced_bytes(
     device_memory_bytes: float,
     cpu_offload_bytes: float,
 ) -> float:
-    """Weights that the GPUs of one instance cannot hold and that the CPU computes with; 0 where they may all fit.
+    """Weights that do not fit on the GPUs of one instance; 0 if all fit.
+    The CPU computes with them.
 
     unplaced_bytes = weight_bytes − embeddings − cpu_offload_bytes − parallel_size · device_memory_bytes, at least 0
 
     Args:
-        weight_bytes: of the whole network [bytes]. embedding_parameters: of the embedding table and the output head.
+        weight_bytes: of the whole model [bytes]. embedding_parameters: of the embedding table and the output head.
         bytes_per_weight: [bytes]. parallel_size: GPUs. device_memory_bytes: of one [bytes].
         cpu_offload_bytes: kept in host memory on purpose [bytes].
     Returns:
@@ -197,7 +201,7 @@ def unplaced_bytes(
 
 
 def bytes_per_kv_element(kv_cache_dtype: str) -> float:
-    """Bytes of one element of the KV cache: the mean of keys and values where their types differ.
+    """Bytes per KV cache element: the mean of keys and values if their types differ.
 
     bytes_per_kv_element = bytes of a block of 32 values / 32
 
@@ -212,9 +216,9 @@ def bytes_per_kv_element(kv_cache_dtype: str) -> float:
     Source: llama.cpp b8989, ggml/src/ggml-common.h, block_q8_0 and the others; common/arg.cpp, kv_cache_types.
     """
     types = kv_cache_dtype.lower().split("/")
-    if unlisted := [one for one in types if one not in _BLOCK_BYTES]:
+    if unlisted := [name for name in types if name not in _BLOCK_BYTES]:
         raise LookupError(f"the size of a {unlisted[0]} KV cache is not known")
-    return sum(_BLOCK_BYTES[one] for one in types) / len(types) / _BLOCK_VALUES
+    return sum(_BLOCK_BYTES[name] for name in types) / len(types) / _BLOCK_VALUES
 
 
 _BLOCK_VALUES = 32
@@ -248,7 +252,7 @@ def kv_needed_bytes(
     max_num_batched_tokens: int,
     block_size: int,
 ) -> float:
-    """KV cache that is set aside at start-up for all slots on the fullest GPU.
+    """KV cache that is allocated at start-up for all slots on the fullest GPU.
 
     one pool = (full · kv_entry_bytes · L + sliding · sliding_kv_entry_bytes · min(L, window + batch)) · on GPUs · stage_share
     kv_needed_bytes = one pool (unified), or one for each slot; and state_bytes for each slot
@@ -262,7 +266,7 @@ def kv_needed_bytes(
         max_num_batched_tokens: of one physical batch [tokens]. block_size: padding of the context [tokens].
     Returns:
         [bytes]
-    Validity: of MLA the compressed entry alone; builds b5137 to b7956 kept values beside it.
+    Validity: of MLA the compressed entry alone; builds b5137 to b7956 kept values besides it.
 
     >>> kv_needed_bytes(36, 0, 1024, 1024, 36, 999, 1.0, 0, 4096, 1, False, None, False, 512, 256) / 2**20  # Qwen2.5-3B
     144.0
@@ -270,21 +274,23 @@ def kv_needed_bytes(
     Source: SciSharp/LLamaSharp issue 1099 (b4701: "CUDA0 KV buffer size = 144.00 MiB"); llama.cpp b8989,
         src/llama-kv-cache-iswa.cpp and src/llama-context.cpp, n_ctx_seq.
     """
-    length = _padded(max_model_len, block_size)
+    length = _pad(max_model_len, block_size)
     window = length
     if sliding_window and not uniform_kv_cache:
-        window = _padded(sliding_window * (max_num_seqs if kv_unified else 1) + max_num_batched_tokens, block_size)
+        window = _pad(sliding_window * (max_num_seqs if kv_unified else 1) + max_num_batched_tokens, block_size)
     full = full_kv_layers * kv_entry_bytes * length
     pool = (full + sliding_kv_layers * sliding_kv_entry_bytes * min(length, window)) * stage_share
-    return (pool * (1 if kv_unified else max_num_seqs) + state_bytes * max_num_seqs) * _offloaded(layers, gpu_layers)
+    return (pool * (1 if kv_unified else max_num_seqs) + state_bytes * max_num_seqs) * _offload_share(
+        layers, gpu_layers
+    )
 
 
-def _padded(tokens: int, block_size: int) -> int:
+def _pad(tokens: int, block_size: int) -> int:
     return math.ceil(tokens / block_size) * block_size
 
 
 def memory_budget_bytes(device_memory_bytes: float) -> float:
-    """Memory the engine may take on one GPU: all that is free.
+    """Memory that the engine may use on one GPU: all that is free.
 
     Args:
         device_memory_bytes: [bytes]
@@ -365,7 +371,8 @@ def kv_cache_bytes(
     gpu_layers_fitted: bool,
     max_model_len_fitted: bool,
 ) -> float:
-    """Memory left for the KV cache on one GPU; at least what is needed where the engine makes room for it.
+    """Memory left for the KV cache on one GPU.
+    If the engine fits layers automatically, it is at least what the cache needs.
 
     kv_cache_bytes = memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
@@ -391,7 +398,8 @@ def required_bytes_per_gpu(
     max_model_len: int,
     max_model_len_fitted: bool,
 ) -> float:
-    """Weights of the layers asked for, reserve and KV cache on the fullest GPU; more than it has goes to the CPU or fails.
+    """Weights of the requested layers, reserve and KV cache on the fullest GPU.
+    What exceeds its memory goes to the CPU, or loading fails.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
@@ -414,7 +422,7 @@ _SHORTEST_FITTED = 4096
 
 
 def serving_peak_bytes(required_bytes_per_gpu: float) -> float:
-    """What the server takes on the fullest GPU: its cache has the size that was asked for.
+    """Memory of the server on the fullest GPU, with a cache of the requested size.
 
     serving_peak_bytes = required_bytes_per_gpu
 

@@ -1,4 +1,4 @@
-"""LMDeploy's own memory rule: the KV cache takes a share of what is free after the weights are loaded."""
+"""LMDeploy's memory rule: the KV cache takes a share of what is free after the weights are loaded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def weight_format(
     if quantization in _GROUPED:
         return "int4-g128"
     if quantization:
-        raise LookupError(f"--model-format {quantization} of a checkpoint that is not listed as quantised")
+        raise LookupError(f"--model-format {quantization} with a checkpoint that is not listed as quantised")
     if weight_dtype == "auto":
         return "float16" if checkpoint_dtype == "float32" else checkpoint_dtype
     return weight_dtype
@@ -36,7 +36,7 @@ _GROUPED = frozenset({"awq", "gptq"})
 
 
 def bytes_per_activation() -> float:
-    """Bytes of one unquantised value.
+    """Bytes per unquantised value.
 
     Two, as `--dtype` offers 16-bit formats only.
 
@@ -56,7 +56,8 @@ def bytes_per_activation() -> float:
 def bytes_per_kv_element(
     kv_cache_dtype: str, bytes_per_activation: float, head_dim: int, kv_lora_rank: int | None
 ) -> float:
-    """Bytes of one element of the KV cache, with a scale and a zero point for each token and head in integer formats.
+    """Bytes per KV cache element.
+    Integer formats add a scale and a zero point for each token and head.
 
     bytes_per_kv_element = bits / 8 + 4 / head_dim (int4, int8), 1 (fp8), else bytes_per_activation
 
@@ -83,7 +84,7 @@ _INTEGER = {"int8": 1.0, "int4": 0.5}
 
 
 def max_model_len(trained_context: int) -> int:
-    """Longest sequence when nothing states it: what the checkpoint declares.
+    """Default maximum sequence length: the length that the checkpoint declares.
 
     Args:
         trained_context: [tokens]
@@ -99,7 +100,7 @@ def max_model_len(trained_context: int) -> int:
 
 
 def memory_budget_bytes(device_memory_bytes: float) -> float:
-    """Memory the engine may take on one GPU: all of it.
+    """Memory that the engine may use on one GPU: all of it.
 
     Args:
         device_memory_bytes: [bytes]
@@ -117,7 +118,7 @@ def memory_budget_bytes(device_memory_bytes: float) -> float:
 def prefill_buffer_bytes(
     max_num_batched_tokens: int, max_num_seqs: int, vocab: int, prefill_buffer_share: float
 ) -> float:
-    """Memory that the PyTorch backend sets aside for a prefill before it sizes the KV cache.
+    """Memory that the PyTorch backend reserves for a prefill before it sizes the KV cache.
 
     prefill_buffer_bytes = share · (tokens + 2 · sequences) · vocab · 2
 
@@ -126,7 +127,7 @@ def prefill_buffer_bytes(
         prefill_buffer_share: 0 for TurboMind, up to 1 for PyTorch, which halves the tokens where they do not fit (fitted).
     Returns:
         [bytes]
-    Validity: which backend runs is decided by the network, even where `--backend turbomind` is stated.
+    Validity: which backend runs is decided by the model, even where `--backend turbomind` is stated.
 
     >>> prefill_buffer_bytes(8192, 128, 152064, 1) / 2**30  # Qwen2.5-7B on an L4
     2.392822265625
@@ -144,7 +145,8 @@ def reserve_bytes(
     kv_cache_free_fraction: float,
     engine_version: str | None,
 ) -> float:
-    """Memory that neither weights nor KV cache get: context, communication, and the share left free for activations.
+    """Memory for neither weights nor KV cache.
+    It covers the CUDA context, communication, and the share left free for activations.
 
     reserve_bytes = non_torch_bytes + free − kv_cache_free_fraction · (free − prefill_buffer_bytes)
                     device_memory_bytes · (1 − kv_cache_free_fraction) − loaded_bytes_per_gpu          before 0.2.2
@@ -152,7 +154,7 @@ def reserve_bytes(
 
     Args:
         device_memory_bytes, loaded_bytes_per_gpu, prefill_buffer_bytes: [bytes]. non_torch_bytes: (fitted) [bytes].
-        kv_cache_free_fraction: share of free memory. engine_version: until 0.2.1 it is of all the card's memory.
+        kv_cache_free_fraction: share of free memory. engine_version: until 0.2.1 it is of all the GPU's memory.
     Returns:
         [bytes]
     Validity: before 0.2.2 a share that weights and context leave no room for cannot be allocated: the reserve then exceeds
@@ -166,7 +168,7 @@ def reserve_bytes(
     Source: LMDeploy v0.18.0, lmdeploy/pytorch/engine/executor/base.py, _update_num_gpu_blocks; v0.16.0,
         src/turbomind/turbomind.cc, CreateEngine; v0.2.1 src/turbomind/models/llama/BlockManager.cc, GetBlockCount.
     """
-    if _before_0_2_2(engine_version):
+    if _is_before_0_2_2(engine_version):
         left = device_memory_bytes * (1 - kv_cache_free_fraction) - loaded_bytes_per_gpu
         lacking = non_torch_bytes - left
         return left if lacking <= 0 else device_memory_bytes - loaded_bytes_per_gpu + lacking
@@ -174,8 +176,8 @@ def reserve_bytes(
     return non_torch_bytes + free - kv_cache_free_fraction * (free - prefill_buffer_bytes)
 
 
-def _before_0_2_2(engine_version: str | None) -> bool:
-    """Whether a release is surely older than 0.2.2; of an unknown one it is not known."""
+def _is_before_0_2_2(engine_version: str | None) -> bool:
+    """Return whether a release is definitely older than 0.2.2; an unknown release is not."""
     numbers = (engine_version or "").split(".")[:3]
     return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [0, 2, 2]
 
@@ -203,7 +205,7 @@ def kv_cache_bytes(
     Source: LMDeploy v0.18.0, lmdeploy/pytorch/engine/executor/base.py, update_configs.
     """
     if linear_attention_layers or speculative:
-        raise LookupError("states and drafts take a part of the memory that is not modelled")
+        raise LookupError("the memory of recurrent states and drafts is not modelled")
     return memory_budget_bytes - loaded_bytes_per_gpu - reserve_bytes
 
 
@@ -226,7 +228,7 @@ def parallel_size(tensor_parallel: int) -> int:
 def required_bytes_per_gpu(
     loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float, kv_cache_bytes: float
 ) -> float:
-    """Weights, reserve and the KV cache of the longest sequence that the cache lets in.
+    """Weights, reserve and the KV cache of the longest sequence that the cache admits.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + min(kv_needed_bytes, max(0, kv_cache_bytes))
 

@@ -1,4 +1,4 @@
-"""ms-swift: what full fine-tuning leaves as it is."""
+"""ms-swift: which parameters full fine-tuning leaves frozen."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from __future__ import annotations
 def trainable_parameters(
     parameters: float, encoder_parameters: int, lora_rank: int | None, adapter_parameters: int, quantization: str | None
 ) -> float:
-    """Parameters that a run trains: the towers of images and sound stay as they are.
+    """Parameters that a run trains. The vision and audio towers stay frozen.
 
     trainable_parameters = adapter_parameters with LoRA, else parameters − encoder_parameters
 
     Args:
-        parameters, encoder_parameters: of the network, and of its towers. lora_rank: None without LoRA.
+        parameters, encoder_parameters: of the model, and of its towers. lora_rank: None without LoRA.
         adapter_parameters: of LoRA's matrices. quantization: of the base at load, else None: such weights are not trained.
     Returns:
         parameters
@@ -25,5 +25,5 @@ def trainable_parameters(
     if lora_rank is not None:
         return adapter_parameters
     if quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+        raise LookupError(f"weights in {quantization} cannot be trained directly, and no LoRA rank is stated")
     return parameters - encoder_parameters

@@ -1,4 +1,4 @@
-"""NIM's weights: in the precision of the profile, or in the one the checkpoint is published in."""
+"""NIM's weights: in the precision of the profile, or in that of the published checkpoint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PRECISIONS = {"bf16": "bfloat16", "fp16": "float16", "fp8": "fp8", "nvfp4": "nv
 
 
 def bytes_per_activation() -> float:
-    """Bytes of one unquantised value: profiles compute in 16 bits.
+    """Bytes per unquantised value: profiles compute in 16 bits.
 
     Args:
         none: no profile is in more than 16 bits.

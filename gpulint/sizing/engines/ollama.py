@@ -1,4 +1,6 @@
-"""Ollama's memory rule: llama.cpp's, with as many layers on the GPUs as fit and a context by the size of the GPUs."""
+"""Ollama's memory rule: as llama.cpp, with as many layers on the GPUs as fit and a context that
+depends on GPU size.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def weight_format(checkpoint_quantization: str | None, quantization: str | None)
 
 
 def bytes_per_activation() -> float:
-    """Bytes of one value of a projector.
+    """Bytes per value of a projector.
 
     Args:
         none.
@@ -46,7 +48,7 @@ def weight_bytes(
     bytes_per_weight: float,
     bytes_per_activation: float,
 ) -> float:
-    """Weights of the whole network in memory; the vision tower comes with the model.
+    """All weights of the model in memory, including the vision tower.
 
     weight_bytes = (parameters − encoder_parameters) · b + encoder_parameters · B
 
@@ -74,7 +76,7 @@ def weight_bytes_per_gpu(
     stage_share: float,
     device_memory_bytes: float,
 ) -> float:
-    """Weights on the fullest GPU, no more than it holds.
+    """Weights on the fullest GPU. They never exceed what it holds.
 
     weight_bytes_per_gpu = min(loaded_bytes_per_gpu, device_memory_bytes)
 
@@ -100,7 +102,7 @@ def loaded_bytes_per_gpu(
     loaded_bytes_per_gpu = (weight_bytes − embedding) · stage_share
 
     Args:
-        weight_bytes: of the whole network [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
+        weight_bytes: of the whole model [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
             with the CPU; a tied one is needed twice. bytes_per_weight: [bytes]. stage_share: of the layers on the fullest GPU.
     Returns:
         [bytes]
@@ -121,7 +123,8 @@ def unplaced_bytes(
     parallel_size: int,
     device_memory_bytes: float,
 ) -> float:
-    """Weights that the GPUs of one instance cannot hold and that the CPU computes with; 0 where they may all fit.
+    """Weights that do not fit on the GPUs of one instance; 0 if all fit.
+    The CPU computes with them.
 
     unplaced_bytes = weight_bytes − embeddings − parallel_size · device_memory_bytes, at least 0
 
@@ -141,7 +144,7 @@ def unplaced_bytes(
 
 
 def bytes_per_kv_element(kv_cache_dtype: str) -> float:
-    """Bytes of one element of the KV cache.
+    """Bytes per KV cache element.
 
     Args:
         kv_cache_dtype: `OLLAMA_KV_CACHE_TYPE`: f16, q8_0 or q4_0.
@@ -172,7 +175,7 @@ def kv_needed_bytes(
     max_num_batched_tokens: int,
     block_size: int,
 ) -> float:
-    """KV cache that is set aside for all requests served at once, on the fullest GPU.
+    """KV cache allocated for all concurrent requests on the fullest GPU.
 
     kv_needed_bytes = as of llama.cpp, for max_num_seqs pools of min(max_model_len, trained_context) tokens
 
@@ -194,7 +197,7 @@ def kv_needed_bytes(
 
 
 def memory_budget_bytes(device_memory_bytes: float) -> float:
-    """Memory the engine may take on one GPU: all that is free.
+    """Memory that the engine may use on one GPU: all that is free.
 
     Args:
         device_memory_bytes: [bytes]
@@ -257,7 +260,8 @@ def reserve_bytes(activation_bytes: float, non_torch_bytes: float) -> float:
 def kv_cache_bytes(
     memory_budget_bytes: float, loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float
 ) -> float:
-    """Memory left for the KV cache on one GPU, at least what is needed: layers make room for it.
+    """Memory left for the KV cache on one GPU.
+    It is at least what the cache needs, because layers move to the CPU otherwise.
 
     kv_cache_bytes = max(kv_needed_bytes, memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes)
 
@@ -281,7 +285,8 @@ def required_bytes_per_gpu(
     max_model_len: int,
     max_model_len_fitted: bool,
 ) -> float:
-    """Weights, reserve and KV cache on the fullest GPU; more than it has goes to the CPU.
+    """Weights, reserve and KV cache on the fullest GPU.
+    What exceeds its memory goes to the CPU.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
@@ -301,7 +306,7 @@ def required_bytes_per_gpu(
 
 
 def device_class(device_memory_bytes: float, gpus_per_pod: int) -> str:
-    """Size class of the GPUs together in the engine's default context.
+    """Size class of all GPUs together, which sets the engine's default context.
 
     From 47 GiB, from 23 GiB, and all others.
 

@@ -1,4 +1,6 @@
-"""SGLang's own memory rule: a static share of each GPU for weights and KV cache, and the rest for everything else."""
+"""SGLang's memory rule: a static share of each GPU for weights and KV cache, and the rest for
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ def bytes_per_kv_element(
     checkpoint_quantization: str | None,
     indexer_head_dim: int | None,
 ) -> float:
-    """Bytes of one element of the KV cache.
+    """Bytes per KV cache element.
 
     One byte in the 8-bit formats, two in bfloat16; `auto` follows the activations unless the checkpoint brings its own.
 
     Args:
         kv_cache_dtype: as stated. bytes_per_activation: what `auto` follows [bytes].
         checkpoint_quantization: ModelOpt's FP4 releases ask for FP8 themselves. indexer_head_dim: of sparse attention,
-            whose format `auto` chooses by the card.
+            whose format `auto` chooses by the GPU.
     Returns:
         [bytes]
 
@@ -36,12 +38,12 @@ def bytes_per_kv_element(
     if kv_cache_dtype != "auto":
         raise LookupError(f"a KV cache in {kv_cache_dtype} holds scales that are not modelled")
     if checkpoint_quantization == "nvfp4" or indexer_head_dim is not None:
-        raise LookupError("the engine chooses the KV cache's format by checkpoint and card: state --kv-cache-dtype")
+        raise LookupError("the engine chooses the KV cache format by checkpoint and GPU: set --kv-cache-dtype")
     return float(bytes_per_activation)
 
 
 def max_model_len(trained_context: int) -> int:
-    """Longest sequence when nothing states it: what the checkpoint declares.
+    """Default maximum sequence length: the length that the checkpoint declares.
 
     Args:
         trained_context: [tokens]
@@ -57,7 +59,7 @@ def max_model_len(trained_context: int) -> int:
 
 
 def device_class(driver_memory_bytes: int | None, device_memory_bytes: float) -> str:
-    """Size class of the card in the engine's batch defaults.
+    """Size class of the GPU in the engine's batch defaults.
 
     Below 20, 35, 60 and 160 GiB, and from 160 GiB.
 
@@ -78,12 +80,12 @@ def device_class(driver_memory_bytes: int | None, device_memory_bytes: float) ->
 
 
 def graph_batch(device_class: str, tensor_parallel: int) -> int:
-    """Largest batch that decoding graphs are captured for, when nothing states it.
+    """Default largest batch for which CUDA graphs of decoding are captured.
 
-    By class of card, and more from four tensor-parallel ranks on.
+    By class of GPU, and more from four tensor-parallel ranks on.
 
     Args:
-        device_class: of the card. tensor_parallel: ranks.
+        device_class: of the GPU. tensor_parallel: ranks.
     Returns:
         sequences
     Validity: since 0.5.3. Releases before 0.5.20 captured 24 and 80 in the class below 35 GiB.
@@ -118,12 +120,12 @@ def static_reserve_bytes(
     data_parallel_attention: bool,
     static_reserve_slack_bytes: float,
 ) -> float:
-    """Memory that the engine leaves outside its static share when no share is stated.
+    """Default memory that the engine leaves outside its static share.
 
     static_reserve_bytes = max(0.5 GiB + 1.5 MiB · max(tokens, 2048) + 2 MiB · graphs + tp · pp / 8 GiB + attention,
                                10 GiB above 60 GiB) + slack                                       (since 0.5.3)
     attention = graphs · dp · 3 MiB, and half as much again above 300 graphs      (data-parallel attention only)
-    static_reserve_bytes = by class of card, growing with tp · pp, + 4 GiB for data-parallel attention  (before)
+    static_reserve_bytes = by class of GPU, growing with tp · pp, + 4 GiB for data-parallel attention  (before)
 
     Args:
         reserve_by_batch: the rule since 0.5.3. driver_memory_bytes, device_memory_bytes: totals, as of device_class [bytes].
@@ -132,7 +134,7 @@ def static_reserve_bytes(
         static_reserve_slack_bytes: further terms of single releases (fitted) [bytes].
     Returns:
         [bytes]
-    Validity: text networks without speculative decoding, on NVIDIA cards.
+    Validity: text models without speculative decoding, on NVIDIA GPUs.
 
     >>> mib = lambda *of: static_reserve_bytes(*of, 0) / 2**20
     >>> mib(True, 81559 * 2**20, 0, 8192, 256, 1, 1, 1, False)  # H100: 512 + 12288 + 512 + 128
@@ -169,7 +171,7 @@ def static_memory_fraction(
     modality: str,
     vision_static_reduction: float,
 ) -> float:
-    """Share of the card for weights and KV cache when nothing states it.
+    """Default share of the GPU for weights and KV cache.
 
     static_memory_fraction = round((total − static_reserve_bytes) / total, 3) · (1 − vision_static_reduction)
 
@@ -188,12 +190,12 @@ def static_memory_fraction(
     total = driver_memory_bytes or device_memory_bytes
     share = round((total - static_reserve_bytes) / total, 3)
     if share <= 0:
-        raise LookupError("the engine's own reserve is larger than the card: state --mem-fraction-static")
+        raise LookupError("the engine's own reserve is larger than the GPU: set --mem-fraction-static")
     return share if modality == "text" else share * (1 - vision_static_reduction)
 
 
 def memory_budget_bytes(device_memory_bytes: float, static_memory_fraction: float) -> float:
-    """Share of one GPU for weights and KV cache.
+    """Memory of one GPU for weights and KV cache.
 
     memory_budget_bytes = device_memory_bytes · static_memory_fraction
 
@@ -213,7 +215,8 @@ def memory_budget_bytes(device_memory_bytes: float, static_memory_fraction: floa
 
 
 def reserve_bytes(non_torch_bytes: float, static_memory_fraction: float) -> float:
-    """Memory inside the budget that neither weights nor KV cache get: the share of what context and communication took before.
+    """Memory of the budget that is used for neither weights nor KV cache.
+    It is the share of what context and communication took before.
 
     reserve_bytes = non_torch_bytes · static_memory_fraction
 
@@ -238,7 +241,7 @@ def kv_cache_bytes(
     linear_attention_layers: int,
     speculative: str | None,
 ) -> float:
-    """Memory left for the KV cache on one GPU; the engine refuses to start when nothing is left.
+    """Memory left for the KV cache on one GPU. If nothing is left, the engine does not start.
 
     kv_cache_bytes = memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
@@ -255,9 +258,9 @@ def kv_cache_bytes(
     Source: SGLang v0.5.23, srt/mem_cache/kv_cache_configurator.py; vllm-project/vllm issue 21348.
     """
     if linear_attention_layers:
-        raise LookupError("the states of linear-attention layers take a part of the pool that is not modelled")
+        raise LookupError("the share of the pool for states of linear-attention layers is not modelled")
     if speculative and speculative.upper() != "NGRAM":
-        raise LookupError("the draft's weights and KV cache take a part of the pool that is not modelled")
+        raise LookupError("the share of the pool for the draft's weights and KV cache is not modelled")
     return memory_budget_bytes - loaded_bytes_per_gpu - reserve_bytes
 
 
@@ -303,10 +306,10 @@ def weight_bytes_per_gpu(
     shared : routed = (quantised − experts) · b + (parameters − quantised) · B : experts · b
 
     Args:
-        weight_bytes: of the whole network [bytes]. parameters, quantised_parameters, expert_parameters: all, those that the
+        weight_bytes: of the whole model [bytes]. parameters, quantised_parameters, expert_parameters: all, those that the
             format covers, and those of routed experts. bytes_per_weight, bytes_per_activation: b, B [bytes].
         stage_share: of the layers on the fullest stage. tensor_parallel, data_parallel: ranks.
-        data_parallel_attention: dp copies inside the tp ranks; else copies beside them, which change nothing here.
+        data_parallel_attention: dp copies inside the tp ranks; else copies outside them, which change nothing here.
         copied_share: of the shared weights, those that each copy holds (fitted).
         experts: routed experts of a layer. redundant_experts: copies beyond one of each.
         cpu_offload_bytes: kept in host memory for each GPU [bytes].
@@ -333,7 +336,7 @@ def weight_bytes_per_gpu(
 def required_bytes_per_gpu(
     loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float, kv_cache_bytes: float
 ) -> float:
-    """Weights, reserve and the KV cache of the longest sequence that the pool lets in.
+    """Weights, reserve and the KV cache of the longest sequence that the pool admits.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + min(kv_needed_bytes, max(0, kv_cache_bytes))
 
@@ -352,7 +355,7 @@ def required_bytes_per_gpu(
 
 
 def attention_ranks(tensor_parallel: int, data_parallel: int, data_parallel_attention: bool) -> int:
-    """Ranks that share the heads of one copy of the attention.
+    """Ranks that split the heads of one attention replica.
 
     attention_ranks = tp / dp with data-parallel attention, else tp
 
@@ -370,7 +373,7 @@ def attention_ranks(tensor_parallel: int, data_parallel: int, data_parallel_atte
 
 
 def layer_ranks(tensor_parallel: int) -> int:
-    """Ranks whose tokens meet in the experts of a layer, and which share out those experts.
+    """Ranks whose tokens meet in the experts of a layer and which split those experts.
 
     layer_ranks = tp
 
@@ -388,12 +391,12 @@ def layer_ranks(tensor_parallel: int) -> int:
 
 
 def heads_remainder(attention_heads: int, attention_ranks: int) -> int:
-    """Query heads left over after division over the attention's ranks.
+    """Query heads left over after division by the attention's ranks.
 
     heads_remainder = attention_heads mod attention_ranks
 
     Args:
-        attention_heads: of the network. attention_ranks: ranks that share them.
+        attention_heads: of the model. attention_ranks: ranks that share them.
     Returns:
         heads
 
@@ -406,10 +409,10 @@ def heads_remainder(attention_heads: int, attention_ranks: int) -> int:
 
 
 def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, attention_ranks: int) -> int:
-    """Key and value heads left over after division over the attention's ranks, or ranks after replication.
+    """KV heads left over after division by the attention's ranks, or ranks after replication.
 
     Args:
-        kv_heads: of the network. kv_lora_rank: of MLA, whose entry every rank holds, else None.
+        kv_heads: of the model. kv_lora_rank: of MLA, whose entry every rank holds, else None.
         attention_ranks: ranks that share them.
     Returns:
         heads
@@ -435,7 +438,7 @@ def kv_entry_bytes(
 ) -> float:
     """KV cache of one token in one full-attention layer on one GPU.
 
-    As of the general formula, over the ranks of one copy of the attention.
+    As the general formula, over the ranks of one attention replica.
 
     Args:
         kv_heads, head_dim, kv_lora_rank, qk_rope_head_dim, indexer_head_dim, latent_kv_cache, bytes_per_kv_element,

@@ -1,4 +1,6 @@
-"""TensorRT-LLM's own memory rule: its KV cache takes a share of what is free once the network is loaded and has run."""
+"""TensorRT-LLM's memory rule: its KV cache takes a share of what is free after the model has loaded
+and run once.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def weight_format(
         raise LookupError(f"the size of weights in {quantization} is not known")
     stated = checkpoint_dtype if weight_dtype == "auto" else weight_dtype
     if stated not in {"float16", "bfloat16"}:
-        raise LookupError(f"what becomes of {stated} weights is not known")
+        raise LookupError(f"the format that {stated} weights are converted to is not known")
     return stated
 
 
@@ -40,7 +42,7 @@ _AT_BUILD = {"fp8": "fp8", "nvfp4": "nvfp4", "fp4": "nvfp4", "w4a16_awq": "int4-
 
 
 def bytes_per_activation(weight_dtype: str) -> float:
-    """Bytes of one unquantised value.
+    """Bytes per unquantised value.
 
     Args:
         weight_dtype: as stated.
@@ -61,7 +63,7 @@ def bytes_per_kv_element(
     bytes_per_activation: float,
     checkpoint_kv_bytes: float | None = None,
 ) -> float:
-    """Bytes of one element of the KV cache, scales included.
+    """Bytes per KV cache element, including scales.
 
     By the stated format; `auto` is that of the activations unless the checkpoint is quantised, then what its kind keeps.
 
@@ -82,7 +84,7 @@ def bytes_per_kv_element(
     if kv_cache_dtype == "auto" and checkpoint_quantization and checkpoint_kv_bytes:
         return checkpoint_kv_bytes
     if kv_cache_dtype != "auto" or checkpoint_quantization:
-        raise LookupError("the checkpoint says in which format its KV cache is kept")
+        raise LookupError("the format of the KV cache is declared by the checkpoint only")
     return float(bytes_per_activation)
 
 
@@ -114,7 +116,7 @@ def kv_bytes_per_token(
         data_parallel_attention: each rank keeps all heads of its own sequences.
     Returns:
         [bytes]
-    Validity: networks whose layers all keep the whole sequence.
+    Validity: models whose layers all keep the whole sequence.
 
     >>> kv_bytes_per_token(32, 0, 0, 8, 128, None, None, 1, 1.0, 1, False) * 860320 / 2**30  # issue 6294: "52.51 GiB"
     52.509765625
@@ -122,7 +124,7 @@ def kv_bytes_per_token(
     Source: TensorRT-LLM, tensorrt_llm/_torch/pyexecutor/resource_manager.py, get_cache_size_per_token.
     """
     if linear_attention_layers or sliding_layers:
-        raise LookupError("the KV cache of layers with a window or a state is not modelled")
+        raise LookupError("the KV cache of sliding-window and linear-attention layers is not modelled")
     if kv_lora_rank:
         return layers * (kv_lora_rank + (qk_rope_head_dim or 0)) * bytes_per_kv_element * stage_share
     heads = kv_heads if data_parallel_attention else math.ceil(kv_heads / tensor_parallel)
@@ -130,7 +132,7 @@ def kv_bytes_per_token(
 
 
 def attention_ranks(tensor_parallel: int, data_parallel_attention: bool) -> int:
-    """Ranks that share the heads of one copy of the attention.
+    """Ranks that split the heads of one attention replica.
 
     attention_ranks = 1 with attention data parallelism, else tp
 
@@ -148,7 +150,7 @@ def attention_ranks(tensor_parallel: int, data_parallel_attention: bool) -> int:
 
 
 def sequence_groups(tensor_parallel: int, attention_ranks: int) -> int:
-    """Copies of the attention in one replica, each of which decodes sequences of its own.
+    """Attention replicas inside one instance; each decodes its own sequences.
 
     sequence_groups = tp / attention_ranks
 
@@ -166,7 +168,7 @@ def sequence_groups(tensor_parallel: int, attention_ranks: int) -> int:
 
 
 def kv_needed_bytes(kv_bytes_per_token: float, max_model_len: int, block_size: int) -> float:
-    """KV cache of one sequence of the longest length on the fullest GPU.
+    """KV cache of one sequence of maximum length on the fullest GPU.
 
     kv_needed_bytes = kv_bytes_per_token · max_model_len, in whole blocks
 
@@ -206,7 +208,7 @@ def activation_bytes(
         prefill_hidden_multiple, prefill_intermediate_multiple: k_h, k_i (fitted). activation_slack_bytes: (fitted) [bytes]
     Returns:
         [bytes]
-    Validity: dense networks on text with the PyTorch backend; a built engine fixes its activations when it is built.
+    Validity: dense models on text with the PyTorch backend; a built engine fixes its activations when it is built.
 
     >>> round(activation_bytes(23552, 4096, 14336, None, "text", 1, 2, 4.2, 3, 0) / 2**30, 2)
     2.64
@@ -220,7 +222,8 @@ def activation_bytes(
 
 
 def reserve_bytes(activation_bytes: float, graph_bytes: float, non_torch_bytes: float) -> float:
-    """What the profiled run holds beside the weights on one GPU: graphs are captured before the KV cache is sized.
+    """Memory that the profiling run holds besides the weights on one GPU.
+    CUDA graphs are captured before the KV cache is sized.
 
     reserve_bytes = activation_bytes + graph_bytes + non_torch_bytes
 
@@ -240,7 +243,7 @@ def reserve_bytes(activation_bytes: float, graph_bytes: float, non_torch_bytes: 
 def kv_cache_bytes(
     kv_cache_free_fraction: float, device_memory_bytes: float, loaded_bytes_per_gpu: float, reserve_bytes: float
 ) -> float:
-    """Memory of the KV cache on one GPU; negative when even the weights and the profiled run are too much.
+    """KV cache on one GPU; negative if even the weights and the profiling run exceed its memory.
 
     kv_cache_bytes = kv_cache_free_fraction · (device_memory_bytes − loaded_bytes_per_gpu − reserve_bytes)
 
@@ -261,7 +264,7 @@ def kv_cache_bytes(
 def memory_budget_bytes(
     kv_cache_free_fraction: float, device_memory_bytes: float, loaded_bytes_per_gpu: float, reserve_bytes: float
 ) -> float:
-    """Memory that weights, profiled run and KV cache may take together on one GPU.
+    """Memory on one GPU for weights, profiling run and KV cache together.
 
     memory_budget_bytes = loaded + reserve + kv_cache_free_fraction · (device_memory_bytes − loaded − reserve)
 

@@ -1,4 +1,4 @@
-"""TGI's own memory rule: what its warm-up keeps beside the weights, and what is left for the KV cache."""
+"""TGI's memory rule: what its warm-up keeps besides the weights, and what is left for the KV cache."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def weight_format(checkpoint_quantization: str | None, quantization: str | None,
     if quantization in _AT_LOAD:
         return _AT_LOAD[quantization]
     if quantization:
-        raise LookupError(f"--quantize {quantization} of a checkpoint that is not listed as quantised")
+        raise LookupError(f"--quantize {quantization} with a checkpoint that is not listed as quantised")
     return "float16" if weight_dtype == "auto" else weight_dtype
 
 
@@ -40,7 +40,7 @@ _AT_LOAD = {
 
 
 def bytes_per_activation(weight_dtype: str) -> float:
-    """Bytes of one unquantised value: TGI computes in 16 bits only.
+    """Bytes per unquantised value: TGI computes in 16 bits only.
 
     Args:
         weight_dtype: as stated.
@@ -67,7 +67,7 @@ def loaded_bytes_per_gpu(
     bytes_per_activation: float,
     tensor_parallel: int,
 ) -> float:
-    """Weights, buffers and the output head's own copy on one GPU.
+    """Weights, buffers and a separate copy of the output head on one GPU.
 
     loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + rows · hidden · (b − counted)
     rows = vocab / tp where it divides, else vocab
@@ -87,7 +87,7 @@ def loaded_bytes_per_gpu(
     Source: text-generation-inference v2.3.1, server/…/layers/tensor_parallel.py, TensorParallelHead and
         TensorParallelEmbedding, and utils/weights.py; v2.1.1, layers/tensor_parallel.py: get_linear with `quantize`.
     """
-    covers_head = quantization in _COVERING_THE_HEAD and _before_2_2(engine_version)
+    covers_head = quantization in _COVERING_THE_HEAD and _is_before_2_2(engine_version)
     held = bytes_per_weight if covers_head else bytes_per_activation
     counted = 0.0 if tied_embeddings else bytes_per_activation
     rows = vocab / tensor_parallel if vocab % tensor_parallel == 0 else vocab
@@ -97,8 +97,8 @@ def loaded_bytes_per_gpu(
 _COVERING_THE_HEAD = frozenset({"bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4", "fp8"})
 
 
-def _before_2_2(engine_version: str | None) -> bool:
-    """Whether a release is surely older than 2.2; of an unknown one it is not known."""
+def _is_before_2_2(engine_version: str | None) -> bool:
+    """Return whether a release is definitely older than 2.2; an unknown release is not."""
     numbers = (engine_version or "").split(".")[:2]
     return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [2, 2]
 
@@ -106,7 +106,7 @@ def _before_2_2(engine_version: str | None) -> bool:
 def memory_budget_bytes(
     device_memory_bytes: float, gpu_memory_utilization: float, static_memory_fraction: float
 ) -> float:
-    """Memory that weights, warm-up and KV cache may take on one GPU.
+    """Memory on one GPU for weights, warm-up and KV cache.
 
     memory_budget_bytes = device_memory_bytes · gpu_memory_utilization · static_memory_fraction
 
@@ -126,7 +126,7 @@ def memory_budget_bytes(
 
 
 def whole_context_batch_tokens(max_input_len: int | None, trained_context: int) -> int:
-    """Tokens of one prefill when nothing states them, from 2.0 to 2.4.0.
+    """Default tokens of one prefill in releases 2.0 to 2.4.0.
 
     whole_context_batch_tokens = longest prompt + 50; the longest prompt is min(4096, trained_context) − 1 by default
 
@@ -158,7 +158,7 @@ def activation_bytes(
     prefill_intermediate_multiple: float,
     activation_slack_bytes: float,
 ) -> float:
-    """Peak of the warm-up's prefill on one GPU: a layer of it, or the logits of all its tokens.
+    """Peak of the warm-up's prefill on one GPU: one of its layers, or the logits of all its tokens.
 
     activation_bytes = max(T · B · (k_i · intermediate / tp + k_h · hidden), c · T · vocab + 2 · T · hidden · B) + slack
 
@@ -170,7 +170,7 @@ def activation_bytes(
         activation_slack_bytes: (fitted) [bytes]
     Returns:
         [bytes]
-    Validity: dense networks on text. The logits are gathered: tensor parallelism does not divide them.
+    Validity: dense models on text. The logits are gathered: tensor parallelism does not divide them.
 
     >>> peak = activation_bytes(4145, 128256, 4096, 14336, None, "text", 1, 2, 8.5, 4, 3, 0)
     >>> round(peak / 2**30, 2)  # Llama-3.1-8B, TGI 2.2.0: what is left of 4.7 GiB after the CUDA context
@@ -189,7 +189,7 @@ def activation_bytes(
 
 
 def reserve_bytes(activation_bytes: float, non_torch_bytes: float) -> float:
-    """What the warm-up keeps from the KV cache on one GPU.
+    """Memory on one GPU that the warm-up withholds from the KV cache.
 
     reserve_bytes = activation_bytes + non_torch_bytes
 
@@ -208,7 +208,8 @@ def reserve_bytes(activation_bytes: float, non_torch_bytes: float) -> float:
 
 
 def kv_cache_bytes(memory_budget_bytes: float, loaded_bytes_per_gpu: float, reserve_bytes: float) -> float:
-    """Memory left for the KV cache on one GPU; negative when even the weights and the warm-up are too much.
+    """Memory left for the KV cache on one GPU.
+    It is negative if even the weights and the warm-up exceed the budget.
 
     kv_cache_bytes = memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
@@ -227,7 +228,7 @@ def kv_cache_bytes(memory_budget_bytes: float, loaded_bytes_per_gpu: float, rese
 
 
 def bytes_per_kv_element(kv_cache_dtype: str, bytes_per_activation: float) -> float:
-    """Bytes of one element of the KV cache.
+    """Bytes per KV cache element.
 
     Args:
         kv_cache_dtype: as stated; `auto` follows the activations. bytes_per_activation: [bytes]
@@ -257,7 +258,7 @@ def kv_bytes_per_token(
     kv_bytes_per_token = (layers − linear_attention_layers) · 2 · ceil(kv_heads / tp) · head_dim · bytes
 
     Args:
-        layers, linear_attention_layers: of the network. kv_heads, head_dim: of attention. kv_lora_rank: set for MLA.
+        layers, linear_attention_layers: of the model. kv_heads, head_dim: of attention. kv_lora_rank: set for MLA.
         bytes_per_kv_element: [bytes]. tensor_parallel: ranks.
     Returns:
         [bytes]
@@ -275,7 +276,8 @@ def kv_bytes_per_token(
 
 
 def kv_needed_bytes(kv_bytes_per_token: float, max_model_len: int, block_size: int) -> float:
-    """KV cache of one sequence of the longest length on one GPU: sliding layers keep all of it, too.
+    """KV cache of one sequence of maximum length on one GPU.
+    Sliding-window layers keep the whole sequence, too.
 
     kv_needed_bytes = kv_bytes_per_token · max_model_len, in whole blocks
 
@@ -293,15 +295,15 @@ def kv_needed_bytes(kv_bytes_per_token: float, max_model_len: int, block_size: i
 
 
 def kv_heads_remainder(kv_heads: int, family: str, tensor_parallel: int) -> int:
-    """Key and value heads left over after division: TGI copies none to further shards.
+    """KV heads left over after division: TGI does not replicate them.
 
     kv_heads_remainder = kv_heads mod tp
 
     Args:
-        kv_heads: of the network. family: of the network. tensor_parallel: shards.
+        kv_heads: of the model. family: of the model. tensor_parallel: shards.
     Returns:
         heads; anything but 0 is refused while the weights load.
-    Validity: the families whose loader was read; multi-query networks such as falcon-7b have one of their own.
+    Validity: the families whose loader was read; multi-query models such as falcon-7b have one of their own.
 
     >>> kv_heads_remainder(8, "llama", 4), kv_heads_remainder(1, "gemma", 8)
     (0, 1)
@@ -310,7 +312,7 @@ def kv_heads_remainder(kv_heads: int, family: str, tensor_parallel: int) -> int:
         its siblings; v3.3.7, flash_llama_modeling.py: "`num_key_value_heads` must be divisible by `num_shards`".
     """
     if kv_heads % tensor_parallel and family not in _GROUPED:
-        raise LookupError(f"how TGI shards the key and value heads of {family or 'this network'} is not known")
+        raise LookupError(f"TGI's sharding of the KV heads of {family or 'this architecture'} is not known")
     return kv_heads % tensor_parallel
 
 

@@ -1,4 +1,4 @@
-"""Unsloth: its own LoRA kernels, which keep an input once for all matrices that read it."""
+"""Unsloth: LoRA kernels that keep an input once for all matrices that read it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ def adapter_activation_bytes(
     hidden: int,
     compute_bytes: int,
 ) -> float:
-    """What adapters keep of one token in one layer: the input that queries, keys and values share, and that of the MLP.
+    """Bytes per token and layer that adapters keep.
+    They keep the input shared by queries, keys and values, and that of the MLP.
 
     adapter_activation_bytes = compute_bytes · hidden · (1 with queries, keys or values + 1 with gate or up)
 
@@ -17,7 +18,7 @@ def adapter_activation_bytes(
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden: width. compute_bytes: of a value [bytes].
     Returns:
         [bytes]
-    Validity: the attention's output is kept by the attention itself, and the MLP's product is made anew; networks that Unsloth
+    Validity: the attention's output is kept by the attention itself, and the MLP's product is computed again; models that Unsloth
         leaves to PEFT keep more.
 
     >>> adapter_activation_bytes(16, "qkvogud", 2048, 2)

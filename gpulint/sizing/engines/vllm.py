@@ -1,4 +1,4 @@
-"""vLLM's own memory rule: what it profiles at start-up, and what is left for the KV cache."""
+"""vLLM's memory rule: what it profiles at start-up, and what is left for the KV cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpulint import units
 
 
 def max_model_len(trained_context: int) -> int:
-    """Longest sequence when nothing states it: what the checkpoint declares.
+    """Default maximum sequence length: the length that the checkpoint declares.
 
     Args:
         trained_context: [tokens]
@@ -26,7 +26,7 @@ def max_model_len(trained_context: int) -> int:
 def memory_budget_bytes(
     device_memory_bytes: float, unified_memory_bytes: int | None, gpu_memory_utilization: float
 ) -> float:
-    """Memory the engine may take on one GPU.
+    """Memory that the engine may use on one GPU.
 
     memory_budget_bytes = min(ceil(total · gpu_memory_utilization), device_memory_bytes)
 
@@ -72,7 +72,8 @@ def activation_bytes(
     draft_tokens: int,
     sampler_draft_share: float,
 ) -> float:
-    """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
+    """Peak activations of the profiling run on one GPU.
+    They are those of a full prefill or of a full sampler step, whichever is larger.
 
     activation_bytes = max(prefill, sampler) + experts + slack (+ encoder · profiled_pictures)
                      max(prefill, sampler, max_num_seqs · encoder of one sequence) + slack   with cross-attention
@@ -87,7 +88,7 @@ def activation_bytes(
         prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
         activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes].
         profiled_pictures: that the longest profiled video is worth. modality: text, vision or audio.
-        encoder_skipped: no image or audio is accepted. family: of the network.
+        encoder_skipped: no image or audio is accepted. family: of the model.
         draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
         [bytes]
@@ -117,12 +118,13 @@ def activation_bytes(
 
 
 def profiled_pictures(family: str, max_model_len: int) -> int:
-    """Largest pictures that the profiling run encodes at once: Qwen's networks take a video that fills the context.
+    """Maximum-size images that the profiling run encodes at once.
+    Qwen models take a video that fills the context.
 
     profiled_pictures = min(8, max(1, ⌊(max_model_len − 16384) / 16384⌋)) for Qwen's, else 1
 
     Args:
-        family: of the network. max_model_len: [tokens]
+        family: of the model. max_model_len: [tokens]
     Returns:
         pictures of 16,384 tokens, each the worth of two frames; 16 frames at most.
 
@@ -147,13 +149,13 @@ _ENCODERS = frozenset(
     }
 )
 _POOLING = _ENCODERS | {"llama-embed", "llama-rerank", "mistral-embed", "qwen2-embed", "qwen3-embed"}
-"""Networks that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
+"""Models that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
 _CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
 """Every profiled sequence brings its picture: vllm-project/vllm pull 12126, Llama-3.2-11B-Vision with 128 peaks at 36.63 GiB."""
 
 
 def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
-    """CUDA graphs inside the budget; releases before 0.20 captured them outside it.
+    """CUDA graphs inside the budget. Releases before 0.20 captured them outside it.
 
     captured_graph_bytes = graph_bytes, or 0 without graphs or where they are not counted
 
@@ -171,7 +173,7 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
 
 
 def outside_bytes(context_bytes: float, graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
-    """What one process holds beside its budget: the CUDA context and, before 0.20, the captured graphs.
+    """Memory of one process outside its budget: the CUDA context and, before 0.20, the CUDA graphs.
 
     outside_bytes = context_bytes + graph_bytes, without graphs where there are none or the budget has them
 
@@ -190,12 +192,12 @@ def outside_bytes(context_bytes: float, graph_bytes: float, enforce_eager: bool,
 
 
 def device_class(device_memory_bytes: float, generation: str, first_core: bool) -> str:
-    """Size class of the card in the engine's batch defaults.
+    """Size class of the GPU in the engine's batch defaults.
 
     From 160 GiB, from 70 GiB unless it is an A100, all others, and those below compute capability 8.0.
 
     Args:
-        device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere card is as large.
+        device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere GPU is as large.
             Older generations stayed on the engine's first core until 0.10.1. first_core: so do others, for another reason.
     Returns:
         a condition word of the table of defaults.
@@ -220,7 +222,7 @@ _BEFORE_AMPERE = frozenset({"pascal", "volta", "turing"})
 
 
 def whole_context_batch_tokens(max_model_len: int) -> int:
-    """Tokens of one forward pass when prompts are not cut into chunks, the default of early releases.
+    """Tokens of one forward pass without chunked prefill, the default of early releases.
 
     whole_context_batch_tokens = max(2048, max_model_len)
 
@@ -238,7 +240,7 @@ def whole_context_batch_tokens(max_model_len: int) -> int:
 
 
 def reserve_bytes(activation_bytes: float, captured_graph_bytes: float, non_torch_bytes: float) -> float:
-    """Activations, graphs and libraries on one GPU.
+    """Activations, CUDA graphs and libraries on one GPU.
 
     reserve_bytes = activation_bytes + captured_graph_bytes + non_torch_bytes
 
@@ -267,7 +269,7 @@ def loaded_bytes_per_gpu(
     loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
 
     Args:
-        weight_bytes_per_gpu: of the network [bytes]. weight_buffer_bytes: (fitted) [bytes].
+        weight_bytes_per_gpu: of the model [bytes]. weight_buffer_bytes: (fitted) [bytes].
         lora_bytes: slots for adapters [bytes]. lora_counted: releases before 0.8 made them after they had measured, and gave
         their memory to the KV cache as well. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
     Returns:
@@ -285,7 +287,7 @@ def loaded_bytes_per_gpu(
 def weight_buffer_bytes(
     rotary_table_bytes: float, rounding_bytes: float, absorbed_bytes: float, loader_slack_bytes: float
 ) -> float:
-    """What is loaded besides the weights themselves on one GPU.
+    """Buffers that are loaded on one GPU in addition to the weights.
 
     weight_buffer_bytes = rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
 
@@ -325,7 +327,7 @@ def lora_bytes(
     lora_expert_share: float,
     lora_vocabulary_tables: float,
 ) -> float:
-    """Slots for LoRA adapters on the fullest GPU, filled or not.
+    """LoRA adapter slots on the fullest GPU, filled or not.
 
     lora_bytes = max_loras · max_lora_rank · B · (stage_share · (layers · a + dense layers · m + moe_layers · e) + v)
     a = 4 · hidden + (2 · heads + 2 · kv_heads) · head_dim / tp              (query, key, value, output)
@@ -342,7 +344,7 @@ def lora_bytes(
         lora_vocabulary_tables: embedding and output head, where the model class lists them (fitted).
     Returns:
         [bytes]
-    Validity: without `--fully-sharded-loras`, which divides both halves. Networks with MLA are not modelled.
+    Validity: without `--fully-sharded-loras`, which divides both halves. Models with MLA are not modelled.
 
     >>> slots = lora_bytes(True, 1, 64, 28, 0, 3072, 24, 8, None, 128, 8192, True, None, None, 128256, 1, 1, 1.0, 2, 0, 2)
     >>> round(slots / 2**30, 2)  # Llama-3.2-3B: 6.25 GiB loaded with slots of rank 64 against 6.02 without
@@ -354,7 +356,7 @@ def lora_bytes(
     if not enable_lora:
         return 0.0
     if kv_lora_rank:
-        raise LookupError("LoRA slots of a network with MLA are not modelled")
+        raise LookupError("LoRA slots are not modelled for MLA architectures")
     matrices = 3 if gated_mlp else 2
     attention = 4 * hidden + 2 * (attention_heads + kv_heads) * head_dim / tensor_parallel
     dense = matrices * (hidden + intermediate / tensor_parallel)
@@ -365,7 +367,7 @@ def lora_bytes(
 
 
 def expert_ranks(expert_parallel: bool, tensor_parallel: int, data_parallel: int) -> int:
-    """Ranks that whole routed experts are spread over.
+    """Ranks over which whole routed experts are distributed.
 
     expert_ranks = tp · dp with --enable-expert-parallel, else 1
 
@@ -403,13 +405,15 @@ def kv_group_layers(
 
     Source: vLLM, v1/core/kv_cache_utils.py, _get_kv_cache_groups_uniform_page_size (v0.33.0: kv_cache_planning.py).
     """
-    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    kinds = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
     counts = [count for count in kinds if count]
     return max(counts) if max(counts) < 1.5 * min(counts) else min(counts)
 
 
-def _kinds(full: int, sliding: int, linear: int, uniform: bool) -> tuple[int, int, int]:
-    """Layers that keep every token, those that keep a window, and those that keep a state."""
+def _layer_kinds(full: int, sliding: int, linear: int, uniform: bool) -> tuple[int, int, int]:
+    """Return the layers that keep every token, those that keep a window, and those that keep a
+    state.
+    """
     return (full + sliding, 0, linear) if uniform and full else (full, sliding, linear)
 
 
@@ -424,7 +428,7 @@ def kv_page_bytes(
     state_element_bytes: float,
     tensor_parallel: int,
 ) -> float:
-    """One KV block of one layer on one GPU: as large as the largest kind of layer needs it.
+    """One KV block of one layer on one GPU, sized for the most demanding kind of layer.
 
     kv_page_bytes = max(block_size · kv_entry_bytes, block_size · sliding_kv_entry_bytes, state of one layer),
                     in whole blocks of an attention layer
@@ -473,7 +477,7 @@ def kv_blocks(
     encoder_layers: int,
     encoder_tokens: int | None,
 ) -> float:
-    """KV blocks that one sequence of the longest length takes, over all groups of layers.
+    """KV blocks that one sequence of maximum length takes, over all layer groups.
 
     kv_blocks = groups(full) · ceil(max_model_len / block)
               + groups(sliding) · (ceil(min(window − 1 + batches_in_flight · batch, max_model_len) / block) + 1)
@@ -508,7 +512,7 @@ def kv_blocks(
         exact = layers / kv_group_layers
         return math.ceil(exact) if padded_kv_groups else exact
 
-    full, sliding, linear = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    full, sliding, linear = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
     widest = max(kv_entry_bytes, sliding_kv_entry_bytes) if full > full_kv_layers else kv_entry_bytes
     length = _block_tokens(kv_page_bytes, widest, block_size)
     blocks = groups(full) * math.ceil(max_model_len / length) + groups(linear)
@@ -522,7 +526,9 @@ def kv_blocks(
 
 
 def _block_tokens(page: float, entry: float, block_size: int) -> int:
-    """Tokens of a layer that one page holds: a whole multiple of the block size, or the block padded."""
+    """Return the tokens of a layer that one page holds: a whole multiple of the block size, or the
+    padded block.
+    """
     times = page / (block_size * entry)
     return block_size * max(1, int(times)) if times == int(times) else block_size
 
@@ -566,7 +572,7 @@ def kv_cache_tokens(
 
     Source: vLLM v0.19.0, v1/core/kv_cache_utils.py, _report_kv_cache_config; v0.22.0, the same.
     """
-    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    kinds = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
     several = sum(1 for layers in kinds if layers) > 1
     if tokens_by_group and several and full_kv_layers and not encoder_layers and not draft_kv_bytes_per_token:
         groups = sum(math.ceil(layers / kv_group_layers) for layers in kinds)
@@ -584,7 +590,7 @@ def kv_needed_bytes(
     max_model_len: int,
     family: str,
 ) -> float:
-    """KV cache and state of one sequence of the longest length on the fullest GPU, in vLLM's blocks.
+    """KV cache and state of one sequence of maximum length on the fullest GPU, in vLLM's blocks.
 
     kv_needed_bytes = kv_blocks · kv_group_layers · kv_page_bytes · stage_share + draft_kv_bytes_per_token · max_model_len
                     = 0 for encoders, whose attention sees the whole text at once
@@ -592,7 +598,7 @@ def kv_needed_bytes(
     Args:
         kv_blocks: over all groups. kv_group_layers: layers of a group. kv_page_bytes: one block of one layer [bytes].
         stage_share: of the layers on the fullest pipeline stage. draft_kv_bytes_per_token: of the draft [bytes].
-        max_model_len: [tokens]. family: of the network.
+        max_model_len: [tokens]. family: of the model.
     Returns:
         [bytes]
 
@@ -613,7 +619,8 @@ def kv_cache_bytes(
     loaded_bytes_per_gpu: float,
     reserve_bytes: float,
 ) -> float:
-    """Memory left for the KV cache on one GPU; negative when even the weights and the reserve are too much.
+    """Memory left for the KV cache on one GPU.
+    It is negative if even the weights and the reserve exceed the budget.
 
     kv_cache_bytes = what is stated, else memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 

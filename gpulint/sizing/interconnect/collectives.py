@@ -1,4 +1,6 @@
-"""Collectives: the bandwidth that groups of ranks achieve over what joins them, against the nominal one."""
+"""Collectives: the bandwidth that groups of ranks achieve over the links between them, and the
+nominal one.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ def tensor_nominal_bytes_per_s(
     network_bytes_per_s_per_gpu: float | None = None,
     link: str | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that share each layer, per direction.
+    """Nominal bus bandwidth per GPU and direction between tensor-parallel ranks.
 
     direct: link, in a mesh link · (n − 1) / (domain − 1); host: host link;
     network: share of the GPU · ranks in one node / oversubscription; twice that, at most the link, between two nodes
     whose switches add up (a tree over two nodes sends each byte once where a ring sends it twice)
 
     Args:
-        tensor_medium: what joins them. tensor_parallel: ranks n.
+        tensor_medium: what connects them. tensor_parallel: ranks n.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -47,14 +49,16 @@ def tensor_nominal_bytes_per_s(
     """
     sold = hardware.link(link or "")
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
-    two_nodes = _kind(tensor_medium) == "network" and tensor_parallel == 2 * _together(tensor_parallel, 1, gpus_per_pod)
+    nominal = _nominal_bytes_per_s(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
+    two_nodes = _link_kind(tensor_medium) == "network" and tensor_parallel == 2 * _ranks_per_node(
+        tensor_parallel, 1, gpus_per_pod
+    )
     doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
     return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
 
 
 def tensor_bus_bytes_per_s(tensor_nominal_bytes_per_s: float, tensor_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that share each layer, per direction.
+    """Achieved bus bandwidth per GPU and direction between tensor-parallel ranks.
 
     tensor_bus_bytes_per_s = tensor_nominal_bytes_per_s / tensor_slowdown
 
@@ -82,12 +86,12 @@ def context_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that share out one sequence, per direction.
+    """Nominal bus bandwidth per GPU and direction between context-parallel ranks.
 
     as tensor_nominal_bytes_per_s, at a stride of tp
 
     Args:
-        context_medium: what joins them. context_ranks: ranks, tensor_parallel apart.
+        context_medium: what connects them. context_ranks: ranks, tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -100,11 +104,13 @@ def context_nominal_bytes_per_s(
     Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription)
+    return _nominal_bytes_per_s(
+        context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription
+    )
 
 
 def context_bus_bytes_per_s(context_nominal_bytes_per_s: float, context_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that share out one sequence, per direction.
+    """Achieved bus bandwidth per GPU and direction between context-parallel ranks.
 
     context_bus_bytes_per_s = context_nominal_bytes_per_s / context_slowdown
 
@@ -133,12 +139,12 @@ def data_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that hold copies of the same layers, per direction.
+    """Nominal bus bandwidth per GPU and direction between data-parallel ranks.
 
     as tensor_nominal_bytes_per_s, at a stride of tp · cp
 
     Args:
-        data_medium: what joins them. data_ranks: ranks, tensor_parallel · context_ranks apart.
+        data_medium: what connects them. data_ranks: ranks, tensor_parallel · context_ranks apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -151,13 +157,13 @@ def data_nominal_bytes_per_s(
     Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(
+    return _nominal_bytes_per_s(
         data_medium, data_ranks, tensor_parallel * context_ranks, gpus_per_pod, *rates, rail_oversubscription
     )
 
 
 def data_bus_bytes_per_s(data_nominal_bytes_per_s: float, data_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that hold copies of the same layers, per direction.
+    """Achieved bus bandwidth per GPU and direction between data-parallel ranks.
 
     data_bus_bytes_per_s = data_nominal_bytes_per_s / data_slowdown
 
@@ -185,13 +191,13 @@ def expert_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that the routed experts are spread over, per direction.
+    """Nominal bus bandwidth per GPU and direction between expert-parallel ranks.
 
     as tensor_nominal_bytes_per_s, at a stride of expert_stride; over the network a rank sends only what leaves its node:
     share of the GPU · (n − 1) / (n − ranks in one node) / oversubscription
 
     Args:
-        expert_medium: what joins them. expert_ranks: ranks, expert_stride apart.
+        expert_medium: what connects them. expert_ranks: ranks, expert_stride apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
@@ -206,14 +212,16 @@ def expert_nominal_bytes_per_s(
     Source: oracle-quickstart, nccl-tests of MI355X (all-to-all among two nodes); nccl-tests, doc/PERFORMANCE.md.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal(expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription)
-    together = _together(expert_ranks, expert_stride, gpus_per_pod)
-    over_network = expert_ranks > together and _kind(expert_medium) == "network"
+    nominal = _nominal_bytes_per_s(
+        expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription
+    )
+    together = _ranks_per_node(expert_ranks, expert_stride, gpus_per_pod)
+    over_network = expert_ranks > together and _link_kind(expert_medium) == "network"
     return nominal / together * (expert_ranks - 1) / (expert_ranks - together) if over_network else nominal
 
 
 def expert_bus_bytes_per_s(expert_nominal_bytes_per_s: float, expert_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that the routed experts are spread over, per direction.
+    """Achieved bus bandwidth per GPU and direction between expert-parallel ranks.
 
     expert_bus_bytes_per_s = expert_nominal_bytes_per_s / expert_slowdown
 
@@ -238,12 +246,12 @@ def pipeline_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bandwidth from one GPU of a pipeline stage to its neighbour in the next.
+    """Nominal bandwidth from one GPU of a pipeline stage to its neighbour in the next stage.
 
     as tensor_nominal_bytes_per_s for two ranks in different nodes: a GPU sends over its own share of the network
 
     Args:
-        pipeline_medium: what joins them. link_bytes_per_s, link_domain_gpus: of the direct link [bytes/s].
+        pipeline_medium: what connects them. link_bytes_per_s, link_domain_gpus: of the direct link [bytes/s].
         host_link_bytes_per_s: of the host's bus [bytes/s]. network_bytes_per_s_per_gpu: of the node's network [bytes/s].
         rail_oversubscription: of the switches above.
     Returns:
@@ -255,11 +263,11 @@ def pipeline_nominal_bytes_per_s(
     Source: definition.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
+    return _nominal_bytes_per_s(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
 
 
 def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown: float) -> float:
-    """Bandwidth that one GPU achieves to its neighbour in the next pipeline stage.
+    """Achieved bandwidth from one GPU of a pipeline stage to its neighbour in the next stage.
 
     pipeline_bytes_per_s = pipeline_nominal_bytes_per_s / pipeline_slowdown
 
@@ -277,7 +285,7 @@ def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown:
 
 
 def host_copy_bytes_per_s(host_link_bytes_per_s: float, host_copy_slowdown: float) -> float:
-    """Bandwidth that copies between the host's pinned memory and one accelerator achieve, per direction.
+    """Achieved copy bandwidth per direction between pinned host memory and one accelerator.
 
     host_copy_bytes_per_s = host_link_bytes_per_s / host_copy_slowdown
 
@@ -294,7 +302,7 @@ def host_copy_bytes_per_s(host_link_bytes_per_s: float, host_copy_slowdown: floa
     return host_link_bytes_per_s / host_copy_slowdown
 
 
-def _nominal(
+def _nominal_bytes_per_s(
     medium: str | None,
     ranks: float,
     stride: float,
@@ -305,29 +313,31 @@ def _nominal(
     network: float | None,
     oversubscription: float,
 ) -> float:
-    """The nominal bandwidth of a medium for ranks at a stride."""
+    """Return the nominal bandwidth of a medium for ranks at a stride."""
     if medium is None:
         return math.inf
     kind = hardware.link(medium)
     if kind is not None and kind.kind == "direct":
         peers = (ranks - 1) / (domain - 1) if kind.shape == "mesh" and domain and domain > 1 else 1.0
-        return _stated(link, "link_bytes_per_s") * min(peers, 1.0)
+        return _require(link, "link_bytes_per_s") * min(peers, 1.0)
     if kind is not None and kind.kind == "host":
-        return _stated(host_link, "host_link_bytes_per_s")
-    return _stated(network, "network_bytes_per_s_per_gpu") * _together(ranks, stride, node_gpus) / oversubscription
+        return _require(host_link, "host_link_bytes_per_s")
+    return (
+        _require(network, "network_bytes_per_s_per_gpu") * _ranks_per_node(ranks, stride, node_gpus) / oversubscription
+    )
 
 
-def _together(ranks: float, stride: float, node_gpus: float) -> float:
-    """Ranks of a group that share one node."""
+def _ranks_per_node(ranks: float, stride: float, node_gpus: float) -> float:
+    """Return how many ranks of a group share one node."""
     return max(1.0, min(ranks, node_gpus // stride))
 
 
-def _kind(medium: str | None) -> str:
-    found = hardware.link(medium or "")
-    return found.kind if found else ""
+def _link_kind(medium: str | None) -> str:
+    link = hardware.link(medium or "")
+    return link.kind if link else ""
 
 
-def _stated(value: float | None, name: str) -> float:
+def _require(value: float | None, name: str) -> float:
     if not value:
         raise Unstated(name)
     return value

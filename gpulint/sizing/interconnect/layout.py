@@ -1,4 +1,4 @@
-"""Parallelism: what a layout occupies, and what does not divide."""
+"""Parallelism: what a layout occupies, and which sizes do not divide evenly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def stage_share(layers: int, pipeline_parallel: int) -> float:
     stage_share = ceil(layers / pp) / layers
 
     Args:
-        layers: of the network. pipeline_parallel: stages.
+        layers: of the model. pipeline_parallel: stages.
     Returns:
         ratio
 
@@ -42,7 +42,7 @@ def parallel_size(tensor_parallel: int, pipeline_parallel: int, data_parallel: i
 
 
 def spare_gpus(gpus_per_replica: int, parallel_size: int) -> int:
-    """GPUs of an instance that its parallelism does not occupy; negative when some are missing.
+    """GPUs of an instance that its parallelism does not use; negative if some are missing.
 
     spare_gpus = gpus_per_replica − parallel_size
 
@@ -60,12 +60,12 @@ def spare_gpus(gpus_per_replica: int, parallel_size: int) -> int:
 
 
 def heads_remainder(attention_heads: int, tensor_parallel: int) -> int:
-    """Query heads left over after division by tensor parallel.
+    """Query heads left over after division by the tensor-parallel size.
 
     heads_remainder = attention_heads mod tp
 
     Args:
-        attention_heads: of the network. tensor_parallel: ranks.
+        attention_heads: of the model. tensor_parallel: ranks.
     Returns:
         heads; an engine that shards by heads refuses anything but 0.
 
@@ -78,12 +78,12 @@ def heads_remainder(attention_heads: int, tensor_parallel: int) -> int:
 
 
 def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, tensor_parallel: int) -> int:
-    """Key and value heads left over after division, or ranks left over after replication.
+    """KV heads left over after division, or ranks left over after replication.
 
     kv_heads_remainder = kv_heads mod tp if tp ≤ kv_heads, else tp mod kv_heads; 0 for MLA
 
     Args:
-        kv_heads: of the network. kv_lora_rank: set for MLA, whose cache is not divided. tensor_parallel: ranks.
+        kv_heads: of the model. kv_lora_rank: set for MLA, whose cache is not divided. tensor_parallel: ranks.
     Returns:
         heads or ranks.
 
@@ -98,12 +98,12 @@ def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, tensor_parallel:
 
 
 def layers_remainder(layers: int, pipeline_parallel: int) -> int:
-    """Layers left over after division over the pipeline stages.
+    """Layers left over after division by the pipeline stages.
 
     layers_remainder = layers mod pp
 
     Args:
-        layers: of the network. pipeline_parallel: stages.
+        layers: of the model. pipeline_parallel: stages.
     Returns:
         layers; vLLM gives one more to some stages, others refuse anything but 0.
 
@@ -134,7 +134,7 @@ def stage_excess(stage_share: float, pipeline_parallel: int) -> float:
 
 
 def expert_ranks(expert_parallel_size: int | None) -> int:
-    """Ranks that the routed experts are spread over.
+    """Ranks that split the routed experts.
 
     expert_ranks = expert_parallel_size, or 1 where none is stated
 
@@ -152,12 +152,12 @@ def expert_ranks(expert_parallel_size: int | None) -> int:
 
 
 def experts_remainder(experts: int | None, redundant_experts: int, expert_ranks: int) -> int:
-    """Routed experts left over after division over their ranks.
+    """Routed experts left over after division by their ranks.
 
     experts_remainder = (experts + redundant_experts) mod expert_ranks; 0 without experts
 
     Args:
-        experts: routed experts of a layer, else None. redundant_experts: further copies. expert_ranks: ranks.
+        experts: routed experts of a layer, else None. redundant_experts: additional copies. expert_ranks: ranks.
     Returns:
         experts.
     Validity: vLLM refuses a remainder only with --enable-eplb; otherwise some ranks hold one expert more.
@@ -180,7 +180,7 @@ def shard_remainder(
     tensor_parallel: int,
     expert_ranks: int,
 ) -> int:
-    """Columns of a rank's MLP shard beyond a multiple of the group that shares one scale.
+    """Columns of a rank's MLP shard beyond a multiple of the quantisation group.
 
     shard_remainder = (intermediate / tp) mod group, of the dense layers or of the experts, whichever is larger
 

@@ -1,7 +1,7 @@
 """Links: over what the ranks of each kind of parallelism reach one another, and how fast that is on paper.
 
 Ranks lie in the order of Megatron-LM: tensor innermost, then context, then data, with pipeline stages outermost. A group of
-n ranks at a stride of s spans s · n GPUs in a row, and uses the widest medium that joins all of them.
+n ranks at a stride of s spans s · n GPUs in a row, and uses the widest medium that connects all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def joined_gpus(
     node_link: str | None = None,
     node_gpus: int | None = None,
 ) -> float:
-    """GPUs in a row that direct links are sure to join where this role runs.
+    """Consecutive GPUs that direct links definitely connect where this role runs.
 
     joined_gpus = link_domain_gpus, at most those of one pod; whole where a domain spans nodes (NVL72)
 
@@ -29,8 +29,8 @@ def joined_gpus(
         nvlink_bridge: a bridge is stated. gpus_per_pod: of one pod, which may be a part of a node.
         node_link, node_gpus: of the machine type, or None.
     Returns:
-        GPUs; 1 where there is no direct link. Bridges join two.
-    Validity: pods of one instance may lie on one node, where links join them too; nothing in a spec promises it.
+        GPUs; 1 where there is no direct link. A bridge connects two.
+    Validity: pods of one instance may lie on one node, where links connect them too; nothing in a spec promises it.
 
     >>> joined_gpus("nvlink4", 8, False, 8), joined_gpus("nvlink4", 8, False, 4), joined_gpus("nvlink5", 72, False, 4)
     (8, 4, 72)
@@ -56,7 +56,7 @@ _NODE_MAX = 16
 
 
 def network_bytes_per_s_per_gpu(network_bytes_per_s: float, gpus_per_pod: float, node_gpus: int | None = None) -> float:
-    """Share of the node's network that each of its GPUs has, per direction.
+    """Network bandwidth of the node per GPU and direction.
 
     network_bytes_per_s_per_gpu = network_bytes_per_s / GPUs of the node
 
@@ -75,7 +75,7 @@ def network_bytes_per_s_per_gpu(network_bytes_per_s: float, gpus_per_pod: float,
 
 
 def network_known(network_bytes_per_s: float | None = None) -> bool:
-    """Whether the machine type, a hint or the settings say how fast the node's network is.
+    """Whether the machine type, an override or the settings state the node's network bandwidth.
 
     network_known = network_bytes_per_s is known
 
@@ -93,7 +93,7 @@ def network_known(network_bytes_per_s: float | None = None) -> bool:
 
 
 def rail_oversubscription(network_oversubscription: float, rail_optimized: bool | None) -> float:
-    """How far rings, trees and hand-overs between nodes share the switches above.
+    """Oversubscription of the switches above the leaf for collectives between nodes.
 
     rail_oversubscription = 1 where each network card of a node leads to a switch of its own, else network_oversubscription
 
@@ -101,7 +101,7 @@ def rail_oversubscription(network_oversubscription: float, rail_optimized: bool 
         network_oversubscription: what nodes can send against what the switches above carry. rail_optimized: as stated, else None.
     Returns:
         ratio
-    Validity: for groups of as many nodes as one set of rail switches joins (32 in NVIDIA's reference design). An all-to-all
+    Validity: for groups of as many nodes as one set of rail switches connects (32 in NVIDIA's reference design). An all-to-all
         leaves the rails in any case.
 
     >>> rail_oversubscription(2, True), rail_oversubscription(2, None)
@@ -114,7 +114,7 @@ def rail_oversubscription(network_oversubscription: float, rail_optimized: bool 
 
 
 def network_transport(network_kind: str, rdma_switched_off: str | None) -> str:
-    """How the ranks of different nodes reach one another: over the node's network, or over sockets all the same.
+    """How ranks on different nodes communicate: over the node's network, or over TCP sockets.
 
     network_transport = tcp where a variable keeps NCCL off the RDMA devices, else network_kind
 
@@ -132,7 +132,7 @@ def network_transport(network_kind: str, rdma_switched_off: str | None) -> str:
 
 
 def data_ranks(task: str, data_parallel: int | None = None, training_copies: int | None = None) -> float:
-    """Ranks that hold copies of the same layers, or shards of such copies.
+    """Data-parallel ranks, including those that shard the states.
 
     data_ranks = training_copies in training, data_parallel in inference
 
@@ -154,7 +154,7 @@ def data_ranks(task: str, data_parallel: int | None = None, training_copies: int
 
 
 def context_ranks(context_parallel: int | None) -> int:
-    """Ranks that share out the tokens of one sequence.
+    """Ranks that split the tokens of one sequence.
 
     context_ranks = context_parallel, or 1
 
@@ -172,7 +172,7 @@ def context_ranks(context_parallel: int | None) -> int:
 
 
 def expert_stride(task: str, tensor_parallel: int, expert_tensor_parallel: int | None) -> int:
-    """GPUs between two neighbours among the ranks that the experts are spread over.
+    """Distance in GPUs between two neighbouring expert-parallel ranks.
 
     expert_stride = 1 in inference; in training the ranks that share one expert
 
@@ -190,7 +190,7 @@ def expert_stride(task: str, tensor_parallel: int, expert_tensor_parallel: int |
 
 
 def stage_stride(task: str, tensor_parallel: int, context_ranks: int, data_ranks: float | None = None) -> float:
-    """GPUs between two neighbouring pipeline stages.
+    """Distance in GPUs between two neighbouring pipeline stages.
 
     stage_stride = tp · cp · dp in training, tp · cp in inference, whose copies lie outside
 
@@ -219,7 +219,7 @@ def tensor_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that share each layer.
+    """Medium that connects the tensor-parallel ranks.
 
     tensor_medium = direct link within its domain, else the host's bus within the node, else the network
 
@@ -248,7 +248,7 @@ def context_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that share out one sequence.
+    """Medium that connects the context-parallel ranks.
 
     context_medium: as tensor_medium, at a stride of tp
 
@@ -276,7 +276,7 @@ def data_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that hold copies of the same layers.
+    """Medium that connects the data-parallel ranks.
 
     data_medium: as tensor_medium, at a stride of tp · cp
 
@@ -305,7 +305,7 @@ def expert_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that the routed experts are spread over.
+    """Medium that connects the expert-parallel ranks.
 
     expert_medium: as tensor_medium, at a stride of expert_stride
 
@@ -332,7 +332,7 @@ def pipeline_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What the slowest hand-over between neighbouring pipeline stages goes through.
+    """Medium of the slowest transfer between neighbouring pipeline stages.
 
     pipeline_medium: as tensor_medium, at a stride of stage_stride
 
@@ -359,7 +359,9 @@ def _medium(
     host_link: str | None,
     network_transport: str | None,
 ) -> str | None:
-    """The medium that joins ranks at a stride: direct, the host's bus, or the network."""
+    """Return the medium that connects ranks at a stride: direct links, the host's bus, or the
+    network.
+    """
     if ranks <= 1:
         return None
     span = math.ceil(ranks * stride)

@@ -1,10 +1,12 @@
-"""Shares: what is left over when vocabularies, experts, copies and micro-batches are shared out over ranks."""
+"""Remainders: what is left over when vocabularies, experts, ranks and micro-batches are divided
+over ranks.
+"""
 
 from __future__ import annotations
 
 
 def vocabulary_remainder(vocab: int, tensor_parallel: int) -> int:
-    """Rows of the vocabulary tables left over after division over the tensor parallel ranks of a server.
+    """Rows of the vocabulary tables left over after division by a server's tensor-parallel ranks.
 
     vocabulary_remainder = ceil(vocab / 64) · 64 mod tp
 
@@ -29,12 +31,12 @@ _PADDED_ROWS = 64
 
 
 def stage_batches_remainder(micro_batches: float, pipeline_parallel: int) -> int:
-    """Micro-batches of a step left over after division over the stages of an interleaved pipeline.
+    """Micro-batches of a step left over after division by the stages of an interleaved pipeline.
 
     stage_batches_remainder = micro_batches mod pp
 
     Args:
-        micro_batches: that one copy computes for a step. pipeline_parallel: stages.
+        micro_batches: that one data-parallel rank computes for a step. pipeline_parallel: stages.
     Returns:
         micro-batches; Megatron's interleaved schedule refuses anything but 0 unless larger groups of them are asked for.
 
@@ -45,7 +47,7 @@ def stage_batches_remainder(micro_batches: float, pipeline_parallel: int) -> int
         remainder of M … divided by N … should be 0, or larger than or equal to the pipeline-parallel size").
     """
     if micro_batches != int(micro_batches):
-        raise LookupError("the batch of a step is no whole number of micro-batches")
+        raise LookupError("the batch of a step is not a whole number of micro-batches")
     return int(micro_batches) % max(1, pipeline_parallel)
 
 
@@ -56,7 +58,7 @@ def expert_groups_remainder(
     expert_tensor_parallel: int | None,
     expert_parallel_size: int | None,
 ) -> int:
-    """Ranks of a run left over when the groups that hold all experts are formed.
+    """Ranks of a run left over after forming the groups that hold all experts.
 
     expert_groups_remainder = world_size mod (etp · ep · pp)
 
@@ -79,7 +81,7 @@ def expert_groups_remainder(
 
 
 def expert_ranks_remainder(tensor_parallel: int, expert_ranks: int) -> int:
-    """Tensor parallel ranks of a server left over when its experts are spread over groups of them.
+    """Tensor-parallel ranks of a server left over after division into expert-parallel groups.
 
     expert_ranks_remainder = tp mod expert_ranks
 
@@ -98,12 +100,12 @@ def expert_ranks_remainder(tensor_parallel: int, expert_ranks: int) -> int:
 
 
 def attention_copies_remainder(tensor_parallel: int, data_parallel: int) -> int:
-    """Tensor parallel ranks left over when copies of the attention share them.
+    """Tensor-parallel ranks left over after division by the attention's data-parallel size.
 
     attention_copies_remainder = tp mod dp
 
     Args:
-        tensor_parallel: ranks. data_parallel: copies of the attention inside them.
+        tensor_parallel: ranks. data_parallel: attention replicas inside them.
     Returns:
         ranks; SGLang refuses anything but 0.
 
@@ -116,7 +118,7 @@ def attention_copies_remainder(tensor_parallel: int, data_parallel: int) -> int:
 
 
 def decode_context_remainder(tensor_parallel: int, decode_context_parallel: int) -> int:
-    """Tensor parallel ranks left over when groups of them share out the tokens of a sequence.
+    """Tensor-parallel ranks left over after division into decode context-parallel groups.
 
     decode_context_remainder = tp mod dcp
 
@@ -134,12 +136,12 @@ def decode_context_remainder(tensor_parallel: int, decode_context_parallel: int)
 
 
 def decode_context_limit(kv_heads: int, kv_lora_rank: int | None, tensor_parallel: int) -> int:
-    """Most ranks that may share out the tokens of a sequence: those that would hold the same KV entries.
+    """Maximum decode context-parallel size: the ranks that would store the same KV entries.
 
     decode_context_limit = tp for MLA, tp / kv_heads rounded down otherwise, at least 1
 
     Args:
-        kv_heads: of the network. kv_lora_rank: set for MLA. tensor_parallel: ranks.
+        kv_heads: of the model. kv_lora_rank: set for MLA. tensor_parallel: ranks.
     Returns:
         ranks; vLLM refuses more.
 
@@ -153,7 +155,7 @@ def decode_context_limit(kv_heads: int, kv_lora_rank: int | None, tensor_paralle
 
 
 def rollout_remainder(world_size: int, rollout_tensor_parallel: int | None) -> int:
-    """Ranks of a run left over when the engines that generate its samples are formed.
+    """Ranks of a run left over after forming the engines that generate its samples.
 
     rollout_remainder = world_size mod rollout_tensor_parallel; 0 where none is stated
 
@@ -171,12 +173,12 @@ def rollout_remainder(world_size: int, rollout_tensor_parallel: int | None) -> i
 
 
 def rollout_heads_remainder(attention_heads: int, rollout_tensor_parallel: int | None) -> int:
-    """Query heads left over when the engines that generate a run's samples share them out.
+    """Query heads left over after division by the ranks of the engines that generate samples.
 
     rollout_heads_remainder = attention_heads mod rollout_tensor_parallel; 0 where none is stated
 
     Args:
-        attention_heads: of the network. rollout_tensor_parallel: ranks of one engine, else None.
+        attention_heads: of the model. rollout_tensor_parallel: ranks of one engine, else None.
     Returns:
         heads
 
@@ -189,7 +191,7 @@ def rollout_heads_remainder(attention_heads: int, rollout_tensor_parallel: int |
 
 
 def answers_remainder(prompt_batch_size: int | None, generations: int | None, world_size: int) -> int:
-    """Answers of a reinforcement step left over when every rank gets as many.
+    """Answers of a reinforcement-learning step left over after equal division over all ranks.
 
     answers_remainder = prompt_batch_size · generations mod world_size; 0 where they are not stated
 

@@ -1,10 +1,12 @@
-"""Storage: how fast the volume of the weights is read, that of the checkpoints is written, and what loading takes."""
+"""Storage: read bandwidth of the weight volume, write bandwidth of the checkpoint volume, and
+loading time.
+"""
 
 from __future__ import annotations
 
 
 def storage_read_bytes_per_s(storage_read_s_per_byte: float, provisioned_bytes_per_s: float | None) -> float:
-    """What one pod reads from the volume of its weights in a second.
+    """Read bandwidth of one pod from the volume of its weights.
 
     storage_read_bytes_per_s = provisioned_bytes_per_s, else 1 / storage_read_s_per_byte
 
@@ -21,12 +23,12 @@ def storage_read_bytes_per_s(storage_read_s_per_byte: float, provisioned_bytes_p
     Source: definition.
     """
     if provisioned_bytes_per_s is None and not storage_read_s_per_byte:
-        raise LookupError("the class of the volume that holds the weights is not known")
+        raise LookupError("the storage class of the weight volume is not known")
     return provisioned_bytes_per_s or 1 / storage_read_s_per_byte
 
 
 def storage_write_bytes_per_s(storage_write_s_per_byte: float, provisioned_write_bytes_per_s: float | None) -> float:
-    """What a run writes to the volume of its checkpoints in a second.
+    """Write bandwidth of a run to the volume of its checkpoints.
 
     storage_write_bytes_per_s = provisioned_write_bytes_per_s, else 1 / storage_write_s_per_byte
 
@@ -35,7 +37,7 @@ def storage_write_bytes_per_s(storage_write_s_per_byte: float, provisioned_write
         provisioned_write_bytes_per_s: what the volume's class was given on purpose, else None [bytes/s].
     Returns:
         [bytes/s]
-    Validity: of the whole volume, whoever writes; one client may get less.
+    Validity: for the whole volume and all its clients; one client may get less.
 
     >>> round(storage_write_bytes_per_s(0.0, 273e9) / 1e9)  # Megatron-LM's runs on Selene: 273 GB/s
     273
@@ -43,7 +45,7 @@ def storage_write_bytes_per_s(storage_write_s_per_byte: float, provisioned_write
     Source: definition.
     """
     if provisioned_write_bytes_per_s is None and not storage_write_s_per_byte:
-        raise LookupError("the class of the volume that takes the checkpoints is not known")
+        raise LookupError("the storage class of the checkpoint volume is not known")
     return provisioned_write_bytes_per_s or 1 / storage_write_s_per_byte
 
 
@@ -55,19 +57,19 @@ def weight_load_s(
     provisioned_bytes_per_s: float | None,
     volume_read_excess: float,
 ) -> float:
-    """Time to read the weights from their volume into the cards.
+    """Time to read the weights from their volume into the GPUs.
 
     weight_load_s = weight_bytes / pods_per_replica · max(weight_read_s_per_byte, volume_read_excess · time of a byte on it)
 
     Args:
-        weight_bytes: weights of the whole network [bytes]. pods_per_replica: pods that share the reading.
+        weight_bytes: weights of the whole model [bytes]. pods_per_replica: pods that share the reading.
         weight_read_s_per_byte: time in which an engine reads a byte where the volume does not hold it up (fitted) [s/byte].
         storage_read_s_per_byte: of the class of the volume (fitted) [s/byte]; 0 where the class is not known.
         provisioned_bytes_per_s: what the volume's class was given on purpose, else None [bytes/s].
         volume_read_excess: time that a loader takes against that of its volume (fitted).
     Returns:
         [s]; a download from a hub comes on top
-    Validity: copies of the network in one pod are read once; the others come from the page cache.
+    Validity: copies of the model in one pod are read once; the others come from the page cache.
 
     >>> round(weight_load_s(141e9, 1, 8.3e-10, 0.0, None, 1.5))  # a disk in the node
     117
@@ -84,12 +86,12 @@ def weight_load_s(
 
 
 def download_s(weight_bytes: float, hub_s_per_byte: float) -> float:
-    """Time to download the weights from a hub.
+    """Time to download the weights from a model hub.
 
     download_s = weight_bytes · hub_s_per_byte
 
     Args:
-        weight_bytes: weights of the whole network [bytes]. hub_s_per_byte: time of a byte from a hub (fitted) [s/byte].
+        weight_bytes: weights of the whole model [bytes]. hub_s_per_byte: time of a byte from a hub (fitted) [s/byte].
     Returns:
         [s]
 

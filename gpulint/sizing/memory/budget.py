@@ -1,4 +1,4 @@
-"""Memory: what a card offers, what one instance needs of it, and what is left."""
+"""Memory: what a GPU offers, what one instance needs of it, and what is left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def device_memory_bytes(
     unified_memory_bytes: int | None,
     host_share_bytes: float,
 ) -> float:
-    """Memory that a process can use on the card or slice.
+    """Memory that a process can use on the GPU or slice.
 
     device_memory_bytes = the slice's, else unified_memory_bytes − host_share_bytes, else what CUDA reports,
                           else driver_memory_bytes − driver_reserved_bytes
@@ -30,7 +30,7 @@ def device_memory_bytes(
     >>> device_memory_bytes(None, 121.69, None, 0, 121.69, 19.69)  # DGX Spark: CUDA's total and what is free at boot
     102.0
 
-    Source: CUDA out-of-memory messages and nvidia-smi of the same cards (MLPerf Training v5.1 logs);
+    Source: CUDA out-of-memory messages and nvidia-smi of the same GPUs (MLPerf Training v5.1 logs);
         MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks issue 47 (2026-08-30): 101.3 to 102.2 of 121.69 GiB free, headless.
     """
     if slice_memory_bytes is not None:
@@ -45,7 +45,7 @@ def device_memory_bytes(
 
 
 def required_bytes_per_gpu(loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float) -> float:
-    """Weights, reserve and the KV cache of one longest sequence on the fullest GPU.
+    """Weights, reserve and the KV cache of one sequence of maximum length on the fullest GPU.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
@@ -63,7 +63,7 @@ def required_bytes_per_gpu(loaded_bytes_per_gpu: float, reserve_bytes: float, kv
 
 
 def serving_peak_bytes(loaded_bytes_per_gpu: float, reserve_bytes: float, kv_cache_bytes: float) -> float:
-    """What a server takes on the fullest GPU once its KV cache is allocated.
+    """Memory of a server on the fullest GPU after its KV cache is allocated.
 
     serving_peak_bytes = loaded_bytes_per_gpu + reserve_bytes + kv_cache_bytes
 
@@ -81,13 +81,13 @@ def serving_peak_bytes(loaded_bytes_per_gpu: float, reserve_bytes: float, kv_cac
 
 
 def serving_device_bytes(serving_peak_bytes: float, outside_bytes: float, device_memory_bytes: float) -> float:
-    """What the driver counts as used by a server on the fullest GPU.
+    """Memory that the driver reports as used by a server on the fullest GPU.
 
     serving_device_bytes = min(serving_peak_bytes + outside_bytes, device_memory_bytes)
 
     Args:
-        serving_peak_bytes: inside the engine's budget [bytes]. outside_bytes: beside it [bytes].
-        device_memory_bytes: of the card [bytes].
+        serving_peak_bytes: inside the engine's budget [bytes]. outside_bytes: besides it [bytes].
+        device_memory_bytes: of the GPU [bytes].
     Returns:
         [bytes]
 
@@ -100,7 +100,7 @@ def serving_device_bytes(serving_peak_bytes: float, outside_bytes: float, device
 
 
 def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) -> float:
-    """What is left of the budget on one GPU; negative when it does not fit.
+    """Memory of the budget left on one GPU; negative if the model does not fit.
 
     headroom_bytes = memory_budget_bytes − required_bytes_per_gpu
 
@@ -118,7 +118,7 @@ def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) ->
 
 
 def weight_headroom_bytes(memory_budget_bytes: float, weight_bytes_per_gpu: float) -> float:
-    """What the weights alone leave of a server's budget on one GPU.
+    """Memory of a server's budget that the weights alone leave on one GPU.
 
     weight_headroom_bytes = memory_budget_bytes − weight_bytes_per_gpu
 
@@ -136,7 +136,7 @@ def weight_headroom_bytes(memory_budget_bytes: float, weight_bytes_per_gpu: floa
 
 
 def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:
-    """What is left of the budget as a share of it.
+    """Share of the memory budget that is left.
 
     headroom = headroom_bytes / memory_budget_bytes
 
@@ -154,7 +154,7 @@ def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:
 
 
 def outside_budget_bytes(device_memory_bytes: float, memory_budget_bytes: float) -> float:
-    """What the engine's budget leaves of one GPU for everything that lies outside it.
+    """Memory of one GPU outside the engine's budget.
 
     outside_budget_bytes = device_memory_bytes − memory_budget_bytes
 
@@ -172,7 +172,7 @@ def outside_budget_bytes(device_memory_bytes: float, memory_budget_bytes: float)
 
 
 def lora_share(lora_bytes: float, memory_budget_bytes: float) -> float:
-    """Slots for LoRA adapters as a share of the budget of one GPU.
+    """LoRA adapter slots as a share of the budget of one GPU.
 
     lora_share = lora_bytes / memory_budget_bytes
 
@@ -197,12 +197,12 @@ def single_gpu_share(
     pipeline_parallel: int,
     memory_budget_bytes: float,
 ) -> float:
-    """Share of one GPU's budget that the whole instance would need without any parallelism.
+    """Share of one GPU's budget that the whole instance would need without parallelism.
 
     single_gpu_share = (weight_bytes + kv_needed_bytes · tp · pp + reserve_bytes) / memory_budget_bytes
 
     Args:
-        weight_bytes: of the network [bytes]. kv_needed_bytes, reserve_bytes: on one of the present GPUs [bytes].
+        weight_bytes: of the model [bytes]. kv_needed_bytes, reserve_bytes: on one of the present GPUs [bytes].
         tensor_parallel, pipeline_parallel: ranks of the present layout. memory_budget_bytes: of one GPU [bytes].
     Returns:
         ratio
@@ -225,7 +225,8 @@ def fitting_tensor_parallel(
     pipeline_parallel: int,
     memory_budget_bytes: float,
 ) -> int:
-    """Smallest power of two of GPUs that hold the weights and one longest sequence.
+    """Smallest tensor-parallel size (a power of two) at which the model fits.
+    The weights and one sequence of maximum length must fit.
 
     min n = 2^k with (weight_bytes + kv_needed_bytes · tp · pp) / n + reserve_bytes ≤ memory_budget_bytes
 
@@ -247,12 +248,12 @@ def fitting_tensor_parallel(
 
 
 def offloaded_bytes(cpu_offload_bytes: float, weight_bytes: float, stage_share: float, tensor_parallel: int) -> float:
-    """Weights of one GPU that stay in host memory.
+    """Weights per GPU that stay in host memory.
 
     offloaded_bytes = min(cpu_offload_bytes, weight_bytes · stage_share / tp)
 
     Args:
-        cpu_offload_bytes: as stated for each GPU [bytes]. weight_bytes: of the whole network [bytes].
+        cpu_offload_bytes: as stated for each GPU [bytes]. weight_bytes: of the whole model [bytes].
         stage_share: of the layers on the fullest stage. tensor_parallel: ranks.
     Returns:
         [bytes]

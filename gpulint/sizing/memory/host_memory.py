@@ -1,4 +1,4 @@
-"""The host: what a container may take beside its GPUs, and what several engines take of one card."""
+"""Host: what a container may use besides its GPUs, and how several engines share one GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 def card_memory_utilization(
     gpu_memory_utilization: float, earlier_memory_utilization: float | None, earlier_engines: int
 ) -> float:
-    """Share of the card's memory that this engine and those started before it take together.
+    """Share of a GPU's memory taken by this engine and those started before it.
 
     card_memory_utilization = own share + the shares stated for the earlier ones, or own share each where none is stated
 
@@ -29,7 +29,7 @@ def card_memory_utilization(
 def host_weight_share(
     host_memory_bytes: float | None, weight_bytes_per_gpu: float, ranks_per_pod: float
 ) -> float | None:
-    """Memory limit of the container against the weights that pass through it.
+    """Memory limit of the container relative to the weights that pass through it.
 
     host_weight_share = host_memory_bytes / (weight_bytes_per_gpu · ranks_per_pod)
 

@@ -1,4 +1,4 @@
-"""KV cache: the memory that each token of each running sequence keeps."""
+"""KV cache: the memory that each token of each running sequence takes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def kv_entry_bytes(
         indexer_head_dim: width of the indexer's key, else None.
         latent_kv_cache: the engine keeps MLA's compressed entry; early releases unpacked it into heads of 256.
         bytes_per_kv_element: [bytes]. tensor_parallel: ranks.
-        decode_context_parallel: ranks that share out the tokens of one sequence.
+        decode_context_parallel: ranks that split the tokens of one sequence.
     Returns:
         [bytes]
     Validity: heads divide upwards, as the fullest rank holds the remainder. A sparse MLA cache in 8 bits keeps its rotary
@@ -125,7 +125,7 @@ def sliding_kv_entry_bytes(
 
     >>> sliding_kv_entry_bytes(4096.0, None, None, 8, 128, 2, 1, 1)
     4096.0
-    >>> sliding_kv_entry_bytes(8192.0, 16, 256, 4, 512, 2, 1, 1)  # Gemma-4-31B: 16 heads of 256 beside 4 of 512
+    >>> sliding_kv_entry_bytes(8192.0, 16, 256, 4, 512, 2, 1, 1)  # Gemma-4-31B: 16 heads of 256 besides 4 of 512
     16384.0
 
     Source: vLLM, v1/kv_cache_interface.py, SlidingWindowSpec.
@@ -137,7 +137,7 @@ def sliding_kv_entry_bytes(
 
 
 def full_kv_layers(layers: int, linear_attention_layers: int, sliding_layers: int, kv_shared_layers: int) -> int:
-    """Full-attention layers that keep a KV cache of their own.
+    """Full-attention layers that have a KV cache of their own.
 
     full_kv_layers = (layers − linear_attention_layers − sliding_layers) · (1 − kv_shared_layers / layers)
 
@@ -158,7 +158,7 @@ def full_kv_layers(layers: int, linear_attention_layers: int, sliding_layers: in
 
 
 def sliding_kv_layers(layers: int, sliding_layers: int, kv_shared_layers: int) -> int:
-    """Sliding-window layers that keep a KV cache of their own.
+    """Sliding-window layers that have a KV cache of their own.
 
     sliding_kv_layers = sliding_layers · (1 − kv_shared_layers / layers)
 
@@ -182,7 +182,7 @@ def kv_bytes_per_token(
     sliding_kv_entry_bytes: float,
     stage_share: float,
 ) -> float:
-    """KV cache of one token on the fullest GPU, while no window has filled.
+    """KV cache of one token on the fullest GPU, before any sliding window is full.
 
     kv_bytes_per_token = (full · kv_entry_bytes + sliding · sliding_kv_entry_bytes) · stage_share
 
@@ -240,7 +240,7 @@ def kv_needed_bytes(
     max_num_batched_tokens: int,
     block_size: int,
 ) -> float:
-    """KV cache and state of one sequence of the longest length on the fullest GPU.
+    """KV cache and state of one sequence of maximum length on the fullest GPU.
 
     kv_needed_bytes = (full · kv_entry_bytes · max_model_len
                        + sliding · sliding_kv_entry_bytes · min(max_model_len, window + batch)) · stage_share + state_bytes
@@ -250,7 +250,7 @@ def kv_needed_bytes(
         stage_share: of the layers on the fullest pipeline stage. state_bytes: of linear-attention layers [bytes].
         max_model_len: [tokens]. sliding_window: [tokens] or None.
         max_num_batched_tokens: a window also keeps what is in flight [tokens].
-        block_size: the cache is handed out in blocks [tokens].
+        block_size: the cache is allocated in blocks [tokens].
     Returns:
         [bytes]
     Validity: engines without a per-layer cache manager charge sliding layers the full length: then this is a lower bound.
@@ -273,7 +273,7 @@ def _whole_blocks(tokens: int, block_size: int) -> int:
 
 
 def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len: int) -> int:
-    """Tokens that the KV cache holds, in sequences of the longest length.
+    """Tokens that the KV cache holds, in sequences of maximum length.
 
     kv_cache_tokens = kv_cache_bytes / kv_needed_bytes · max_model_len
 
@@ -292,7 +292,7 @@ def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len
 
 
 def full_length_sequences(kv_cache_bytes: float, kv_needed_bytes: float) -> float:
-    """Sequences of the longest length that the KV cache holds at once.
+    """Sequences of maximum length that the KV cache holds at once.
 
     full_length_sequences = kv_cache_bytes / kv_needed_bytes
 
@@ -307,7 +307,7 @@ def full_length_sequences(kv_cache_bytes: float, kv_needed_bytes: float) -> floa
     Source: vLLM, v1/core/kv_cache_utils.py, get_max_concurrency_for_kv_cache_config.
     """
     if not kv_needed_bytes:
-        raise LookupError("the network keeps no KV cache")
+        raise LookupError("the architecture keeps no KV cache")
     return max(0.0, kv_cache_bytes / kv_needed_bytes)
 
 
@@ -318,13 +318,13 @@ def kv_copies(
     tensor_parallel: int,
     decode_context_parallel: int,
 ) -> float:
-    """Tensor-parallel ranks that hold the same KV entries.
+    """Tensor-parallel ranks that store the same KV entries.
 
     kv_copies = tp / dcp for MLA's compressed entry, max(1, tp / kv_heads) / dcp otherwise; at least 1
 
     Args:
-        kv_heads: of the network. kv_lora_rank: set for MLA. latent_kv_cache: the engine keeps MLA's compressed entry.
-        tensor_parallel: ranks. decode_context_parallel: ranks that share out the tokens of one sequence.
+        kv_heads: of the model. kv_lora_rank: set for MLA. latent_kv_cache: the engine keeps MLA's compressed entry.
+        tensor_parallel: ranks. decode_context_parallel: ranks that split the tokens of one sequence.
     Returns:
         copies.
 

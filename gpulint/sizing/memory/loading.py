@@ -1,4 +1,6 @@
-"""What loading a network takes on one accelerator besides its weights: tables of positions and what the allocator rounds up."""
+"""Loading: memory on one accelerator besides the weights, for position tables and allocator
+rounding.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ def rotary_table_bytes(
     bytes_per_activation: float,
     rotary_tables: float,
 ) -> float:
-    """Sines and cosines of every position that the checkpoint declares, kept on every GPU; one table serves all layers.
+    """Sines and cosines of every declared position on one GPU. One table serves all layers.
 
     rotary_table_bytes = rotary_tables · rotary_positions · rotary width · B
 
@@ -51,7 +53,7 @@ def absorbed_bytes(
     bytes_per_weight: float,
     bytes_per_activation: float,
 ) -> float:
-    """Copies of the up-projections of a latent KV cache (MLA) that the engine makes for decoding on one GPU.
+    """Copies of the MLA up-projections that the engine makes for decoding on one GPU.
 
     absorbed_bytes = stage_share · layers · heads / tp · kv_lora_rank · 2 · (head_dim − rotary part) · B
                    = stage_share · layers · heads / tp · kv_lora_rank · hidden · b, where the output projection is fused in
@@ -96,7 +98,7 @@ def rounding_bytes(
     stage_share: float,
     bytes_per_weight: float,
 ) -> float:
-    """What PyTorch's allocator rounds the matrices of the dense layers up by on one GPU.
+    """Memory on one GPU that PyTorch's allocator adds by rounding up the dense layers' matrices.
 
     rounding_bytes = stage_share · (layers · (r(qkv) + r(output)) + dense layers · (r(gate and up) + r(down)))
     r(size) = what is missing to whole 2 MiB, if at most 1 MiB, for matrices of 10 MiB or more; else 0
@@ -122,12 +124,12 @@ def rounding_bytes(
     heads = 0 if kv_lora_rank else attention_heads * head_dim // tensor_parallel
     qkv = heads + 2 * max(1, kv_heads // tensor_parallel) * head_dim if heads else 0
     mlp = intermediate // tensor_parallel
-    attention = _rounded_up(qkv * hidden * size) + _rounded_up(heads * hidden * size)
-    dense = _rounded_up((2 if gated_mlp else 1) * mlp * hidden * size) + _rounded_up(mlp * hidden * size)
+    attention = _rounding_excess(qkv * hidden * size) + _rounding_excess(heads * hidden * size)
+    dense = _rounding_excess((2 if gated_mlp else 1) * mlp * hidden * size) + _rounding_excess(mlp * hidden * size)
     return stage_share * (layers * attention + (layers - moe_layers) * dense)
 
 
-def _rounded_up(size: int) -> int:
-    """Bytes that a block of the caching allocator holds beyond what was asked."""
+def _rounding_excess(size: int) -> int:
+    """Return the bytes that a block of the caching allocator holds beyond the request."""
     missing = -size % (2 * units.MIB)
     return missing if size >= 10 * units.MIB and missing <= units.MIB else 0

@@ -1,4 +1,6 @@
-"""Draft: what a speculative draft adds; one with a checkpoint of its own is a network like any other."""
+"""Speculative draft: its weights and KV cache. A draft with its own checkpoint is sized like any
+other model.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ def draft_weight_bytes_per_gpu(
     """Weights of a speculative draft on one GPU.
 
     draft_weight_bytes_per_gpu = 0 for look-ups in the text (n-gram, suffix),
-                                 draft_layers · weight_bytes / layers / tp for the network's own prediction module
+                                 draft_layers · weight_bytes / layers / tp for the model's own prediction module
 
     Args:
         speculative: method as the engine names it, else None. draft_layers: size of such a module in layers (fitted).
-        weight_bytes: of the network [bytes]. layers: of the network. tensor_parallel: ranks.
+        weight_bytes: of the model [bytes]. layers: of the model. tensor_parallel: ranks.
     Returns:
         [bytes]
 
@@ -34,11 +36,11 @@ def draft_kv_bytes_per_token(
     """KV cache of a speculative draft for one token on one GPU.
 
     draft_kv_bytes_per_token = 0 for look-ups in the text (n-gram, suffix),
-                               draft_layers · kv_bytes_per_token / (layers · stage_share) for the network's own module
+                               draft_layers · kv_bytes_per_token / (layers · stage_share) for the model's own module
 
     Args:
         speculative: method as the engine names it, else None. draft_layers: size of such a module in layers (fitted).
-        kv_bytes_per_token: of the network [bytes]. layers: of the network.
+        kv_bytes_per_token: of the model [bytes]. layers: of the model.
         stage_share: of the layers on the fullest pipeline stage.
     Returns:
         [bytes]
@@ -54,13 +56,13 @@ def draft_kv_bytes_per_token(
 def draft_share(
     draft_weight_bytes_per_gpu: float, draft_tensor_parallel: int | None, tensor_parallel: int, weight_bytes: float
 ) -> float:
-    """Weights of the speculative draft against those of the network it drafts for.
+    """Weights of the speculative draft relative to those of its target model.
 
     draft_share = draft_weight_bytes_per_gpu · draft ranks / weight_bytes
 
     Args:
-        draft_weight_bytes_per_gpu: [bytes]. draft_tensor_parallel: ranks of the draft, else None: those of the network.
-        tensor_parallel: ranks of the network. weight_bytes: of the network [bytes].
+        draft_weight_bytes_per_gpu: [bytes]. draft_tensor_parallel: ranks of the draft, else None: those of the model.
+        tensor_parallel: ranks of the model. weight_bytes: of the model [bytes].
     Returns:
         ratio; 0 without a draft.
 
@@ -73,7 +75,7 @@ def draft_share(
 
 
 def _is_built_in(speculative: str | None) -> bool:
-    """Whether a method drafts with layers that the network's own checkpoint brings."""
+    """Return whether a method drafts with layers of the target's own checkpoint."""
     method = (speculative or "").strip("[]").lower()
     if not method or method in _WITHOUT_NETWORK:
         return False

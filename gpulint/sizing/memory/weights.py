@@ -1,4 +1,4 @@
-"""Weights: how many parameters, in which bytes, on which GPU."""
+"""Weights: the number of parameters, their bytes, and their distribution over GPUs."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def weight_format(
     if quantization in _AT_LOAD:
         return _AT_LOAD[quantization]
     if quantization:
-        raise LookupError(f"--quantization {quantization} of a checkpoint that is not listed as quantised")
+        raise LookupError(f"--quantization {quantization} with a checkpoint that is not listed as quantised")
     if weight_dtype == "auto":
         return "float16" if checkpoint_dtype == "float32" else checkpoint_dtype
     return _SHORT.get(weight_dtype, weight_dtype)
 
 
 _LISTED = ("int8", "int8-bnb", "int8-g128", "int4-bnb", "nf4", "int4-g128", "int4-g64", "int4-g32", "fp8-block")
-"""Formats that programs convert to in place or read beside the stated checkpoint, by their names in the catalog."""
+"""Formats that programs convert to in place or read besides the stated checkpoint, by their names in the catalog."""
 _AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb", **{name: name for name in _LISTED}}
 _SHORT = {"half": "float16", "float": "float32"}
 
 
 def bytes_per_activation(weight_dtype: str) -> float:
-    """Bytes of one unquantised value.
+    """Bytes per unquantised value.
 
     Args:
         weight_dtype: as stated.
@@ -57,7 +57,7 @@ def bytes_per_activation(weight_dtype: str) -> float:
 
 
 def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
-    """Parameters of a network of which only the name is known.
+    """Parameters of a model of which only the name is known.
 
     parameters = named_parameters · named_parameter_ratio
 
@@ -77,7 +77,8 @@ def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
 
 
 def embedding_parameters(vocab: int, hidden: int, tied_embeddings: bool) -> int:
-    """Parameters of the embedding table and the output head, which quantised releases keep in 16 bits.
+    """Parameters of the embedding table and the output head.
+    Quantised releases keep them in 16 bits.
 
     embedding_parameters = vocab · hidden · (1 if tied else 2)
 
@@ -105,7 +106,7 @@ def expert_parameters(
         experts: routed experts of a layer. moe_layers: layers that have them. hidden, moe_intermediate: widths.
         gated_mlp: three matrices an expert instead of two.
     Returns:
-        parameters; 0 for a dense network.
+        parameters; 0 for a dense model.
 
     >>> expert_parameters(8, 32, 4096, 14336, True)  # Mixtral-8x7B: 45.1 of its 46.7 billion
     45097156608
@@ -161,7 +162,7 @@ def weight_bytes(
     stored_bytes: int | None,
     loaded_as_stored: bool,
 ) -> float:
-    """Weights of the whole network in memory.
+    """All weights of the model in memory.
 
     weight_bytes = stored_bytes                                          (quantised, where its files say what they hold)
                  = parameters · b                                                       (one format for all)
@@ -196,7 +197,7 @@ def weight_bytes(
 
 
 def loaded_as_stored(weight_format: str, checkpoint_quantization: str | None) -> bool:
-    """Whether a quantised checkpoint's tensors lie in memory with the bytes they have in its files.
+    """Whether a quantised checkpoint's tensors take the same bytes in memory as in its files.
 
     loaded_as_stored = the format in memory is the checkpoint's own, and loading neither pads nor unpacks it
 
@@ -237,7 +238,7 @@ def weight_bytes_per_gpu(
                          = stage_share · ((shared − tables) / tp + experts / (tp · dp)) + table / tp − cpu_offload_bytes
 
     Args:
-        weight_bytes: of the whole network [bytes]. expert_parameters: of all routed experts.
+        weight_bytes: of the whole model [bytes]. expert_parameters: of all routed experts.
         bytes_per_weight: of one expert weight [bytes]. stage_share: of the layers on the fullest stage.
         tensor_parallel, data_parallel: ranks. cpu_offload_bytes: kept in host memory for each GPU [bytes].
         pipeline_parallel: stages. table_bytes: of the embedding table or the output head [bytes].
@@ -245,7 +246,7 @@ def weight_bytes_per_gpu(
     Returns:
         [bytes]
     Validity: the first or the last stage is the fullest; key and value projections that tensor parallelism beyond the KV
-        heads copies are not added (below 1 % of a network with grouped-query attention).
+        heads copies are not added (below 1 % of a model with grouped-query attention).
 
     >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 1.0, 4, 1, 0, 1, 2101346304, False) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
     32.85
@@ -266,7 +267,7 @@ def weight_bytes_per_gpu(
 
 
 def table_bytes(vocab: int, hidden: int, bytes_per_activation: float) -> float:
-    """Bytes of the embedding table, which are those of the output head.
+    """Bytes of the embedding table. The output head has the same size.
 
     table_bytes = vocab · hidden · B
 
@@ -285,7 +286,7 @@ def table_bytes(vocab: int, hidden: int, bytes_per_activation: float) -> float:
 
 
 def stated_size_ratio(stated_parameters: float | None, parameters: float) -> float | None:
-    """The parameter count that the workload's own name states against that of its checkpoint.
+    """Parameter count in the workload's own name relative to that of its checkpoint.
 
     stated_size_ratio = stated_parameters / parameters
 
@@ -303,7 +304,7 @@ def stated_size_ratio(stated_parameters: float | None, parameters: float) -> flo
 
 
 def loaded_bytes_per_gpu(weight_bytes_per_gpu: float, weight_buffer_bytes: float) -> float:
-    """Weights and the buffers a framework adds to them, as engines print it after loading.
+    """Weights and the framework's buffers on one GPU, as engines print it after loading.
 
     loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes
 

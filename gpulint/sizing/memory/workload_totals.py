@@ -1,4 +1,6 @@
-"""What an organisation counts and demands: GPUs of a whole workload, GPU-hours, objectives, labels and annotations."""
+"""Governance: what an organisation counts and requires: GPUs, GPU-hours, objectives, labels and
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from gpulint import units
 
 
 def has_objective(stated_objectives: tuple[str, ...]) -> bool:
-    """Whether an objective is stated for the workload.
+    """Whether the workload declares an objective.
 
     has_objective = stated_objectives ≠ ∅
 
@@ -33,16 +35,16 @@ def workload_gpus(
     sharing: str | None,
     slice_share: float | None = None,
 ) -> float:
-    """GPUs that all instances of the role take.
+    """GPUs of all replicas of the role.
 
     workload_gpus = gpus_per_replica · replicas · slice_share
 
     Args:
-        gpus_per_replica: GPUs or slices. replicas: instances. mig_profile: of a slice, None of a whole card.
-        sharing: how a card is handed out in shares. slice_share: of a card that each is, where it is not a whole one (ratio).
+        gpus_per_replica: GPUs or slices. replicas: instances. mig_profile: of a slice, None of a whole GPU.
+        sharing: how a GPU is shared (time-slicing, MPS). slice_share: of a GPU that each is, where it is not a whole one (ratio).
     Returns:
         GPUs
-    Validity: the fixed number of instances; unknown where cards are handed out in shares whose number is not stated.
+    Validity: the fixed number of instances; unknown if GPUs are shared and their clients are not stated.
 
     >>> workload_gpus(4, 3, None, None), workload_gpus(1, 2, "3g.40gb", None, 0.5)
     (12, 1.0)
@@ -52,12 +54,12 @@ def workload_gpus(
     if mig_profile is None and sharing is None:
         return gpus_per_replica * replicas
     if slice_share is None:
-        raise LookupError("the card is handed out in shares, and how many is not stated")
+        raise LookupError("the GPU is shared and its number of clients is not stated")
     return gpus_per_replica * replicas * slice_share
 
 
 def gpu_hours_limit(workload_gpus: float, time_limit_s: float | None) -> float:
-    """GPU-hours that a batch job takes if it runs until its time limit.
+    """GPU-hours of a batch job that runs until its time limit.
 
     gpu_hours_limit = workload_gpus · time_limit_s / 3600
 
@@ -99,7 +101,7 @@ def training_gpu_hours(workload_gpus: float, training_run_s: float) -> float:
 def missing_labels(
     required_labels: tuple[str, ...] | None, labels: Mapping[str, str], kustomization: str | None
 ) -> tuple[str, ...]:
-    """Labels that gpulint.yaml demands and that neither the object nor a comment states.
+    """Labels required by gpulint.yaml that neither the object nor a comment declares.
 
     missing_labels = required_labels − labels
 
@@ -124,7 +126,7 @@ def missing_labels(
 def missing_annotations(
     required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str], kustomization: str | None
 ) -> tuple[str, ...]:
-    """Annotations that gpulint.yaml demands and that neither the object nor a comment states.
+    """Annotations required by gpulint.yaml that neither the object nor a comment declares.
 
     missing_annotations = required_annotations − annotations
 

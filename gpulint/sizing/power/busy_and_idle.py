@@ -1,4 +1,4 @@
-"""Server load: what servers draw while their GPUs compute, and while they compute nothing."""
+"""Server load: what servers draw while their GPUs are busy, and while they are idle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def idle_w(server_w: float, idle_server_share: float, server_idle_w: float | None = None) -> float:
-    """Power of one server whose GPUs compute nothing.
+    """Power of one server whose GPUs are idle.
 
     idle_w = server_idle_w, or server_w · idle_server_share where none is published
 
@@ -25,7 +25,7 @@ def idle_w(server_w: float, idle_server_share: float, server_idle_w: float | Non
 
 
 def busy_w(server_w: float, busy_server_share: float, idle_w: float, server_max_w: float | None = None) -> float:
-    """Power of one server while all its GPUs compute.
+    """Power of one server while all its GPUs are busy.
 
     busy_w = max(idle_w, min(server_w, uncapped maximum · busy_server_share))
 
@@ -46,7 +46,7 @@ def busy_w(server_w: float, busy_server_share: float, idle_w: float, server_max_
 
 
 def group_idle_w(idle_w: float, servers: float) -> float:
-    """Power of the servers of one kind whose GPUs compute nothing.
+    """Power of the servers of one kind while their GPUs are idle.
 
     group_idle_w = idle_w · servers
 
@@ -64,7 +64,7 @@ def group_idle_w(idle_w: float, servers: float) -> float:
 
 
 def group_busy_w(busy_w: float, servers: float) -> float:
-    """Power of the servers of one kind while all their GPUs compute.
+    """Power of the servers of one kind while all their GPUs are busy.
 
     group_busy_w = busy_w · servers
 
@@ -82,7 +82,7 @@ def group_busy_w(busy_w: float, servers: float) -> float:
 
 
 def idle_load_w(each_group_idle_w: Sequence[float]) -> float:
-    """Power of the servers of a rack, a room or a pool whose GPUs compute nothing.
+    """Power of the servers of a rack, a room or a pool while their GPUs are idle.
 
     idle_load_w = Σ group_idle_w
 
@@ -100,7 +100,7 @@ def idle_load_w(each_group_idle_w: Sequence[float]) -> float:
 
 
 def busy_load_w(each_group_busy_w: Sequence[float]) -> float:
-    """Power of the servers of a rack, a room or a pool while all their GPUs compute.
+    """Power of the servers of a rack, a room or a pool while all their GPUs are busy.
 
     busy_load_w = Σ group_busy_w
 

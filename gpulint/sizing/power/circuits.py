@@ -1,4 +1,6 @@
-"""Circuits: what a breaker lets a rack draw all day, and what its servers and switches draw together."""
+"""Circuits: the continuous load that a breaker allows, and the load of a rack's servers and
+switches.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ PHASES = 3
 
 
 def governing_code(feed_voltage_v: float, electrical_code: str | None) -> str:
-    """The electrical code that a circuit falls under: the stated one, else the one that its nominal voltage gives away.
+    """Electrical code that applies to a circuit: as declared, or inferred from its nominal voltage.
 
     governing_code = electrical_code; NEC at 120, 208, 277, 347, 480, 600 V; IEC at 220, 230, 380, 400 V
 
@@ -45,11 +47,11 @@ def governing_code(feed_voltage_v: float, electrical_code: str | None) -> str:
         return "NEC"
     if feed_voltage_v in IEC_VOLTS:
         return "IEC"
-    raise LookupError(f"{feed_voltage_v:g} V is in use under more than one electrical code")
+    raise LookupError(f"{feed_voltage_v:g} V is used under more than one electrical code")
 
 
 def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> float:
-    """Voltage between the lines of a feed, or between its two wires where it has one phase.
+    """Voltage between the lines of a feed, or between its two wires if it has one phase.
 
     line_voltage_v = feed_voltage_v
 
@@ -57,8 +59,8 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
     Returns:
         [V]
-    Validity: of a three-phase feed that states 120, 127, 220, 230, 240 or 277 V nobody can tell whether the voltage between
-        lines is meant or that to neutral, unless it says that it is wired in delta.
+    Validity: it is unknown whether 120, 127, 220, 230, 240 or 277 V of a three-phase feed is the voltage between
+        lines or that to neutral, unless the feed is declared as wired in delta.
 
     >>> line_voltage_v(208, 3, None), line_voltage_v(230, 1, None), line_voltage_v(240, 3, "delta")
     (208, 230, 240)
@@ -73,7 +75,7 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
 
 
 def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> bool:
-    """Whether a three-phase feed states what is usually the voltage to neutral.
+    """Whether a three-phase feed declares what is usually the line-to-neutral voltage.
 
     is_voltage_per_leg = feed_phases is 3; 120, 127, 220, 230, 240 or 277 V; not wired in delta, nor in wye at 220 V
 
@@ -92,7 +94,7 @@ def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str
 
 
 def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> float:
-    """Voltage that a single-phase supply sees at an outlet of a feed.
+    """Voltage that a single-phase power supply gets at an outlet of a feed.
 
     supply_v = line_voltage_v up to 250 V, line_voltage_v / √3 above it
 
@@ -118,7 +120,7 @@ def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -
 def continuous_share(
     breaker_continuous_share: float | None, continuous_load_ratio: float, governing_code: str | None = None
 ) -> float:
-    """Share of a breaker's rating that may be drawn for three hours and longer.
+    """Share of a breaker's rating that may be drawn for three hours or longer.
 
     continuous_share = breaker_continuous_share; 1 / 1.25 under the NEC, 1 under IEC; else 1 / continuous_load_ratio
 
@@ -144,7 +146,7 @@ def continuous_share(
 
 
 def is_breaker_derated(breaker_a: float, governing_code: str | None = None) -> bool:
-    """Whether four fifths of a standard rating stand where the breaker's rating belongs.
+    """Whether the declared breaker rating is 80 % of a standard rating, so already derated.
 
     is_breaker_derated = breaker_a is 12, 16, 24 or 48 A under the NEC
 
@@ -163,7 +165,7 @@ def is_breaker_derated(breaker_a: float, governing_code: str | None = None) -> b
 
 
 def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: str | None = None) -> float:
-    """Current that a breaker lets through all day.
+    """Continuous current that a breaker allows.
 
     breaker_usable_a = breaker_a · continuous_share
 
@@ -171,7 +173,7 @@ def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: 
         breaker_a: rating of the breaker [A]. continuous_share: ratio. governing_code: NEC or IEC.
     Returns:
         [A]
-    Validity: where four fifths of a standard rating are stated under the NEC, nobody can tell what was meant.
+    Validity: if 80 % of a standard rating is declared under the NEC, the meaning is unknown.
 
     >>> breaker_usable_a(60, 0.8), breaker_usable_a(32, 1.0)
     (48.0, 32.0)
@@ -179,12 +181,12 @@ def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: 
     Source: NFPA 70 (NEC) 2023, 210.20(A), 215.3; IEC 60364-4-43:2008, 433.1.
     """
     if is_breaker_derated(breaker_a, governing_code) and continuous_share < 1:
-        raise LookupError(f"{breaker_a:g} A is no rating of a breaker, but 80 % of one")
+        raise LookupError(f"{breaker_a:g} A is not a standard breaker rating, but 80 % of one")
     return breaker_a * continuous_share
 
 
 def feed_usable_a(breaker_usable_a: float, pdu_a: float | None) -> float:
-    """Current that each line of a feed may carry all day.
+    """Continuous current that each line of a feed may carry.
 
     feed_usable_a = min(breaker_usable_a, pdu_a)
 
@@ -204,7 +206,7 @@ def feed_usable_a(breaker_usable_a: float, pdu_a: float | None) -> float:
 
 
 def feed_usable_va(line_voltage_v: float, feed_phases: int, feed_usable_a: float) -> float:
-    """Apparent power that a feed may carry all day where its lines are loaded alike.
+    """Continuous apparent power that a feed may carry if its lines are loaded equally.
 
     feed_usable_va = line_voltage_v · feed_usable_a · √3 with three phases, · 1 with one
 
@@ -222,7 +224,7 @@ def feed_usable_va(line_voltage_v: float, feed_phases: int, feed_usable_a: float
 
 
 def supply_power_factor(power_factor: float | None, va_per_w: float) -> float:
-    """Power factor of the supplies of a rack under load.
+    """Power factor of a rack's power supplies under load.
 
     supply_power_factor = power_factor; 1 / va_per_w where it is not stated
 
@@ -242,7 +244,7 @@ def supply_power_factor(power_factor: float | None, va_per_w: float) -> float:
 
 
 def load_w(each_server_group_w: tuple[float, ...], each_switch_w: tuple[float, ...]) -> float:
-    """Power of all servers and switches of a part of the facility at their planned maximum.
+    """Planned maximum power of all servers and switches of a component of the facility.
 
     load_w = Σ server_group_w + Σ switch_w
 
@@ -261,7 +263,7 @@ def load_w(each_server_group_w: tuple[float, ...], each_switch_w: tuple[float, .
 
 
 def least_load_w(known_server_group_w: tuple[float, ...], each_switch_w: tuple[float, ...]) -> float:
-    """Power of those servers and switches of a part of the facility whose power is known: the whole is at least that.
+    """Planned maximum power of those servers and switches whose power is known: a lower bound.
 
     least_load_w = Σ server_group_w + Σ switch_w
 
@@ -298,7 +300,7 @@ def load_va(load_w: float, supply_power_factor: float) -> float:
 
 
 def least_load_va(least_load_w: float, supply_power_factor: float) -> float:
-    """Apparent power of those servers of a rack whose power is known.
+    """Apparent power of those servers of a rack whose power is known: a lower bound.
 
     least_load_va = least_load_w / supply_power_factor
 
@@ -316,7 +318,8 @@ def least_load_va(least_load_w: float, supply_power_factor: float) -> float:
 
 
 def rack_usable_va(each_feed_usable_va: tuple[float, ...]) -> float | None:
-    """Apparent power that all feeds of a rack may carry together all day; None where no feed is stated.
+    """Continuous apparent power of all feeds of a rack together.
+    It is None if no feed is declared.
 
     rack_usable_va = Σ feed_usable_va
 

@@ -1,4 +1,6 @@
-"""Failover: which feeds fail together, and what is left of circuits and supplies when the worst side is lost."""
+"""Failover: which feeds fail together, and what circuits and supplies have left after the worst
+loss.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ REDUNDANT = ("N+1", "2N")
 
 
 def failing_side(feed_side: str | None, feed_name: str) -> str:
-    """What fails together with a feed: its side, or itself alone where no side is stated.
+    """Side that a feed fails with: the declared side, or the feed itself if none is declared.
 
     failing_side = feed_side, else feed_name
 
@@ -31,7 +33,7 @@ def failing_side(feed_side: str | None, feed_name: str) -> str:
 
 
 def sides_count(failing_sides: tuple[str, ...]) -> int:
-    """How many sides of a rack's power fail independently.
+    """Number of power sides of a rack that fail independently.
 
     sides_count = |failing_sides|
 
@@ -49,7 +51,7 @@ def sides_count(failing_sides: tuple[str, ...]) -> int:
 
 
 def is_redundant(redundancy: str | None) -> bool:
-    """Whether a rack is to survive the loss of a side.
+    """Whether a rack must survive the loss of a power side.
 
     is_redundant = redundancy is N+1 or 2N
 
@@ -73,7 +75,8 @@ def survivors_va(
     each_feed_usable_va: tuple[float, ...],
     redundancy: str | None,
 ) -> float | None:
-    """Apparent power that is left to a rack by the loss that it bears least; None where nothing of that kind is promised.
+    """Apparent power available to a rack after its worst loss of a side.
+    It is None if the rack promises no redundancy.
 
     survivors_va = Σ feed_usable_va of the other sides; with 2N also half of Σ feed_usable_va, whatever fails
 
@@ -92,7 +95,7 @@ def survivors_va(
 
     Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
     """
-    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    worst = _find_worst_loss(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
     return worst[1] if worst else None
 
 
@@ -104,7 +107,8 @@ def least_surviving_va(
     redundancy: str | None,
     supply_power_factor: float,
 ) -> float:
-    """Apparent power of the servers that go on after the loss that a rack bears least, as far as they are known; 0 without one.
+    """Apparent power of the servers of known power that keep running after a rack's worst loss.
+    It is 0 if the rack promises no redundancy.
 
     least_surviving_va = Σ draws without that side / supply_power_factor
 
@@ -113,8 +117,8 @@ def least_surviving_va(
         of the rack, in the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
     Returns:
         [VA]
-    Validity: servers whose cords all hang on one side go dark with it, and burden no other; single supplies whose cords are not
-        stated are left out, since nobody knows with which side they go.
+    Validity: servers with all cords on one side fail with it and load no other side; single supplies whose cords are not
+        stated are left out, because their side is unknown.
 
     >>> one = ((draws.Draw("A", 5.0, 1.0),), (draws.Draw("A", 2.0, 1.0), draws.Draw("B", 2.0, 1.0)))
     >>> least_surviving_va(one, ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)
@@ -122,7 +126,7 @@ def least_surviving_va(
 
     Source: definition.
     """
-    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    worst = _find_worst_loss(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
     return worst[0] / supply_power_factor if worst else 0.0
 
 
@@ -134,7 +138,7 @@ def surviving_va(
     redundancy: str | None,
     supply_power_factor: float,
 ) -> float:
-    """Apparent power of the servers that go on after the loss that a rack bears least.
+    """Apparent power of the servers that keep running after a rack's worst loss.
 
     surviving_va = Σ draws without that side / supply_power_factor
 
@@ -155,40 +159,47 @@ def surviving_va(
     )
 
 
-def _worst(
-    each: Draws, names: Sequence[str], failing: Sequence[str], usable: Sequence[float], redundancy: str | None
+def _find_worst_loss(
+    group_draws: Draws, names: Sequence[str], failing: Sequence[str], usable: Sequence[float], redundancy: str | None
 ) -> tuple[float, float] | None:
-    """Watts that go on after the loss that a rack bears least, and the volt-amperes that are left for them."""
+    """Return the watts that keep running after a rack's worst loss, and the volt-amperes available
+    for them.
+    """
     sides = dict(zip(names, failing, strict=False))
     if redundancy not in REDUNDANT or len({*failing}) < 2:
         return None
-    losses = [(_moved(each, sides, side), _left(side, usable, failing)) for side in dict.fromkeys(failing)]
+    losses = [
+        (_remaining_w(group_draws, sides, side), _remaining_va(side, usable, failing))
+        for side in dict.fromkeys(failing)
+    ]
     if redundancy == "2N":
-        losses.append((_of_both(each, sides), sum(usable) / 2))
-    return max(losses, key=lambda loss: (_taken(*loss), -loss[1]))
+        losses.append((_two_sided_w(group_draws, sides), sum(usable) / 2))
+    return max(losses, key=lambda loss: (_used_share(*loss), -loss[1]))
 
 
-def _taken(load_w: float, left_va: float) -> float:
-    """The share of what is left that goes on drawing; without end where nothing is left for it."""
+def _used_share(load_w: float, left_va: float) -> float:
+    """Return the used share of the remaining capacity; infinite if nothing remains."""
     if left_va:
         return load_w / left_va
     return math.inf if load_w else 0.0
 
 
-def _moved(each: Draws, sides: Mapping[str, str], lost: str) -> float:
-    """Watts on the feeds of a rack after the loss of a side, as far as it is known where they hang."""
-    after = (one for group in each for one in draws.without(group, sides, lost))
-    return sum(one.draw_w for one in after if one.moves and one.feed in sides)
+def _remaining_w(group_draws: Draws, sides: Mapping[str, str], lost: str) -> float:
+    """Return the watts on the remaining feeds of a rack after the loss of a side, for loads with
+    known cords.
+    """
+    after = (draw for group in group_draws for draw in draws.without(group, sides, lost))
+    return sum(draw.draw_w for draw in after if draw.moves and draw.feed in sides)
 
 
-def _of_both(each: Draws, sides: Mapping[str, str]) -> float:
-    """Watts of the groups that hang on more than one side of a rack."""
-    groups = ([one for one in group if one.moves and one.feed in sides and one.draw_w] for group in each)
-    return sum(one.draw_w for group in groups if len({sides[one.feed] for one in group}) > 1 for one in group)
+def _two_sided_w(group_draws: Draws, sides: Mapping[str, str]) -> float:
+    """Return the watts of the groups with cords on more than one side of a rack."""
+    groups = ([draw for draw in group if draw.moves and draw.feed in sides and draw.draw_w] for group in group_draws)
+    return sum(draw.draw_w for group in groups if len({sides[draw.feed] for draw in group}) > 1 for draw in group)
 
 
-def _left(lost: str, usable: Sequence[float], failing: Sequence[str]) -> float:
-    return sum(one for one, side in zip(usable, failing, strict=True) if side != lost)
+def _remaining_va(lost: str, usable: Sequence[float], failing: Sequence[str]) -> float:
+    return sum(va for va, side in zip(usable, failing, strict=True) if side != lost)
 
 
 def feed_failover_va(
@@ -217,12 +228,12 @@ def feed_failover_va(
     Source: definition.
     """
     lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
+    loads = [draws.load_w(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
     return max(loads) / supply_power_factor
 
 
 def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]) -> int:
-    """Sides of a rack's power that the cords of a server reach; 0 where none are stated.
+    """Power sides of a rack that the cords of a server reach; 0 if no cords are declared.
 
     corded_sides = |sides of the feeds with a cord|
 
@@ -242,7 +253,7 @@ def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], f
 
 
 def behind_transfer_switch(psus: int, corded_supplies: float, corded_sides: int) -> bool:
-    """Whether one supply has a cord on each of several sides, which a transfer switch chooses from.
+    """Whether one supply has cords on several sides, so that a transfer switch selects one.
 
     behind_transfer_switch = psus is 1 and corded_supplies = corded_sides > 1
 
@@ -262,7 +273,8 @@ def behind_transfer_switch(psus: int, corded_supplies: float, corded_sides: int)
 def supplies_left(
     psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
 ) -> float | None:
-    """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
+    """Supplies of one server that still have power when its worst side fails.
+    It is None if there is at most one side.
 
     supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
 
@@ -297,7 +309,7 @@ def supplies_needed(
     psu_w: float | None = None,
     supply_efficiency: float | None = None,
 ) -> float:
-    """Supplies that one server needs for what it is planned to draw.
+    """Supplies that one server needs for its planned power.
 
     supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
 

@@ -1,4 +1,4 @@
-"""Cords: which feeds the supplies of a server and the switches of its rack hang on, and what each feed carries."""
+"""Cords: which feeds power the servers and switches of a rack, and what each feed carries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONE_PHASE_MOST_W = 4000
 
 
 def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
-    """Whether the cords of every group of servers of a rack are stated.
+    """Whether the cords of every server group of a rack are declared.
 
     cords_stated = cords of every group ≠ None
 
@@ -34,7 +34,7 @@ def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
 
 
 def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
-    """Share of a server's power that each feed of its rack carries while all of them are up.
+    """Share of a server's power that each feed of its rack carries while all feeds are up.
 
     share = cords on the feed / cords; 1 / feeds where no cords are stated
 
@@ -70,14 +70,14 @@ def feed_draws(
     psu_inlet: str | None = None,
     cords: Mapping[str, str] | None = None,
 ) -> tuple[Draw, ...]:
-    """What a group of servers draws from each feed, and through how many single-phase supplies.
+    """Power that a group of servers draws from each feed, and its single-phase supplies there.
 
     draw_w = server_group_w · share; supplies = servers · psus · share
 
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
-        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
-        cords: of one server by feed; where none are stated a single supply hangs on some feed, and moves to no other.
+        psus: of one server. psu_inlet: of a supply; a busbar feeds all three phases equally and has no inlet.
+        cords: of one server by feed; if none are stated, a single supply uses some feed and moves to no other.
     Returns:
         by feed
     Validity: supplies of one server whose inlet is not known are counted where each gives so little that it has one phase;
@@ -99,7 +99,7 @@ def feed_draws(
 
 
 def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | None) -> float | None:
-    """Supplies of a group that hang on one phase each; None where that cannot be told."""
+    """Return the supplies of a group that use one phase each; None if this is unknown."""
     if inlet in WHOLE or not servers:
         return 0
     if psus is None or (not psus and group_w):
@@ -109,7 +109,7 @@ def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | N
 
 
 def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ...]:
-    """What a switch draws from each feed of its rack.
+    """Power that a switch draws from each feed of its rack.
 
     draw_w = switch_w / feeds
 
@@ -128,7 +128,7 @@ def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ..
 
 
 def each_feed_draws(each_server_draws: Draws, each_switch_draws: Draws) -> Draws:
-    """What each group of servers and each switch of a rack draws from each feed.
+    """Power that each server group and each switch of a rack draws from each feed.
 
     each_feed_draws = each_server_draws, each_switch_draws
 
@@ -146,7 +146,7 @@ def each_feed_draws(each_server_draws: Draws, each_switch_draws: Draws) -> Draws
 
 
 def known_feed_draws(known_server_draws: Draws, each_switch_draws: Draws) -> Draws:
-    """What each group of servers whose power is known and each switch of a rack draws from each feed.
+    """Power that each server group of known power and each switch draws from each feed.
 
     known_feed_draws = known_server_draws, each_switch_draws
 
@@ -200,7 +200,7 @@ def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
 
 
 def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_factor: float) -> float:
-    """Apparent power that a feed carries for those servers of its rack whose power is known.
+    """Apparent power that a feed carries for the servers of known power: a lower bound.
 
     least_feed_load_va = Σ draw_w / supply_power_factor
 
@@ -218,7 +218,7 @@ def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_fac
 
 
 def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) -> tuple[Draw, ...]:
-    """What a group of servers draws from each feed where its cords are stated.
+    """Power that a group of servers draws from each feed, if its cords are declared.
 
     corded_draws = feed_draws; none where no cords are stated
 
@@ -238,7 +238,7 @@ def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) 
 def corded_feed_va(
     feed_name: str, known_corded_draws: Draws, each_switch_draws: Draws, supply_power_factor: float
 ) -> float:
-    """Apparent power that a feed carries for the servers of its rack whose power and cords are known, and the switches.
+    """Apparent power that a feed carries for switches, and servers of known power and cords.
 
     corded_feed_va = Σ draw_w / supply_power_factor
 
@@ -257,7 +257,7 @@ def corded_feed_va(
 
 
 def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
-    """Supplies of one server that have a cord.
+    """Power supplies of one server that have a cord.
 
     plugged_supplies = Σ cords, at most psus
 
@@ -275,7 +275,7 @@ def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
 
 
 def corded_supplies(cords: Mapping[str, str] | None) -> float:
-    """Cords of one server that are stated.
+    """Declared cords of one server.
 
     corded_supplies = Σ cords
 
@@ -293,7 +293,7 @@ def corded_supplies(cords: Mapping[str, str] | None) -> float:
 
 
 def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
-    """Feeds that cords name and that the rack does not have.
+    """Feeds that cords name but the rack does not have.
 
     unknown_feeds = cords − feed_names
 

@@ -1,4 +1,6 @@
-"""Inlets: what a machine draws of which an inventory says no more than what stands beside each of its power inlets."""
+"""Inlets: power of a server type that only an inventory describes, from the draw of its power
+inlets.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from gpulint.sizing.interconnect._bandwidth import Unstated
 
 
 def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
-    """Maximum power of a server that nobody but an inventory describes.
+    """Maximum power of a server that only an inventory describes.
 
     server_inlets_w = inlets_w · inlet_share
 
@@ -15,7 +17,7 @@ def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
         draws at most (ratio, fitted).
     Returns:
         [W]
-    Validity: sources disagree on what stands there. NetBox means what the port consumes, and adds it up; much of its library
+    Validity: sources disagree on its meaning. NetBox means what the port consumes, and adds it up; much of its library
         of device types holds the rating of a supply instead, of which the server draws a part, as others back it.
 
     >>> server_inlets_w(1500, 1.0), round(server_inlets_w(18000, 0.36))

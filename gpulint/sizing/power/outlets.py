@@ -1,4 +1,6 @@
-"""Outlets: whether supplies find a socket, what current each cord carries, and whether the voltage suits them."""
+"""Outlets: whether power supplies find an outlet, what current each cord carries, and whether the
+voltage suits.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ COUPLER_MOST_V = 250
 
 
 def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mapping[str, float]:
-    """Cords of a group of servers, by the inlet of their supplies.
+    """Cords of a group of servers, by the inlet type of their supplies.
 
     outlet_needs = {psu_inlet: servers · plugged_supplies}
 
@@ -28,7 +30,7 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
         servers: of the group. plugged_supplies: of one server. psu_inlet: of a supply, as C20.
     Returns:
         count by inlet
-    Validity: what hangs on a busbar needs no outlet.
+    Validity: a server on a busbar needs no outlet.
 
     >>> outlet_needs(4, 6, "C20"), outlet_needs(18, 0, "busbar")
     ({'C20': 24}, {})
@@ -40,7 +42,7 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
 
 
 def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
-    """Outlets that the supplies of a rack need, of servers whose supplies are known.
+    """Outlets that the supplies of a rack need, for servers whose supplies are known.
 
     outlets_needed = Σ outlet_needs
 
@@ -54,11 +56,11 @@ def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
 
     Source: definition.
     """
-    return sum(count for one in each_outlet_needs for count in one.values())
+    return sum(count for needs in each_outlet_needs for count in needs.values())
 
 
 def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | None:
-    """Outlets of all feeds of a rack; None where it has no feed.
+    """Outlets of all feeds of a rack. It is None if the rack has no feed.
 
     outlets_there = Σ outlets
 
@@ -72,13 +74,13 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 
     Source: definition.
     """
-    return sum(sum(draws.counts(one, "outlets").values()) for one in each_feed_outlets) if each_feed_outlets else None
+    return sum(sum(draws.counts(feed, "outlets").values()) for feed in each_feed_outlets) if each_feed_outlets else None
 
 
 def inlet_without_outlet(
     each_outlet_needs: tuple[Mapping[str, float], ...], each_feed_outlets: tuple[Mapping[str, str], ...]
 ) -> str | None:
-    """The kind of inlet for which outlets of a rack run out; None where each finds one.
+    """Inlet type for which a rack has too few outlets; None if there are enough.
 
     inlets with the fewest kinds of outlet choose first, the outlets that serve the fewest inlets go first
 
@@ -96,21 +98,21 @@ def inlet_without_outlet(
     """
     left: dict[frozenset[str], float] = {}
     for word, count in (
-        (word, count) for one in each_feed_outlets for word, count in draws.counts(one, "outlets").items()
+        (word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items()
     ):
         left[outlets.inlets(word)] = left.get(outlets.inlets(word), 0) + count
     needs: dict[str, float] = {}
-    for inlet, count in ((inlet, count) for one in each_outlet_needs for inlet, count in one.items()):
+    for inlet, count in ((inlet, count) for group in each_outlet_needs for inlet, count in group.items()):
         needs[inlet] = needs.get(inlet, 0) + count
-    for inlet in sorted(needs, key=lambda one: (sum(one in served for served in left), one)):
-        for served in sorted((one for one in left if inlet in one), key=len):
+    for inlet in sorted(needs, key=lambda inlet: (sum(inlet in served for served in left), inlet)):
+        for served in sorted((served for served in left if inlet in served), key=len):
             taken = min(needs[inlet], left[served])
             needs[inlet], left[served] = needs[inlet] - taken, left[served] - taken
     return next((inlet for inlet, count in needs.items() if count > 0), None) if each_feed_outlets else None
 
 
 def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
-    """Cords of a rack that need the kind of outlet that runs out.
+    """Cords of a rack that need the outlet type of which there are too few.
 
     inlets_short = Σ outlet_needs of inlet_without_outlet
 
@@ -124,11 +126,11 @@ def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapp
 
     Source: definition.
     """
-    return sum(one.get(inlet_without_outlet or "", 0) for one in each_outlet_needs)
+    return sum(needs.get(inlet_without_outlet or "", 0) for needs in each_outlet_needs)
 
 
 def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: tuple[Mapping[str, str], ...]) -> float:
-    """Outlets of a rack that take the inlet for which they run out.
+    """Outlets of a rack that fit the inlet type for which there are too few.
 
     outlets_that_take_them = Σ outlets that serve inlet_without_outlet
 
@@ -143,7 +145,7 @@ def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: 
 
     Source: IEC 60320-3:2014 (which connector fits which inlet).
     """
-    every = ((word, count) for one in each_feed_outlets for word, count in draws.counts(one, "outlets").items())
+    every = ((word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items())
     return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
 
 
@@ -154,7 +156,8 @@ def supply_a(
     supply_power_factor: float,
     supplies_needed: float | None = None,
 ) -> float | None:
-    """Current of one supply while all of a server are up; None where they are too few, or no feed is stated.
+    """Current of one supply while all supplies of its server are up.
+    It is None if the supplies are too few or no feed is declared.
 
     supply_a = server_w / plugged_supplies / V / power factor
 
@@ -187,7 +190,8 @@ def supply_after_loss_a(
     each_supply_v: tuple[float, ...],
     supply_power_factor: float,
 ) -> float | None:
-    """Current of one supply after the loss of the worst side; None where too few are left, or no feed is stated.
+    """Current of one supply after the worst loss of a side.
+    It is None if too few supplies are left or no feed is declared.
 
     supply_after_loss_a = server_w / supplies_left / V / power factor
 
@@ -208,7 +212,7 @@ def supply_after_loss_a(
 
 
 def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: float | None = None) -> float | None:
-    """Current that the outlet and cord of a supply may carry all day; None where it hangs on no outlet.
+    """Continuous current limit of a supply's outlet and cord; None if it uses no outlet.
 
     outlet_a = 0.8 · rating in North America; the rating of IEC 60320 elsewhere
 
@@ -255,7 +259,7 @@ def accepted_v(
 
 
 def supply_range(accepted_v: tuple[float, ...]) -> str:
-    """The voltage that the supplies of a server accept, in words.
+    """Voltage range that the supplies of a server accept, as text.
 
     supply_range = lowest to highest
 
@@ -280,7 +284,7 @@ def unsuitable_v(
     each_supply_v: tuple[float, ...],
     each_feed_voltage_v: tuple[float, ...],
 ) -> float | None:
-    """Voltage at an outlet that the supplies of a server do not accept; None where its feeds suit them.
+    """Voltage at an outlet that the supplies of a server do not accept; None if all are suitable.
 
     unsuitable_v = V at the outlet where neither it nor the voltage between lines lies from 0.9 · least to 1.1 · most
 
@@ -300,7 +304,7 @@ def unsuitable_v(
     Source: IEC 60038:2009, clause 3.1 (230 V ± 10 %); ANSI C84.1-2020 (277/480 V).
     """
     low, high = accepted_v[0] * (1 - TOLERANCE), accepted_v[-1] * (1 + TOLERANCE)
-    used = feed_names if cords is None else _plugged(cords)
+    used = feed_names if cords is None else _feeds_with_cords(cords)
     unsuitable = []
     for name, at_outlet, stated in zip(feed_names, each_supply_v, each_feed_voltage_v, strict=True):
         seen = (at_outlet,) if low == 0 else (at_outlet, stated, stated / math.sqrt(PHASES))
@@ -310,14 +314,14 @@ def unsuitable_v(
     return unsuitable[0] if unsuitable and every else None
 
 
-def _plugged(cords: Mapping[str, str]) -> tuple[str, ...]:
+def _feeds_with_cords(cords: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(feed for feed, count in draws.counts(cords, "cords").items() if count)
 
 
 def least_supply_v(
     cords: Mapping[str, str] | None, feed_names: tuple[str, ...], each_supply_v: tuple[float, ...]
 ) -> float | None:
-    """The lowest voltage at which a supply of a server is sure to be; None where its rack has no feed.
+    """Lowest voltage that a supply of a server may get; None if its rack has no feed.
 
     least_supply_v = min(supply_v) of the feeds with a cord; max(supply_v) where no cords are stated
 
@@ -335,5 +339,5 @@ def least_supply_v(
     """
     if cords is None:
         return max(each_supply_v, default=None)
-    used = _plugged(cords)
+    used = _feeds_with_cords(cords)
     return min((v for name, v in zip(feed_names, each_supply_v, strict=True) if name in used), default=None)

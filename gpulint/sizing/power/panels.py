@@ -1,4 +1,6 @@
-"""Panels: what floor units, busways and UPS carry for the feeds that hang on them, as they are and when a side fails."""
+"""Panels: what floor units, busways and UPS carry for their feeds, in normal operation and after
+the loss of a side.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ def feed_when_lost(
     known_feed_draws: Draws,
     is_redundant: bool,
 ) -> Mapping[str, float]:
-    """Power that a feed carries as it is, and when each other side of its rack fails.
+    """Power that a feed carries in normal operation, and when each other side of its rack fails.
 
     feed_when_lost[s] = Σ draws without s, 0 where it is its own side; feed_when_lost[""] = Σ draws
 
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
-        known_feed_draws: of the groups of servers that are known. is_redundant: the rack is to survive the loss of a side.
+        known_feed_draws: of the groups of servers that are known. is_redundant: the rack must survive the loss of a side.
     Returns:
         [W] by the side that fails
     Validity: what the servers of a rack without redundancy do when a side fails is not counted.
@@ -50,12 +52,12 @@ def panel_when_lost(
     each_panel_when_lost: tuple[Mapping[str, float], ...],
     load_diversity: float,
 ) -> Mapping[str, float]:
-    """Power that a panel carries as it is, and when each side of the racks behind it fails.
+    """Power that a panel carries in normal operation, and when each side of its racks fails.
 
     panel_when_lost[s] = load_diversity · Σ over feeds and panels of what each carries without s, or as it is
 
     Args:
-        each_feed_when_lost: of every feed that hangs on it [W by side]. each_panel_when_lost: of every panel [W by side].
+        each_feed_when_lost: of every feed connected to it [W by side]. each_panel_when_lost: of every panel [W by side].
         load_diversity: largest load of all at once against the sum of their largest (ratio).
     Returns:
         [W] by the side that fails
@@ -66,15 +68,15 @@ def panel_when_lost(
 
     Source: definition; IEC 60050 691-10-04 (coincidence factor).
     """
-    every = (*each_feed_when_lost, *each_panel_when_lost)
-    sides = dict.fromkeys([NOW, *(side for one in every for side in one)])
-    return {side: load_diversity * sum(one.get(side, one[NOW]) for one in every) for side in sides}
+    loads = (*each_feed_when_lost, *each_panel_when_lost)
+    sides = dict.fromkeys([NOW, *(side for load in loads for side in load)])
+    return {side: load_diversity * sum(load.get(side, load[NOW]) for load in loads) for side in sides}
 
 
 def panel_load_w(
     each_panel_feed_w: tuple[float, ...], each_subpanel_w: tuple[float, ...], load_diversity: float
 ) -> float:
-    """Power that a panel carries for all feeds and panels that hang on it.
+    """Power that a panel carries for all feeds and panels connected to it.
 
     panel_load_w = load_diversity · (Σ feed_load_w + Σ panel_load_w)
 
@@ -94,7 +96,7 @@ def panel_load_w(
 
 
 def least_panel_load_w(panel_when_lost: Mapping[str, float]) -> float:
-    """Power that a panel carries for those servers whose power is known.
+    """Power that a panel carries for the servers whose power is known: a lower bound.
 
     least_panel_load_w = panel_when_lost[""]
 
@@ -112,7 +114,7 @@ def least_panel_load_w(panel_when_lost: Mapping[str, float]) -> float:
 
 
 def panel_failover_w(panel_when_lost: Mapping[str, float]) -> float:
-    """Power that a panel carries when the side fails whose loss burdens it most.
+    """Power that a panel carries after the loss of the side that loads it most.
 
     panel_failover_w = max over sides of panel_when_lost
 
@@ -135,7 +137,8 @@ def panel_capacity_w(
     breaker_a: float | None = None,
     feed_usable_va: float | None = None,
 ) -> float | None:
-    """Power that a panel may carry all day: what its breaker and its stated limit allow; None where neither is stated.
+    """Continuous power limit of a panel, from its breaker and its declared limit.
+    It is None if neither is declared.
 
     panel_capacity_w = min(feed_usable_va · supply_power_factor, power_limit_w)
 
@@ -151,13 +154,13 @@ def panel_capacity_w(
     Source: definition.
     """
     if breaker_a is not None and feed_usable_va is None:
-        raise LookupError("what the breaker of the panel carries is not known: its voltage and phases are to be stated")
+        raise LookupError("the capacity of the panel's breaker is not known: state its voltage and phases")
     by_breaker = None if feed_usable_va is None else feed_usable_va * supply_power_factor
-    return min((one for one in (by_breaker, power_limit_w) if one is not None), default=None)
+    return min((limit_w for limit_w in (by_breaker, power_limit_w) if limit_w is not None), default=None)
 
 
 def planned_load_w(load_w: float, load_diversity: float) -> float:
-    """Power that a part of the facility is planned to take at once.
+    """Power that a component of the facility is planned to draw at once.
 
     planned_load_w = load_w · load_diversity
 
@@ -175,7 +178,7 @@ def planned_load_w(load_w: float, load_diversity: float) -> float:
 
 
 def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
-    """Power that those servers take at once whose power is known.
+    """Planned simultaneous power of the servers whose power is known: a lower bound.
 
     least_planned_load_w = least_load_w · load_diversity
 
@@ -194,7 +197,7 @@ def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
 
 
 def shared_panel(feed_panels: tuple[str | None, ...], failing_sides: tuple[str, ...]) -> str | None:
-    """A panel that feeds more than one side of a rack; None where there is none.
+    """Panel that feeds more than one side of a rack; None if there is none.
 
     shared_panel = the first panel with feeds of two sides
 
@@ -236,7 +239,7 @@ def feed_rating(feed_voltage_v: float, breaker_a: float) -> tuple[float, float]:
 def largest_feed_breaker_a(
     each_feed_rating: tuple[tuple[float, float], ...], feed_voltage_v: float | None = None
 ) -> float | None:
-    """Rating of the largest breaker of the feeds of a panel at its own voltage; None where none is known.
+    """Largest breaker among a panel's feeds at the panel's own voltage; None if unknown.
 
     largest_feed_breaker_a = max(breaker_a) of feeds at feed_voltage_v, between lines or to neutral
 
@@ -254,9 +257,9 @@ def largest_feed_breaker_a(
 
     Source: definition.
     """
-    return max((amperes for volts, amperes in each_feed_rating if _same_system(volts, feed_voltage_v)), default=None)
+    return max((amperes for volts, amperes in each_feed_rating if _is_same_system(volts, feed_voltage_v)), default=None)
 
 
-def _same_system(volts: float, panel_v: float | None) -> bool:
-    of_panel = () if panel_v is None else (panel_v, panel_v / math.sqrt(PHASES))
-    return panel_v is None or any(math.isclose(volts, one, rel_tol=0.02) for one in of_panel)
+def _is_same_system(volts: float, panel_v: float | None) -> bool:
+    panel_voltages = () if panel_v is None else (panel_v, panel_v / math.sqrt(PHASES))
+    return panel_v is None or any(math.isclose(volts, panel_voltage, rel_tol=0.02) for panel_voltage in panel_voltages)

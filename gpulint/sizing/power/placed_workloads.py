@@ -1,4 +1,4 @@
-"""Placed load: what the workloads that are led to a pool make its servers, racks and rooms draw."""
+"""Allocated load: what the workloads allocated to a pool make its servers, racks and rooms draw."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def server_group_gpus(server_gpus: float, servers: float) -> float:
 
 
 def held_gpus(each_server_group_gpus: Sequence[float]) -> float:
-    """GPUs of all the servers that belong to a pool, or stand in a rack or room.
+    """GPUs of all the servers in a pool, a rack or a room.
 
     held_gpus = Σ server_group_gpus
 
@@ -66,7 +66,7 @@ def pool_busy_gpus(
     pool_largest_job_gpus: float | None,
     queue_share: float,
 ) -> float | None:
-    """GPUs of a pool that compute at once.
+    """GPUs of a pool that compute at the same time.
 
     pool_busy_gpus = min(held, services + jobs), jobs from none (queue_share 0) over the largest (0.5) to all (1)
 
@@ -92,7 +92,7 @@ def pool_busy_gpus(
 def group_busy_gpus(
     server_group_gpus: float, pool_gpus_held: float | None, pool_busy_gpus: float | None, packing_share: float
 ) -> float | None:
-    """GPUs of the servers of one kind that compute, of those of their pool.
+    """GPUs of the servers of one kind that compute, from those of their pool.
 
     From what the rest of the pool cannot take (packing_share 0) over their part of the pool (0.5) to all they can take (1).
 
@@ -123,7 +123,7 @@ def placed_group_w(
     server_group_gpus: float | None = None,
     group_busy_gpus: float | None = None,
 ) -> float:
-    """Power of the servers of one kind under what is placed on their pool.
+    """Power of the servers of one kind under the workloads allocated to their pool.
 
     placed_group_w = group_idle_w + (group_busy_w − group_idle_w) · group_busy_gpus / server_group_gpus
 
@@ -133,7 +133,7 @@ def placed_group_w(
         group_busy_gpus: of them that compute.
     Returns:
         [W]
-    Validity: of servers that belong to no pool nobody says what runs there: idle at the least, else busy.
+    Validity: it is unknown what runs on servers outside every pool: at best they are idle, else busy.
 
     >>> placed_group_w(6000, 30_000, 0.5, 32, 8), placed_group_w(6000, 30_000, 0.5), placed_group_w(6000, 30_000, 0.0)
     (12000.0, 30000, 6000)
@@ -146,7 +146,7 @@ def placed_group_w(
 
 
 def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: Sequence[float | None]) -> float | None:
-    """Power of the servers of a rack or room under what is placed there.
+    """Power of the servers of a rack or room under the workloads allocated there.
 
     placed_load_w = Σ placed_group_w
 
@@ -161,11 +161,11 @@ def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: 
 
     Source: definition.
     """
-    return sum(each_placed_group_w) if any(one is not None for one in each_pool_service_gpus) else None
+    return sum(each_placed_group_w) if any(gpus is not None for gpus in each_pool_service_gpus) else None
 
 
 def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> float | None:
-    """Apparent power of the servers of a rack or room under what is placed there.
+    """Apparent power of the servers of a rack or room under the workloads allocated there.
 
     placed_load_va = placed_load_w / supply_power_factor
 
@@ -183,7 +183,7 @@ def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> f
 
 
 def placed_cooled_heat_w(placed_load_w: float | None, heat_w: float, cooled_heat_w: float) -> float | None:
-    """Heat that what cools a rack has to take under what is placed there.
+    """Heat that the cooling of a rack must remove under the workloads allocated there.
 
     placed_cooled_heat_w = placed_load_w · cooled_heat_w / heat_w
 
@@ -202,7 +202,7 @@ def placed_cooled_heat_w(placed_load_w: float | None, heat_w: float, cooled_heat
 
 
 def placed_room_heat_w(placed_load_w: float | None, heat_w: float, room_heat_w: float) -> float | None:
-    """Heat that servers leave to the air of a room under what is placed there.
+    """Heat that servers leave to the air of a room under the workloads allocated there.
 
     placed_room_heat_w = placed_load_w · room_heat_w / heat_w
 
@@ -221,7 +221,7 @@ def placed_room_heat_w(placed_load_w: float | None, heat_w: float, room_heat_w: 
 
 
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:
-    """GPUs of all the instances that an autoscaler may start.
+    """GPUs of all replicas that an autoscaler may start.
 
     most_gpus = gpus_per_replica · replicas_most
 

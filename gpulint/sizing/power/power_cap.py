@@ -1,10 +1,12 @@
-"""Power caps: what a lower limit of each card's power leaves of a server's load, and what it costs in speed."""
+"""Power caps: what a lower power limit of each GPU leaves of a server's load, and what it costs in
+speed.
+"""
 
 from __future__ import annotations
 
 
 def serving_clock_share(board_w: float, power_cap_w: float | None, serving_power_exponent: float) -> float:
-    """Share of the throughput of a server of language models that a lowered power limit leaves.
+    """Share of an LLM server's throughput that remains under a lowered power limit.
 
     serving_clock_share = min(1, power_cap_w / board_w) ^ serving_power_exponent
 
@@ -26,7 +28,7 @@ def serving_clock_share(board_w: float, power_cap_w: float | None, serving_power
 
 
 def serving_cost_of_cap(serving_clock_share: float) -> float:
-    """Throughput of serving that a power cap costs.
+    """Share of serving throughput that a power cap costs.
 
     serving_cost_of_cap = 1 − serving_clock_share
 
@@ -44,7 +46,7 @@ def serving_cost_of_cap(serving_clock_share: float) -> float:
 
 
 def training_cost_of_cap(clock_share: float) -> float:
-    """Speed of training that a power cap costs while matrix products bound it.
+    """Share of training speed that a power cap costs while matrix products are the bottleneck.
 
     training_cost_of_cap = 1 − clock_share
 

@@ -1,4 +1,4 @@
-"""Names of servers: which listed machine an unknown name may have meant."""
+"""Server names: which listed machine an unknown name may mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALIKE = 0.8
 
 
 def server_title(server_name: str | None, server_type: str | None = None) -> str:
-    """What a machine is called in a message.
+    """Name of a server type as messages print it.
 
     server_title = server_type, else server_name
 
@@ -32,7 +32,8 @@ def server_title(server_name: str | None, server_type: str | None = None) -> str
 
 
 def near_server_type(server_type: str, server_max_w: float | None = None, accelerator: str | None = None) -> str | None:
-    """The listed server that a name may have meant; None where it is listed, described in the file, or like no other.
+    """Listed server that an unknown name may mean.
+    It is None if the name is listed, described in the file, or similar to no listed one.
 
     near_server_type = the listed name with the same letters and digits but for a slip inside a long word
 
@@ -52,19 +53,19 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
     """
     if server_max_w is not None or accelerator is not None or servers.named(server_type) is not None:
         return None
-    written = _chunks(server_type)
-    listed = ((one.id, name) for one in servers.servers() for name in (one.id, f"{one.vendor} {one.id}"))
-    return next((found for found, name in listed if _slip(written, _chunks(name))), None)
+    written = _split(server_type)
+    listed = ((server.id, name) for server in servers.servers() for name in (server.id, f"{server.vendor} {server.id}"))
+    return next((server_id for server_id, name in listed if _is_misspelled(written, _split(name))), None)
 
 
-def _chunks(name: str) -> list[str]:
+def _split(name: str) -> list[str]:
     return _CHUNK.findall(name.lower())
 
 
-def _slip(written: list[str], listed: list[str]) -> bool:
-    return len(written) == len(listed) and all(map(_same, written, listed))
+def _is_misspelled(written: list[str], listed: list[str]) -> bool:
+    return len(written) == len(listed) and all(map(_is_same_word, written, listed))
 
 
-def _same(written: str, listed: str) -> bool:
+def _is_same_word(written: str, listed: str) -> bool:
     long = len(listed) >= _WORD and not listed.isdigit()
     return written == listed or (long and difflib.SequenceMatcher(None, written, listed).ratio() >= _ALIKE)

@@ -1,4 +1,6 @@
-"""Server power: what one machine draws at most, as measured, as its vendor publishes, or estimated from its accelerators."""
+"""Server power: the maximum draw of one machine, as measured, as published, or estimated from its
+accelerators.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ def server_estimated_w(
     psus: int | None = None,
     psu_w: float | None = None,
 ) -> float:
-    """Maximum power of a server whose vendor publishes none, from its accelerators.
+    """Maximum power of a server estimated from its accelerators, if its vendor publishes none.
 
     server_estimated_w = min(server_gpus · board_w · board_overhead + host_w, psus · psu_w)
 
@@ -38,12 +40,12 @@ def server_estimated_w(
 
 
 def boards_share(server_gpus: int, board_w: float, power_cap_w: float | None, server_max_w: float) -> float:
-    """Power of the accelerators' boards alone against the maximum that is stated or published for the server.
+    """Power of the accelerator boards alone relative to the server's declared or published maximum.
 
     boards_share = server_gpus · min(board_w, power_cap_w) / server_max_w
 
     Args:
-        server_gpus: accelerators in it. board_w: of one [W]. power_cap_w: limit that is set for each card, else None [W].
+        server_gpus: accelerators in it. board_w: of one [W]. power_cap_w: limit that is set for each GPU, else None [W].
         server_max_w: maximum power of the server [W].
     Returns:
         ratio
@@ -58,13 +60,13 @@ def boards_share(server_gpus: int, board_w: float, power_cap_w: float | None, se
 
 
 def heat_share(server_heat_w: float, server_max_w: float, server_measured_w: float | None, capped_w: float) -> float:
-    """Heat that is stated or published for a server against its power.
+    """Declared or published heat of a server relative to its power.
 
     heat_share = server_heat_w / (server_measured_w, else server_max_w − capped_w)
 
     Args:
         server_heat_w: heat of one [W]. server_max_w: maximum power of one [W].
-        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
+        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the GPUs saves [W].
     Returns:
         ratio
     Validity: 0.97 to 1.11 of the machines of catalog/servers.csv that publish both; physics says 1.
@@ -78,13 +80,14 @@ def heat_share(server_heat_w: float, server_max_w: float, server_measured_w: flo
 
 
 def planned_share(server_max_w: float, published_max_w: float | None, capped_w: float) -> float | None:
-    """Maximum power that is stated for a server against the one that is published; None where none is.
+    """Declared maximum power of a server relative to the published one.
+    It is None if no maximum is declared.
 
     planned_share = server_max_w / (published_max_w − capped_w)
 
     Args:
         server_max_w: maximum power of one [W]. published_max_w: of a server that comes in one make only, else None [W].
-        capped_w: that a limit of the cards saves [W].
+        capped_w: that a limit of the GPUs saves [W].
     Returns:
         ratio
     Validity: sources of one vendor differ by up to a twentieth (DGX B300: 14.5, 15 and 15.1 kW), integrators of NVL72 racks
@@ -99,7 +102,7 @@ def planned_share(server_max_w: float, published_max_w: float | None, capped_w: 
 
 
 def idle_share(server_idle_w: float, server_w: float) -> float:
-    """Power of a server without work against the maximum that a plan counts with.
+    """Idle power of a server relative to the maximum used for planning.
 
     idle_share = server_idle_w / server_w
 
@@ -117,7 +120,7 @@ def idle_share(server_idle_w: float, server_w: float) -> float:
 
 
 def measured_share(server_measured_w: float | None, server_max_w: float) -> float | None:
-    """Highest power of a server that was measured against its maximum; None where nothing was measured.
+    """Highest measured power of a server relative to its maximum; None without a measurement.
 
     measured_share = server_measured_w / server_max_w
 
@@ -135,12 +138,12 @@ def measured_share(server_measured_w: float | None, server_max_w: float) -> floa
 
 
 def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w: float | None = None) -> float:
-    """Power that a limit set for the cards of one server keeps it from drawing.
+    """Power that a GPU power limit keeps one server from drawing.
 
     capped_w = server_gpus · max(0, board_w − power_cap_w)
 
     Args:
-        power_cap_w: limit that is set for each card, else None [W]. server_gpus: accelerators in it. board_w: of one [W].
+        power_cap_w: limit that is set for each GPU, else None [W]. server_gpus: accelerators in it. board_w: of one [W].
     Returns:
         [W]
     Validity: fans and supplies save a little more, which is left out.
@@ -158,12 +161,12 @@ def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w:
 
 
 def board_under_cap(power_cap_w: float | None, board_w: float) -> tuple[float | None, float]:
-    """The power limit of a server's cards, beside what their boards draw at most.
+    """Power limit of a server's GPUs, and the maximum power of their boards.
 
     board_under_cap = power_cap_w, board_w
 
     Args:
-        power_cap_w: limit that is set for each card, else None [W]. board_w: of one [W].
+        power_cap_w: limit that is set for each GPU, else None [W]. board_w: of one [W].
     Returns:
         [W], [W]
 
@@ -178,15 +181,16 @@ def board_under_cap(power_cap_w: float | None, board_w: float) -> tuple[float | 
 def board_under_cap_most_w(
     power_cap_w: float | None, known_board_under_cap: tuple[tuple[float | None, float], ...]
 ) -> float | None:
-    """The largest board of all cards that are held to the limit of this server's cards; None where none is set.
+    """Largest board power of all GPUs under the power limit of this server's GPUs.
+    It is None if no limit is set.
 
     board_under_cap_most_w = max(board_w) where power_cap_w is alike
 
     Args:
-        power_cap_w: limit that is set for each card, else None [W]. known_board_under_cap: limits and boards of all servers [W].
+        power_cap_w: limit that is set for each GPU, else None [W]. known_board_under_cap: limits and boards of all servers [W].
     Returns:
         [W]
-    Validity: a limit that a room states is for its largest cards, and leaves smaller ones as they are.
+    Validity: a limit that a room states is for its largest GPUs, and leaves smaller ones as they are.
 
     >>> board_under_cap_most_w(500, ((500, 700), (500, 350), (None, 1000)))
     700
@@ -204,13 +208,13 @@ def server_w(
     server_inlets_w: float | None = None,
     published_max_w: float | None = None,
 ) -> float:
-    """Maximum power of one server that a plan counts with.
+    """Maximum power of one server used for planning.
 
     server_w = server_measured_w, or (server_max_w, or server_estimated_w, or server_inlets_w) − capped_w;
     server_max_w itself where it is below published_max_w by as much already
 
     Args:
-        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
+        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the GPUs saves [W].
         server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
         server_inlets_w: by its inlets, where its accelerators are not known either [W].
         published_max_w: of a server that comes in one make only, else None [W].
@@ -227,7 +231,7 @@ def server_w(
     """
     if server_measured_w is not None:
         return server_measured_w
-    known = (one for one in (server_max_w, server_estimated_w, server_inlets_w) if one is not None)
+    known = (watts for watts in (server_max_w, server_estimated_w, server_inlets_w) if watts is not None)
     found = next(known, None)
     if found is None:
         raise Unstated("server_max_w")
@@ -240,7 +244,7 @@ def server_planned_heat_w(
     server_heat_w: float | None = None,
     server_max_w: float | None = None,
 ) -> float:
-    """Heat of one server that a plan counts with: all that it draws, and more where its vendor says so.
+    """Heat of one server used for planning: its power, or more if its vendor says so.
 
     server_planned_heat_w = server_w · max(1, server_heat_w / server_max_w), and server_w of a measured one
 
@@ -249,7 +253,7 @@ def server_planned_heat_w(
         server_heat_w: that its vendor publishes [W]. server_max_w: that its vendor publishes [W].
     Returns:
         [W]
-    Validity: all electricity becomes heat. NVIDIA prints 38,557 BTU/hr (11.3 kW) beside 10.2 kW for DGX H100: sources
+    Validity: all electricity becomes heat. NVIDIA prints 38,557 BTU/hr (11.3 kW) besides 10.2 kW for DGX H100: sources
         disagree, and cooling is planned for the larger.
 
     >>> round(server_planned_heat_w(10200, None, 11300, 10200)), server_planned_heat_w(9100, 9100, 11300, 10200)

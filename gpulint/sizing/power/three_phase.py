@@ -1,4 +1,6 @@
-"""Phases: what the most loaded line of a three-phase feed carries when single-phase supplies are spread over it."""
+"""Phases: what the most loaded line of a three-phase feed carries when single-phase supplies are
+spread over it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ def feed_line_a(
     supply_power_factor: float,
     known_feed_draws: Draws,
 ) -> float:
-    """Least current of the most loaded line of a feed, however its supplies are spread over the phases.
+    """Minimum current of the most loaded line of a feed, over all ways to spread its supplies.
 
     feed_line_a = max(Σ W / √3, most of a group on its own) / (V · power factor); between lines √(a² + b² + ab) of two neighbours
 
@@ -49,7 +51,7 @@ def feed_failover_line_a(
     supply_power_factor: float,
     known_feed_draws: Draws,
 ) -> float:
-    """Least current of the most loaded line of a feed after the worst loss of another side.
+    """Minimum current of the most loaded line of a feed after the worst loss of another side.
 
     feed_failover_line_a = max over sides s of feed_line_a without s
 
@@ -67,20 +69,20 @@ def feed_failover_line_a(
     Source: as feed_line_a.
     """
     lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    every = [draws.on(feed_name, each) for each in (known_feed_draws, *lost.values())]
-    return max(_line_a(one, feed_phases, line_voltage_v, supply_power_factor) for one in every)
+    cases = [draws.on(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
+    return max(_line_a(draws_on_feed, feed_phases, line_voltage_v, supply_power_factor) for draws_on_feed in cases)
 
 
-def _line_a(on: Sequence[Draw], phases: int, line_v: float, power_factor: float) -> float:
-    total = sum(one.draw_w for one in on)
+def _line_a(feed_draws: Sequence[Draw], phases: int, line_v: float, power_factor: float) -> float:
+    total = sum(draw.draw_w for draw in feed_draws)
     if phases != PHASES:
         return total / line_v / power_factor
-    alone = (_most(_spread([one]), line_v) for one in on if one.supplies)
+    alone = (_most_loaded_va(_spread([draw]), line_v) for draw in feed_draws if draw.supplies)
     return max([total / math.sqrt(PHASES), *alone]) / line_v / power_factor
 
 
 def feed_line_share(feed_line_a: float, feed_usable_a: float) -> float:
-    """Share of what a line may carry that the most loaded one carries at least.
+    """Minimum load of the most loaded line as a share of its limit.
 
     feed_line_share = feed_line_a / feed_usable_a
 
@@ -104,7 +106,7 @@ def feed_lines_a(
     supply_power_factor: float,
     each_feed_draws: Draws,
 ) -> tuple[float, ...]:
-    """Current of each line of a feed, with its supplies spread over the phases as evenly as they go.
+    """Current of each line of a feed, with its supplies spread over the phases as evenly as can be.
 
     feed_lines_a = W of a phase · √3 / V / power factor above 250 V; √(a² + b² + ab) of two neighbours / V / power factor
 
@@ -121,16 +123,16 @@ def feed_lines_a(
 
     Source: as feed_line_a.
     """
-    on = draws.on(feed_name, each_feed_draws)
+    feed_draws = draws.on(feed_name, each_feed_draws)
     if feed_phases != PHASES:
-        return (sum(one.draw_w for one in on) / line_voltage_v / supply_power_factor,)
-    if any(one.supplies is None or one.supplies != int(one.supplies) for one in on):
-        raise LookupError("how many supplies of a server hang on the feed is not known")
-    return tuple(one / line_voltage_v / supply_power_factor for one in _lines(_spread(on), line_voltage_v))
+        return (sum(draw.draw_w for draw in feed_draws) / line_voltage_v / supply_power_factor,)
+    if any(draw.supplies is None or draw.supplies != int(draw.supplies) for draw in feed_draws):
+        raise LookupError("the number of a server's supplies on this feed is not known")
+    return tuple(line / line_voltage_v / supply_power_factor for line in _lines_va(_spread(feed_draws), line_voltage_v))
 
 
 def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
-    """How far the line of a feed that deviates most is from the average of all.
+    """Largest deviation of a line of a feed from the average of its lines.
 
     phase_imbalance = max |I − average| / average
 
@@ -149,24 +151,26 @@ def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
     return max(abs(line - average) for line in feed_lines_a) / average if average else 0.0
 
 
-def _spread(on: Iterable[Draw]) -> list[float]:
-    """Watts on each of three phases: supplies one by one, the largest first, on the phase that carries least."""
+def _spread(feed_draws: Iterable[Draw]) -> list[float]:
+    """Return the watts on each of three phases. Supplies are placed one by one, the largest first,
+    on the least loaded phase.
+    """
     phases = [0.0] * PHASES
-    for one in sorted(on, key=lambda draw: -draw.draw_w / (draw.supplies or math.inf)):
-        if not one.supplies:
-            phases = [each + one.draw_w / PHASES for each in phases]
-        for _ in range(int(one.supplies or 0)):
-            phases[phases.index(min(phases))] += one.draw_w / one.supplies  # type: ignore[operator]
+    for draw in sorted(feed_draws, key=lambda item: -item.draw_w / (item.supplies or math.inf)):
+        if not draw.supplies:
+            phases = [watts + draw.draw_w / PHASES for watts in phases]
+        for _ in range(int(draw.supplies or 0)):
+            phases[phases.index(min(phases))] += draw.draw_w / draw.supplies  # type: ignore[operator]
     return phases
 
 
-def _most(phases: Sequence[float], line_v: float) -> float:
-    return max(_lines(phases, line_v))
+def _most_loaded_va(phases: Sequence[float], line_v: float) -> float:
+    return max(_lines_va(phases, line_v))
 
 
-def _lines(phases: Sequence[float], line_v: float) -> list[float]:
-    """Volt-amperes over the voltage between lines of each line, for watts on each phase."""
+def _lines_va(phases: Sequence[float], line_v: float) -> list[float]:
+    """Return each line's volt-amperes over the line voltage, for watts on each phase."""
     if line_v > LINE_TO_LINE_MOST_V:
-        return [one * math.sqrt(PHASES) for one in phases]
+        return [phase_w * math.sqrt(PHASES) for phase_w in phases]
     neighbours = zip(phases, [*phases[1:], phases[0]], strict=True)
-    return [math.sqrt(one**2 + other**2 + one * other) for one, other in neighbours]
+    return [math.sqrt(phase_w**2 + next_w**2 + phase_w * next_w) for phase_w, next_w in neighbours]

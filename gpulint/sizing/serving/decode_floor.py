@@ -1,4 +1,6 @@
-"""What physics allows at best while an answer is decoded: peaks of the card, floors of a token, ceiling of a replica."""
+"""Physical limits of decoding: peaks of the GPU, minimum time per token, maximum throughput of a
+replica.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ def matrix_flop_per_s(
     dense_fp8_flop_per_s: float | None,
     dense_fp4_flop_per_s: float | None,
 ) -> float:
-    """Dense peak of the number format that an engine multiplies these weights in.
+    """Dense peak of the GPU in the number format in which an engine multiplies these weights.
 
     matrix_flop_per_s = of 4 bits for NVFP4, of 8 bits for FP8 and MXFP4, of 16 bits otherwise; the next wider one that there is
 
@@ -28,10 +30,10 @@ def matrix_flop_per_s(
     """
     peaks = (dense_fp4_flop_per_s, dense_fp8_flop_per_s, dense_bf16_flop_per_s)
     narrowest = 0 if weight_format == "nvfp4" else 1 if weight_format in _EIGHT_BITS else 2
-    found = next((peak for peak in peaks[narrowest:] if peak), None)
-    if found is None:
+    listed = next((peak for peak in peaks[narrowest:] if peak), None)
+    if listed is None:
         raise LookupError("the catalog has no peak of this accelerator")
-    return found
+    return listed
 
 
 _EIGHT_BITS = frozenset({"fp8", "fp8-block", "fp8-mlp", "mxfp4", "mxfp8"})
@@ -43,7 +45,7 @@ def best_flop_per_s(
     dense_fp4_flop_per_s: float | None,
     dense_fp16_flop_per_s: float | None = None,
 ) -> float:
-    """Highest dense peak of the card in any number format, which no kernel exceeds.
+    """Highest dense peak of the GPU in any number format. No kernel exceeds it.
 
     best_flop_per_s = max(16 bits, 8 bits, 4 bits)
 
@@ -58,10 +60,10 @@ def best_flop_per_s(
     Source: definition.
     """
     peaks = (dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s, dense_fp16_flop_per_s)
-    found = [peak for peak in peaks if peak]
-    if not found:
+    listed = [peak for peak in peaks if peak]
+    if not listed:
         raise LookupError("the catalog has no peak of this accelerator")
-    return max(found)
+    return max(listed)
 
 
 def weight_read_floor_s(
@@ -74,7 +76,7 @@ def weight_read_floor_s(
     memory_bytes_per_s: float,
     draft_tokens: int,
 ) -> float:
-    """Least time for one token of an answer by the weights alone: each step reads what one token touches.
+    """Minimum time per output token to read the weights that the token touches.
 
     weight_read_floor_s = (shared + experts · b · k / E / ranks) / bandwidth / (1 + drafted)
 
@@ -98,7 +100,7 @@ def weight_read_floor_s(
 def tpot_floor_s(
     weight_read_floor_s: float, sequence_read_bytes: float, memory_bytes_per_s: float, draft_tokens: int
 ) -> float:
-    """Least time from one token of an answer to the next: a step reads the weights that it touches and its KV cache.
+    """Minimum time per output token to read the weights that it touches and its KV cache.
 
     tpot_floor_s = weight_read_floor_s + KV cache / bandwidth / (1 + drafted)
 
@@ -130,7 +132,7 @@ def output_tokens_per_s_ceiling(
     draft_tokens: int,
     pipeline_parallel: int,
 ) -> float:
-    """Most output tokens per second of one replica, whatever the load.
+    """Maximum output tokens per second of one replica at any load.
 
     output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence / pp) / bandwidth, n · operations / pp / peak) · drafted
 

@@ -1,17 +1,17 @@
-"""Which kernels a decoding step runs through, in the words that measured constants are told apart by."""
+"""Kernels of a decoding step, classified as in the measurements of their constants."""
 
 from __future__ import annotations
 
 
 def kernel_generation(generation: str) -> str:
-    """Generation of the card as far as kernels of servers were measured on it.
+    """GPU generation, in the classes for which serving kernels were measured.
 
-    The data-center cards of a generation share their kernels; workstation cards of Blackwell have others.
+    The data-center GPUs of a generation share their kernels; workstation GPUs of Blackwell have others.
 
     Args:
         generation: of the accelerator.
     Returns:
-        hopper, blackwell (data-center cards, Ultra included) or other.
+        hopper, blackwell (data-center GPUs, Ultra included) or other.
 
     >>> kernel_generation("blackwell-ultra"), kernel_generation("blackwell-rtx"), kernel_generation("ada")
     ('blackwell', 'other', 'other')
@@ -22,9 +22,9 @@ def kernel_generation(generation: str) -> str:
 
 
 def kernel_format(weight_format: str) -> str:
-    """Number format of the weights as far as kernels differ by it.
+    """Number format of the weights, in the classes for which kernels differ.
 
-    Both 16-bit formats are one; weight-only formats were not measured enough to be told apart.
+    Both 16-bit formats are one; weight-only formats were not measured enough to be distinguished.
 
     Args:
         weight_format: in memory.
@@ -44,9 +44,9 @@ def kernel_format(weight_format: str) -> str:
 def decoder_kind(
     kv_lora_rank: int | None, indexer_head_dim: int | None, linear_attention_layers: int, moe_layers: int
 ) -> str:
-    """Kind of the network's layers as far as kernels differ by it.
+    """Kind of the model's layers, in the classes for which kernels differ.
 
-    The first of these that a network has: an indexer, latent attention, recurrent states, routed experts; else it is dense.
+    The first of these that a model has: an indexer, latent attention, recurrent states, routed experts; else it is dense.
 
     Args:
         kv_lora_rank: of latent attention, else None. indexer_head_dim: of sparse attention, else None.
@@ -71,7 +71,8 @@ def decoder_kind(
 
 
 def kernel_cell(kernel_generation: str, kernel_format: str, decoder_kind: str) -> str:
-    """Card, number format and kind of network in one word, for quantities that were measured for some of their combinations.
+    """GPU, number format and layer kind in one word.
+    Some constants were measured for certain combinations only.
 
     kernel_cell = generation.format.kind
 

@@ -1,4 +1,4 @@
-"""Time of one decoding step: reading and computing, messages between ranks, and what every step costs besides."""
+"""Time of one decoding step: reading and computing, messages between ranks, and fixed overhead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shared_matrix_s(
     weight_format_excess: float,
     matrix_excess: float,
 ) -> float:
-    """Time of one step in the matrices that every token passes through.
+    """Time of one decoding step in the matrices that every token passes through.
 
     shared_matrix_s = bytes / bandwidth · excess · format excess + tokens · operations / ranks / peak · excess
 
@@ -53,7 +53,7 @@ def expert_matrix_s(
     expert_format_excess: float,
     matrix_excess: float,
 ) -> float:
-    """Time of one step in the routed experts.
+    """Time of one decoding step in the routed experts.
 
     expert_matrix_s = bytes / bandwidth · excess · format excess + tokens · operations / ranks / peak · excess
 
@@ -83,7 +83,7 @@ def decode_attention_s(
     dense_bf16_flop_per_s: float | None,
     attention_read_excess: float,
 ) -> float:
-    """Time of one step in attention.
+    """Time of one decoding step in attention.
 
     decode_attention_s = batch · max(bytes / bandwidth, (1 + drafted) · operations / ranks / peak) · excess
 
@@ -115,13 +115,13 @@ def crossing_sum_s(
     tensor_bus_bytes_per_s: float | None = None,
     tensor_hop_s: float | None = None,
 ) -> float:
-    """Time of one sum over tensor-parallel ranks that reach beyond a link domain of several cards.
+    """Time of one all-reduce over tensor-parallel ranks that span several link domains.
 
     crossing_sum_s = all-reduce of tokens · hidden · B over the ranks; 0 within a domain, and where the network is not known
 
     Args:
         hidden: width. wave_tokens: of a group. bytes_per_activation: B [bytes]. attention_ranks: ranks.
-        link_domain_gpus: cards that one link domain spans. tensor_bus_bytes_per_s, tensor_hop_s: achieved among the ranks
+        link_domain_gpus: GPUs that one link domain spans. tensor_bus_bytes_per_s, tensor_hop_s: achieved among the ranks
             [bytes/s], [s], else None.
     Returns:
         [s]
@@ -150,7 +150,9 @@ def decode_traffic_s(
     reduction_latency_s: float,
     crossing_sum_s: float,
 ) -> float:
-    """Time of one step in messages: two sums a layer over the attention's ranks, experts' tokens gathered and scattered.
+    """Time of one decoding step in communication.
+    There are two all-reduces per layer over the ranks of the attention, and tokens are gathered and
+    scattered for the experts.
 
     decode_traffic_s = 2 · layers · max(crossing, latency + 2 · (ranks − 1) / ranks · tokens · hidden · B · message)
 
@@ -171,11 +173,11 @@ def decode_traffic_s(
     Source: Shoeybi et al., Megatron-LM, 2019, section 3; vLLM, distributed/device_communicators/custom_all_reduce.py.
     """
     payload = wave_tokens * hidden * bytes_per_activation
-    summed = _summed_s(payload, attention_ranks, message_s_per_byte)
+    summed = _all_reduce_s(payload, attention_ranks, message_s_per_byte)
     among = 2 * layers * max(crossing_sum_s, summed + reduction_latency_s) if attention_ranks > 1 else 0.0
     if layer_ranks <= attention_ranks:
         return float(among)
-    gathered = _summed_s(meeting_tokens * hidden * bytes_per_activation, layer_ranks, message_s_per_byte)
+    gathered = _all_reduce_s(meeting_tokens * hidden * bytes_per_activation, layer_ranks, message_s_per_byte)
     return among + (moe_layers or 0) * (gathered + 2 * reduction_latency_s)
 
 
@@ -188,14 +190,14 @@ def decode_overhead_s(
     step_latency_s: float,
     sequence_latency_s: float,
 ) -> float:
-    """What a step costs whatever it reads and computes: kernels that start one after the other, the scheduler, the sampler.
+    """Fixed overhead of one decoding step: kernel launches, the scheduler and the sampler.
 
     decode_overhead_s = layers · layer_latency_s · kind · group + step_latency_s + batch · sequence_latency_s
 
     Args:
-        layers: of the network. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
+        layers: of the model. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
         layer_kind_ratio: of layers with experts, latent attention or states (fitted). layer_group_ratio: with and without
-            copies of the attention (fitted).
+            attention replicas (fitted).
     Returns:
         [s]
 
@@ -218,16 +220,16 @@ def decode_step_s(
     layers: int,
     step_latency_s: float,
 ) -> float:
-    """Time of one decoding step that no prompt disturbs.
+    """Time of one decoding step without a prompt in it.
 
     decode_step_s = step + drafted · (step / layers + step_latency_s), step = shared + experts + attention + traffic + overhead
 
     Args:
         shared_matrix_s, expert_matrix_s, decode_attention_s, decode_traffic_s, decode_overhead_s: parts [s].
-        draft_tokens: drafted one after the other before each step. layers: of the network. step_latency_s: (fitted) [s].
+        draft_tokens: drafted one after the other before each step. layers: of the model. step_latency_s: (fitted) [s].
     Returns:
         [s]
-    Validity: drafts come from one layer, as with MTP and EAGLE; those of another network take longer, of an n-gram less.
+    Validity: drafts come from one layer, as with MTP and EAGLE; those of another model take longer, of an n-gram less.
 
     >>> round(decode_step_s(0.0139, 0, 0.0007, 0.0012, 0.0044, 0, 80, 0.001), 4)
     0.0202
@@ -243,7 +245,7 @@ def decode_step_s(
 def prompting_requests(
     prefill_apart: bool, decode_batch: int, sequence_groups: int, group_wait_exponent: float
 ) -> float:
-    """Other requests whose prompts a decoding sequence may wait for.
+    """Other requests whose prompts may delay a decoding sequence.
 
     prompting_requests = batch · groups^exponent − 1; 0 where other replicas compute prompts
 
@@ -270,7 +272,8 @@ def disturbed_step_s(
     prefill_interference: float,
     decoding_share: float,
 ) -> float:
-    """Time of one decoding step with the prompts of other requests in it, as many requests being open all the time.
+    """Time of one decoding step that includes prompts of other requests.
+    The number of open requests is constant.
 
     x = d + interference · n · P · x / (T + steps · x), T = P · (1 + n · (1 − r) / r), solved for x
 
@@ -297,7 +300,7 @@ def disturbed_step_s(
 
 
 def tpot_s(disturbed_step_s: float, decode_ratio: float, step_output_tokens: float, tpot_floor_s: float) -> float:
-    """Time from one token of an answer to the next.
+    """Time per output token.
 
     tpot_s = max(tpot_floor_s, disturbed_step_s · decode_ratio / step_output_tokens)
 
@@ -315,6 +318,6 @@ def tpot_s(disturbed_step_s: float, decode_ratio: float, step_output_tokens: flo
     return max(tpot_floor_s, disturbed_step_s * decode_ratio / step_output_tokens)
 
 
-def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
-    """Bandwidth part of an all-reduce."""
+def _all_reduce_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
+    """Return the bandwidth part of an all-reduce's time."""
     return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

@@ -1,4 +1,4 @@
-"""What one decoding step moves and computes on a GPU: weights it touches, KV cache it reads, operations, messages."""
+"""What one decoding step moves and computes on a GPU: weights, KV cache, operations and messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def sequence_groups(data_parallel: int) -> int:
-    """Copies of the attention in one replica, each of which decodes sequences of its own.
+    """Attention replicas inside one instance; each decodes its own sequences.
 
     sequence_groups = dp
 
@@ -24,7 +24,7 @@ def sequence_groups(data_parallel: int) -> int:
 
 
 def attention_ranks(tensor_parallel: int) -> int:
-    """Ranks that share the heads of one copy of the attention.
+    """Ranks that split the heads of one attention replica.
 
     attention_ranks = tp
 
@@ -42,7 +42,7 @@ def attention_ranks(tensor_parallel: int) -> int:
 
 
 def layer_ranks(tensor_parallel: int, data_parallel: int, experts: int | None) -> int:
-    """Ranks whose tokens meet in the experts of a layer, and which share out those experts.
+    """Ranks whose tokens meet in the experts of a layer and which split those experts.
 
     layer_ranks = tp · dp with experts, tp without
 
@@ -68,7 +68,7 @@ def decode_batch(
 
     Args:
         target_concurrency: requests of the whole service at once, else None. service_replicas: instances.
-        sequence_groups: copies of the attention in each. admission_limit: requests that a replica runs at once, else None.
+        sequence_groups: attention replicas in each. admission_limit: requests that a replica runs at once, else None.
     Returns:
         sequences.
 
@@ -82,7 +82,7 @@ def decode_batch(
 
 
 def wave_batch(decode_batch: int, pipeline_parallel: int) -> int:
-    """Sequences of one attention group that pass through a pipeline's stages together.
+    """Sequences of one attention group that pass through the pipeline stages together.
 
     wave_batch = ceil(decode_batch / pp)
 
@@ -100,7 +100,8 @@ def wave_batch(decode_batch: int, pipeline_parallel: int) -> int:
 
 
 def wave_tokens(wave_batch: int, draft_tokens: int) -> int:
-    """Tokens of one attention group that pass through the layers together: of each sequence the last one and its drafts.
+    """Tokens of one attention group that pass through the layers together.
+    Each sequence contributes its last token and its draft tokens.
 
     wave_tokens = wave_batch · (1 + drafted)
 
@@ -118,7 +119,7 @@ def wave_tokens(wave_batch: int, draft_tokens: int) -> int:
 
 
 def step_output_tokens(draft_tokens: int, rejected_share: float) -> float:
-    """Tokens of an answer that one step yields.
+    """Output tokens that one decoding step yields per sequence.
 
     step_output_tokens = Σ p^i, i from 0 to the drafted, p = 1 − rejected
 
@@ -172,7 +173,7 @@ def meeting_tokens(wave_tokens: int, attention_ranks: int, layer_ranks: int) -> 
 
 
 def touched_expert_share(experts: int | None, experts_per_token: int | None, meeting_tokens: float) -> float:
-    """Share of the routed experts that at least one token of a step visits.
+    """Share of the routed experts that at least one token of a step uses.
 
     touched_expert_share = 1 − (1 − k / E)^tokens
 
@@ -200,17 +201,17 @@ def shared_read_bytes(
     tied_embeddings: bool,
     attention_ranks: int,
 ) -> float:
-    """Weights besides routed experts that every step reads on each GPU, through all stages of a pipeline.
+    """Weights other than routed experts that each GPU reads per step, over all pipeline stages.
 
     shared_read_bytes = (weight_bytes − experts · b − table where it is not the output head) / attention_ranks
 
     Args:
-        weight_bytes: of the whole network [bytes]. expert_parameters: of routed experts. bytes_per_weight: b [bytes].
+        weight_bytes: of the whole model [bytes]. expert_parameters: of routed experts. bytes_per_weight: b [bytes].
         table_bytes: of the embedding table, of which a step reads single rows [bytes]. tied_embeddings: it is the head too.
         attention_ranks: that share them.
     Returns:
         [bytes]
-    Validity: encoders are counted although text does not pass through them (below 2 % of a large network).
+    Validity: encoders are counted although text does not pass through them (below 2 % of a large model).
 
     >>> round(shared_read_bytes(141107412992, 0, 2, 2101346304, False, 4) / 1e9, 1)  # Llama-3.1-70B on four ranks
     34.8
@@ -224,7 +225,7 @@ def shared_read_bytes(
 def expert_read_bytes(
     expert_parameters: int, bytes_per_weight: float, touched_expert_share: float, layer_ranks: int
 ) -> float:
-    """Routed experts that one step reads on each GPU, through all stages of a pipeline.
+    """Routed experts that each GPU reads per step, over all pipeline stages.
 
     expert_read_bytes = experts · b · touched / ranks
 
@@ -254,7 +255,7 @@ def sequence_read_bytes(
     attention_ranks: int,
     decode_context_tokens: float,
 ) -> float:
-    """KV cache and state of one sequence that one step reads on each GPU, through all stages of a pipeline.
+    """KV cache and state of one sequence that each GPU reads per step, over all pipeline stages.
 
     sequence_read_bytes = full · entry · context + sliding · entry · min(context, window) + 2 · linear · state
     sparse: full · (entry · min(context, 2048) + (indexer + 4) · context)
@@ -266,7 +267,7 @@ def sequence_read_bytes(
         attention_ranks: that share the states. decode_context_tokens: [tokens].
     Returns:
         [bytes]
-    Validity: layers that share another's cache read it as well; the sparse layers of all known networks choose 2,048 tokens.
+    Validity: layers that share another's cache read it as well; the sparse layers of all known models choose 2,048 tokens.
 
     >>> sequence_read_bytes(80, 0, 4096, 4096, None, None, 0, 0, 1, 1000)  # Llama-3.1-70B
     327680000.0
@@ -294,7 +295,7 @@ _STATE_BYTES = 2
 def token_flop(
     parameters: float, active_parameters: float | None, vocab: int, hidden: int, tied_embeddings: bool
 ) -> float:
-    """Operations of the matrices for one token of the whole network, without attention.
+    """Operations of all matrices for one token, without attention.
 
     token_flop = 2 · (active parameters − embedding table where it is not the output head)
 
@@ -324,7 +325,7 @@ def context_flop(
     indexer_head_dim: int | None,
     decode_context_tokens: float,
 ) -> float:
-    """Operations of the attention for one token of a decoding step, over the whole network.
+    """Operations of all attention layers for one token of a decoding step.
 
     context_flop = 4 · heads · width · Σ tokens that a layer sees; 2 · heads · (2 · rank + rotary) · Σ with MLA
 
@@ -350,7 +351,7 @@ def context_flop(
 
 
 def expert_token_flop(expert_parameters: int, experts: int | None, experts_per_token: int | None) -> float:
-    """Operations of the routed experts for one token of the whole network.
+    """Operations of the routed experts of all layers for one token.
 
     expert_token_flop = 2 · expert_parameters · k / E
 

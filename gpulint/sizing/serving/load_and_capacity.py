@@ -1,4 +1,4 @@
-"""Objectives against capacity: what is wanted of a service or a run, and what all its replicas carry."""
+"""Objectives against capacity: the targets of a service or run, and what all its replicas deliver."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 def wanted_tokens_per_s(
     target_tokens_per_s: float | None, target_requests_per_s: float | None, request_output_tokens: float
 ) -> float:
-    """Output tokens per second that the service is to produce.
+    """Output tokens per second that the service must deliver.
 
     wanted_tokens_per_s = max(tokens per second as stated, requests per second · output)
 
@@ -25,7 +25,7 @@ def wanted_tokens_per_s(
 
 
 def grown_tokens_per_s(wanted_tokens_per_s: float, target_growth: float | None) -> float:
-    """Output tokens per second that are wanted once the load has grown.
+    """Output tokens per second that the service must deliver after the declared growth.
 
     grown_tokens_per_s = wanted_tokens_per_s · growth
 
@@ -43,7 +43,7 @@ def grown_tokens_per_s(wanted_tokens_per_s: float, target_growth: float | None) 
 
 
 def grown_concurrency(target_concurrency: float | None, target_growth: float | None) -> float:
-    """Requests at once that are expected when the load has grown.
+    """Concurrent requests expected after the declared growth.
 
     grown_concurrency = concurrency · growth
 
@@ -61,7 +61,7 @@ def grown_concurrency(target_concurrency: float | None, target_growth: float | N
 
 
 def service_replicas(replicas: float, replicas_most: int | None) -> float:
-    """Instances that carry the whole load: as many as the autoscaler may start, where there is one.
+    """Replicas that carry the whole load: the autoscaler's maximum, if there is an autoscaler.
 
     service_replicas = max(replicas, replicas_most)
 
@@ -89,13 +89,14 @@ def service_tokens_per_s_ceiling(
     layer_ranks: int,
     pipeline_parallel: int,
 ) -> float:
-    """Most output tokens per second of all replicas, whatever the load and however little KV cache it takes.
+    """Maximum output tokens per second of all replicas at any load.
+    It assumes that reading the KV cache takes no time.
 
     service_tokens_per_s_ceiling = service_replicas · min(batch / weights, GPUs · best peak / operations)
 
     Args:
         service_replicas: instances. replica_batch: sequences of one at most. weight_read_floor_s: least time of a step [s].
-        token_flop: operations of one token [FLOP]. best_flop_per_s: of a card [FLOP/s].
+        token_flop: operations of one token [FLOP]. best_flop_per_s: of a GPU [FLOP/s].
         sequence_groups, attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs.
     Returns:
         [tokens/s]
@@ -111,7 +112,7 @@ def service_tokens_per_s_ceiling(
 
 
 def service_tokens_per_s(capacity_tokens_per_s: float, service_replicas: float) -> float:
-    """Output tokens per second of all replicas when each has as many requests as it admits.
+    """Output tokens per second of all replicas when each runs as many requests as it admits.
 
     service_tokens_per_s = capacity of one · service_replicas
 
@@ -129,7 +130,7 @@ def service_tokens_per_s(capacity_tokens_per_s: float, service_replicas: float) 
 
 
 def service_requests_per_s(service_tokens_per_s: float, request_output_tokens: float) -> float:
-    """Usual requests that all replicas answer in a second when each has as many as it admits.
+    """Typical requests per second of all replicas when each runs as many as it admits.
 
     service_requests_per_s = service_tokens_per_s / output
 
@@ -147,7 +148,7 @@ def service_requests_per_s(service_tokens_per_s: float, request_output_tokens: f
 
 
 def service_requests_per_s_ceiling(service_tokens_per_s_ceiling: float, request_output_tokens: float) -> float:
-    """Most usual requests that all replicas answer in a second.
+    """Maximum typical requests per second of all replicas.
 
     service_requests_per_s_ceiling = service_tokens_per_s_ceiling / output
 
@@ -165,7 +166,7 @@ def service_requests_per_s_ceiling(service_tokens_per_s_ceiling: float, request_
 
 
 def service_concurrency(admitted_sequences: float, service_replicas: float) -> float:
-    """Requests that run at once in all replicas.
+    """Requests that run at once on all replicas.
 
     service_concurrency = admitted by one · service_replicas
 
@@ -183,12 +184,12 @@ def service_concurrency(admitted_sequences: float, service_replicas: float) -> f
 
 
 def replica_batch(max_num_seqs: int, sequence_groups: int) -> int:
-    """Requests that the settings of one replica let run at once.
+    """Requests that the settings of one replica allow at once.
 
     replica_batch = max_num_seqs · groups
 
     Args:
-        max_num_seqs: of one group at most. sequence_groups: copies of the attention in the replica.
+        max_num_seqs: of one group at most. sequence_groups: attention replicas in the replica.
     Returns:
         requests
 
@@ -201,7 +202,7 @@ def replica_batch(max_num_seqs: int, sequence_groups: int) -> int:
 
 
 def service_batch(replica_batch: int, service_replicas: float) -> float:
-    """Requests that the settings of all replicas let run at once.
+    """Requests that the settings of all replicas allow at once.
 
     service_batch = replica_batch · service_replicas
 
@@ -221,7 +222,7 @@ def service_batch(replica_batch: int, service_replicas: float) -> float:
 def running_requests(
     target_requests_per_s: float | None, ttft_s: float, tpot_s: float, request_output_tokens: float
 ) -> float:
-    """Requests that are under way at once at the stated rate.
+    """Requests in progress at the declared request rate.
 
     running_requests = requests per second · (ttft_s + (output − 1) · tpot_s)
 
@@ -241,7 +242,7 @@ def running_requests(
 
 
 def request_tokens(request_prompt_tokens: float, request_output_tokens: float) -> float:
-    """Length of a usual request at its end.
+    """Length of a typical request when its answer is complete.
 
     request_tokens = prompt + output
 
@@ -259,7 +260,7 @@ def request_tokens(request_prompt_tokens: float, request_output_tokens: float) -
 
 
 def offload_read_floor_s(offloaded_bytes: float, host_link_bytes_per_s: float) -> float:
-    """Least time of a decoding step that reads weights out of host memory.
+    """Minimum time of a decoding step that reads weights from host memory.
 
     offload_read_floor_s = offloaded / host link
 
@@ -267,7 +268,7 @@ def offload_read_floor_s(offloaded_bytes: float, host_link_bytes_per_s: float) -
         offloaded_bytes: weights of one GPU in host memory [bytes]. host_link_bytes_per_s: nominal, one way [bytes/s].
     Returns:
         [s]
-    Validity: dense networks, each of whose weights every token passes through.
+    Validity: dense models, each of whose weights every token passes through.
 
     >>> offload_read_floor_s(16e9, 32e9)
     0.5
@@ -278,7 +279,7 @@ def offload_read_floor_s(offloaded_bytes: float, host_link_bytes_per_s: float) -
 
 
 def communication_share(exposed_communication_s: float, step_s: float) -> float:
-    """Share of a training step in which GPUs wait for messages.
+    """Share of a training step in which GPUs wait for communication.
 
     communication_share = min(1, exposed_communication_s / step_s)
 

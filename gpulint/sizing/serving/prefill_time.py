@@ -1,4 +1,4 @@
-"""Time of a prompt: what it computes, what it waits for, and what its KV cache costs to send."""
+"""Time of a prompt: its computation, its waiting time, and the transfer of its KV cache."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def ttft_floor_s(
     pipeline_parallel: int,
     best_flop_per_s: float,
 ) -> float:
-    """Least time from a request to its first token.
+    """Minimum time from a request to its first token.
 
     ttft_floor_s = max(operations / (GPUs · best peak), weights / bandwidth)
 
     Args:
         prompt_flop: of the prompt [FLOP]. weight_read_floor_s: reading what one token touches [s].
-        attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs. best_flop_per_s: of the card [FLOP/s].
+        attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs. best_flop_per_s: of the GPU [FLOP/s].
     Returns:
         [s]
-    Validity: nothing is cached, nobody else waits, full peak on all GPUs.
+    Validity: no prefix is cached, no other request waits, all GPUs run at full peak.
 
     >>> round(ttft_floor_s(286e12, 0.0104, 4, 4, 1, 1979e12) * 1e3)
     36
@@ -82,16 +82,16 @@ def prefill_s(
     prefill_release_ratio: float,
     prefill_latency_s: float,
 ) -> float:
-    """Time that one prompt takes of its group when nothing else runs.
+    """Time that one prompt takes in its attention group when nothing else runs.
 
     prefill_s = (other operations / attention_ranks + those of experts / layer_ranks) / peak · max(1, excess · release)
                 + 2 · layers · sum of prompt · hidden · B + prefill_latency_s
 
     Args:
         prompt_flop: [FLOP]. expert_token_flop: of one token in routed experts [FLOP]. request_prompt_tokens: [tokens].
-        layers, hidden: of the network. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
+        layers, hidden: of the model. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
         matrix_flop_per_s: peak of one GPU [FLOP/s]. message_s_per_byte: of a sum over the ranks (fitted) [s/byte].
-        prefill_excess, prefill_release_ratio: time against the peak, by card, format and kind of network, and by release
+        prefill_excess, prefill_release_ratio: time against the peak, by GPU, format and kind of model, and by release
             (fitted). prefill_latency_s: whatever the prompt's length (fitted) [s].
     Returns:
         [s]
@@ -106,7 +106,7 @@ def prefill_s(
     computing = (prompt_flop - routed) / attention_ranks + routed / layer_ranks
     excess = max(1.0, prefill_excess * prefill_release_ratio)
     payload = request_prompt_tokens * hidden * bytes_per_activation
-    sending = 2 * layers * _summed_s(payload, attention_ranks, message_s_per_byte)
+    sending = 2 * layers * _all_reduce_s(payload, attention_ranks, message_s_per_byte)
     return computing / matrix_flop_per_s * excess + sending + prefill_latency_s
 
 
@@ -118,14 +118,14 @@ def ttft_s(
     first_token_latency_s: float,
     ttft_floor_s: float,
 ) -> float:
-    """Time from a request to its first token while the others decode.
+    """Time from a request to its first token while other requests decode.
 
     ttft_s = max(ttft_floor_s, prefill_s · (1 + queued · (batch − 1)) + decode_step_s + first_token_latency_s)
 
     Args:
         prefill_s: of one prompt [s]. decode_step_s: that is under way [s]. decode_batch: sequences of a group.
         queued_share: of the other prompts, those that come before it (fitted).
-        first_token_latency_s: of the server around the network (fitted) [s]. ttft_floor_s: what physics allows [s].
+        first_token_latency_s: of the server around the model (fitted) [s]. ttft_floor_s: what physics allows [s].
     Returns:
         [s]
     Validity: a band: how requests arrive decides.
@@ -147,7 +147,7 @@ def kv_transfer_s(
     sliding_kv_entry_bytes: float,
     network_bytes_per_s_per_gpu: float,
 ) -> float:
-    """Time in which a prompt's KV cache goes from the GPUs that computed it to those that decode.
+    """Time to send a prompt's KV cache from the prefill GPUs to the decoding GPUs.
 
     kv_transfer_s = prompt · (full · entry + sliding · entry) / network of one GPU
 
@@ -167,6 +167,6 @@ def kv_transfer_s(
     return request_prompt_tokens * entries / network_bytes_per_s_per_gpu
 
 
-def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
-    """Bandwidth part of an all-reduce."""
+def _all_reduce_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
+    """Return the bandwidth part of an all-reduce's time."""
     return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

@@ -1,4 +1,4 @@
-"""What one replica carries: requests that run at once, tokens per second, power and energy."""
+"""Capacity of one replica: concurrent requests, tokens per second, power and energy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def output_tokens_per_s(
     request_output_tokens: float,
     admitted_sequences: int | None = None,
 ) -> float:
-    """Output tokens per second of one replica under a closed load.
+    """Output tokens per second of one replica at constant concurrency.
 
     output_tokens_per_s = min(batch · groups, admitted) · output / (ttft_s + (output − 1) · tpot_s)
 
     Args:
         decode_batch: sequences of a group. sequence_groups: groups of a replica. tpot_s, ttft_s: [s].
-        request_output_tokens: of an answer [tokens]. admitted_sequences: by the KV cache, where it can be told, else None.
+        request_output_tokens: of an answer [tokens]. admitted_sequences: by the KV cache if it is known, else None.
     Returns:
         [tokens/s]
 
@@ -34,7 +34,7 @@ def output_tokens_per_s(
 
 
 def sequence_limit(max_num_seqs: int) -> int:
-    """Sequences of one attention group that the settings let run at once.
+    """Sequences of one attention group that the settings allow at once.
 
     sequence_limit = max_num_seqs; absent where the engine works it out
 
@@ -52,7 +52,8 @@ def sequence_limit(max_num_seqs: int) -> int:
 
 
 def admission_limit(admitted_sequences: int) -> int:
-    """Requests that one replica admits at once, absent where its KV cache cannot be told or would hold none.
+    """Requests that one replica admits at once.
+    It is absent if the KV cache is unknown or holds no request.
 
     admission_limit = admitted_sequences
 
@@ -67,7 +68,7 @@ def admission_limit(admitted_sequences: int) -> int:
     Source: definition.
     """
     if admitted_sequences < 1:
-        raise LookupError("the KV cache holds no request of that length")
+        raise LookupError("the KV cache cannot hold a single request of that length")
     return admitted_sequences
 
 
@@ -85,7 +86,7 @@ def admitted_sequences(
     sequence_groups: int,
     sequence_limit: int | None,
 ) -> int:
-    """Requests that run at once in one replica, as far as its KV cache and its settings admit them.
+    """Requests that run at once in one replica, limited by its KV cache and its settings.
 
     admitted_sequences = groups · min(limit, floor(cache / (entries of prompt + output / 2 + state)))
 
@@ -140,7 +141,7 @@ def energy_j_per_token(
     pipeline_parallel: int,
     output_tokens_per_s: float,
 ) -> float:
-    """Energy of the accelerators of one replica for one token of an answer.
+    """Energy of one replica's accelerators per output token.
 
     energy_j_per_token = board_w · share · GPUs / output_tokens_per_s
 

@@ -1,4 +1,4 @@
-"""Start-up: how long a server takes until it answers."""
+"""Start-up: the time until a server answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def start_up_s(weight_load_s: float, engine_start_s: float) -> float:
     start_up_s = weight_load_s + engine_start_s
 
     Args:
-        weight_load_s: reading of the weights into the cards [s].
+        weight_load_s: reading of the weights into the GPUs [s].
         engine_start_s: imports, compilation, profiling and graph capture [s].
     Returns:
         [s]; a download from a hub, and a node that first pulls the image, come on top.

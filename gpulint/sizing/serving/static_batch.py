@@ -1,4 +1,4 @@
-"""Generation without a server: one static batch through plain PyTorch, what stays, its peak and what is left."""
+"""Generation without a server: one static batch in plain PyTorch, its peak memory and what is left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ JOINED = frozenset({"falcon", "mpt", "gpt-neox", "bloom", "gpt-2", "starcoder", 
 
 
 def generation_attention(attention_backend: str | None, default_attention: str) -> str:
-    """Attention kernels of a static batch.
+    """Attention kernels that a static batch uses.
 
     Args:
         attention_backend: as stated, else None. default_attention: of the program.
@@ -23,7 +23,7 @@ def generation_attention(attention_backend: str | None, default_attention: str) 
 
 
 def generated_length(prompt_tokens: int, new_tokens: int, cache_tokens: int | None) -> int:
-    """Tokens of one sequence that the KV cache has room for at the end.
+    """Tokens per sequence that the KV cache holds at the end of generation.
 
     generated_length = max(prompt_tokens + new_tokens, cache_tokens) where a cache is allocated at once
 
@@ -52,7 +52,7 @@ def sequence_cache_bytes(
     kv_lora_rank: int | None,
     generated_length: int,
 ) -> float:
-    """KV cache of one sequence on the fullest GPU when it is complete.
+    """KV cache of one complete sequence on the fullest GPU.
 
     sequence_cache_bytes = (full · entry · length + sliding · entry · min(length, window)) · stage_share + state
 
@@ -70,14 +70,14 @@ def sequence_cache_bytes(
     Source: QwenLM/Qwen3 docs/source/getting_started/speed_benchmark.md: 1,394 MB at 1 token of input, 2,066 MB at 6,144.
     """
     if kv_lora_rank:
-        raise LookupError("how the program keeps the KV cache of MLA is not modelled")
+        raise LookupError("the program's KV cache of MLA is not modelled")
     window = min(generated_length, sliding_window or generated_length)
     tokens = full_kv_layers * kv_entry_bytes * generated_length + sliding_kv_layers * sliding_kv_entry_bytes * window
     return tokens * stage_share + state_bytes
 
 
 def generation_cache_bytes(sequence_cache_bytes: float, batch_size: int) -> float:
-    """KV cache of the whole batch on the fullest GPU when it is complete.
+    """KV cache of the whole complete batch on the fullest GPU.
 
     generation_cache_bytes = sequence_cache_bytes · batch_size
 
@@ -110,7 +110,7 @@ def decode_work_bytes(
     generated_length: int,
     vocab: int,
 ) -> float:
-    """What a decoding step takes beside weights and KV cache when the cache is complete.
+    """Working memory of a decoding step beyond weights and KV cache when the cache is complete.
 
     decode_work_bytes = batch · length · heads / tp · head_dim · decode_copy_bytes + length² (a mask of the whole cache)
                         + cache / (2 · layers) (keys of one layer while one more is joined to them) + 12 · batch · vocab
@@ -120,7 +120,7 @@ def decode_work_bytes(
         attention_heads, kv_heads, head_dim: shape. decode_copy_bytes: of copies of one layer's keys and values for every query
         head (fitted) [bytes]. allocated_mask: the program keeps a mask for the whole cache. legacy_cache: the cache of the
         step before lives until the next is complete. generation_cache_bytes: [bytes]
-        generation_cache: grown or allocated. layers: of the network. stage_share: of them. tensor_parallel: ranks.
+        generation_cache: grown or allocated. layers: of the model. stage_share: of them. tensor_parallel: ranks.
         batch_size: sequences. generated_length: of each [tokens]. vocab: entries; logits, their 32-bit copy and softmax.
     Returns:
         [bytes]
@@ -150,7 +150,7 @@ def generation_weight_bytes(
     layer_rotary_bytes: float,
     dequantised_bytes: float,
 ) -> float:
-    """Weights of one GPU as a program keeps them, with the tables it adds.
+    """Weights on one GPU as the program keeps them, with the tables that it adds.
 
     generation_weight_bytes = weight_bytes_per_gpu · weight_ratio + head_copy_bytes + layer_rotary_bytes + dequantised_bytes
 
@@ -177,7 +177,7 @@ def dequantised_bytes(
     shared_intermediate: int | None,
     bytes_per_activation: float,
 ) -> float:
-    """Room for the largest matrix in 16 bits, which the kernels of 4-bit GPTQ keep under Transformers.
+    """Buffer for the largest matrix in 16 bits, kept by 4-bit GPTQ kernels in Transformers.
 
     dequantised_bytes = hidden · max(intermediate, shared_intermediate) · B for a release of that name, else 0
 
@@ -206,12 +206,12 @@ def layer_rotary_bytes(
     head_dim: int,
     bytes_per_activation: float,
 ) -> float:
-    """Tables of rotary embeddings that the layers of one GPU keep.
+    """Rotary embedding tables that the layers keep on one GPU.
 
     layer_rotary_bytes = layers · stage_share · 2 · trained_context · head_dim · B where each layer has one, else 0
 
     Args:
-        rotary_per_layer: each layer has a table. layers: of the network. stage_share: of them. trained_context: [tokens]
+        rotary_per_layer: each layer has a table. layers: of the model. stage_share: of them. trained_context: [tokens]
         head_dim: width of a head. bytes_per_activation: B [bytes].
     Returns:
         [bytes]
@@ -232,7 +232,7 @@ def generation_held_bytes(
     generation_cache_bytes: float,
     decode_work_bytes: float,
 ) -> float:
-    """What tensors take on one GPU while the last tokens are generated.
+    """Tensors on one GPU while the last tokens are generated.
 
     generation_held_bytes = weights + workspace + complete cache + decode_work_bytes
 
@@ -258,7 +258,7 @@ def generation_peak_bytes(
     prompt_cache_bytes: float,
     prompt_work_bytes: float,
 ) -> float:
-    """Most memory that tensors take on one GPU while a batch is generated.
+    """Peak memory of tensors on one GPU while a batch is generated.
 
     generation_peak_bytes = max( weights + workspace + load_excess_bytes
                                  weights + workspace + prompt_cache_bytes + prompt_work_bytes
@@ -289,9 +289,9 @@ def head_copy_bytes(
     bytes_per_activation: float,
     tensor_parallel: int,
 ) -> float:
-    """Output head that a program keeps although the checkpoint has one table for it and the embedding.
+    """Separate output head that a program keeps although the checkpoint shares one table.
 
-    head_copy_bytes = vocab · hidden · bytes_per_weight / tp for a tied table that is untied, else 0; in 16 bits beside FP8
+    head_copy_bytes = vocab · hidden · bytes_per_weight / tp for a tied table that is untied, else 0; in 16 bits besides FP8
 
     Args:
         tied_embeddings: of the checkpoint. unties_embeddings: the program has a matrix of its own. vocab, hidden: of the table.
@@ -326,14 +326,15 @@ def load_excess_bytes(
     stage_share: float,
     tensor_parallel: int,
 ) -> float:
-    """What loading takes beyond the weights: copies of projections that are joined, tables that wait for their conversion.
+    """Memory that loading needs beyond the weights.
+    Merged projections exist twice, and some tables wait for their conversion.
 
     load_excess_bytes = layers · hidden · (queries + 2 · keys) · bytes_per_weight · stage_share / tp where they are joined
                       = 2 · vocab · hidden · B where litgpt quantises as it loads, else 0
 
     Args:
         engine: litgpt quantises as it loads. quantization: as asked for, else None. joins_projections: queries, keys and values
-        become one matrix after loading. family: of the network; some checkpoints have them as one. hidden, attention_heads,
+        become one matrix after loading. family: of the model; some checkpoints have them as one. hidden, attention_heads,
         kv_heads, head_dim, layers, vocab: shape. bytes_per_weight, bytes_per_activation: B [bytes].
         stage_share: of the layers. tensor_parallel: ranks.
     Returns:
@@ -364,7 +365,7 @@ def generation_reserved_bytes(
     generation_held_bytes: float,
     generation_slack_bytes: float,
 ) -> float:
-    """What PyTorch's allocator holds at the peak.
+    """Memory that PyTorch's allocator reserves at the peak.
 
     generation_reserved_bytes = generation_peak_bytes + generation_slack_bytes
                                 + (prompt_excess · prompt_work_bytes + cache_growth_excess · cache) where the cache is grown
@@ -372,7 +373,7 @@ def generation_reserved_bytes(
     Args:
         generation_peak_bytes: of tensors [bytes]. generation_cache: grown or allocated. generation_cache_bytes: complete [bytes].
         prompt_work_bytes: [bytes]. prompt_excess: blocks of it that stay (fitted).
-        cache_growth_excess: freed pieces of a cache that was joined anew for each token (fitted).
+        cache_growth_excess: freed pieces of a cache that was rebuilt for each token (fitted).
         legacy_cache, generation_held_bytes: a peak that is reached while tokens are generated has a second cache already [bytes].
         generation_slack_bytes: partly filled segments, graphs and what conversion left (fitted) [bytes].
     Returns:
@@ -394,7 +395,7 @@ def generation_reserved_bytes(
 
 
 def generation_device_bytes(generation_reserved_bytes: float, generation_context_bytes: float) -> float:
-    """What the driver counts as used by one process at the peak.
+    """Memory that the driver reports as used by one process at the peak.
 
     generation_device_bytes = generation_reserved_bytes + generation_context_bytes
 
@@ -423,13 +424,13 @@ def generation_total_bytes(
     tensor_parallel: int,
     pipeline_parallel: int,
 ) -> float:
-    """Tensors at the peaks of all GPUs together.
+    """Sum of the tensor peaks of all GPUs.
 
     generation_total_bytes = weights + cache / stage_share · tp + GPUs · (peak − weights and cache of the fullest)
 
     Args:
         generation_peak_bytes, generation_weight_bytes, weight_bytes_per_gpu, generation_cache_bytes: of the fullest GPU [bytes].
-        weight_bytes: of the whole network [bytes]. cpu_offload_bytes: kept in host memory [bytes].
+        weight_bytes: of the whole model [bytes]. cpu_offload_bytes: kept in host memory [bytes].
         stage_share: of the layers on the fullest GPU. tensor_parallel, pipeline_parallel: ranks.
     Returns:
         [bytes]
@@ -453,7 +454,7 @@ def generation_total_reserved_bytes(
     tensor_parallel: int,
     pipeline_parallel: int,
 ) -> float:
-    """What the allocators of all GPUs hold together at the peak.
+    """Sum of what the allocators of all GPUs reserve at the peak.
 
     generation_total_reserved_bytes = generation_total_bytes + GPUs · (reserved − peak of one)
 
@@ -479,7 +480,7 @@ def generation_headroom_bytes(
     generation_context_bytes: float,
     spills: bool,
 ) -> float:
-    """What is left on one GPU; negative when the batch does not fit.
+    """Memory left on one GPU; negative if the batch does not fit.
 
     generation_headroom_bytes = device_memory_bytes − generation_peak_bytes − generation_context_bytes
 
@@ -501,7 +502,7 @@ def generation_headroom_bytes(
 def generation_weight_headroom_bytes(
     device_memory_bytes: float, weight_bytes_per_gpu: float, generation_context_bytes: float, spills: bool
 ) -> float:
-    """What the weights leave on one GPU, whatever the batch; negative when nothing can be generated.
+    """Memory that the weights leave on one GPU; negative if no batch fits.
 
     generation_weight_headroom_bytes = device_memory_bytes − weight_bytes_per_gpu − generation_context_bytes
 
@@ -518,5 +519,5 @@ def generation_weight_headroom_bytes(
     """
     left = device_memory_bytes - weight_bytes_per_gpu - generation_context_bytes
     if spills and left < 0:
-        raise LookupError("layers that do not fit are kept in host memory: how many is the loader's choice")
+        raise LookupError("the loader decides how many layers stay in host memory")
     return left

@@ -1,4 +1,6 @@
-"""The prompt of a static batch in plain PyTorch: what its layers and its logits take beside weights and KV cache."""
+"""The prompt of a static batch in plain PyTorch: what its layers and logits need beyond weights and
+KV cache.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ SIMPLE_GELU = frozenset({"gpt-2", "gpt-j", "gpt-neo", "phi-2"})
 ONE_INPUT_MATRIX = frozenset({"phi-3", "glm-4"})
 """Families with one matrix for gate and up, whose output stays whole."""
 MORE_STREAMS = {"gpt-2": 6, "stablelm-2": 6, "olmo-2": 3}
-"""Tensors of the stream that are alive beside the MLP where they are not four."""
+"""Tensors of the stream that are alive besides the MLP where they are not four."""
 
 
 def prompt_cache_bytes(
@@ -17,7 +19,7 @@ def prompt_cache_bytes(
     batch_size: int,
     prompt_tokens: int,
 ) -> float:
-    """KV cache on the fullest GPU when the prompt has been computed.
+    """KV cache on the fullest GPU after the prompt has been computed.
 
     prompt_cache_bytes = batch · prompt · kv_bytes_per_token where it is grown, all of it where it is allocated
 
@@ -51,7 +53,8 @@ def prompt_mlp_bytes(
     batch_size: int,
     prompt_tokens: int,
 ) -> float:
-    """Most that the prompt's MLP takes in one layer, with what the stream keeps beside it.
+    """Peak memory of the MLP of one layer during the prompt.
+    What the residual stream keeps at that time is included.
 
     prompt_mlp_bytes = tokens · B · (4 · hidden + 3 · intermediate / tp)           gated: gate, up and their product
                        2 without a gate, 4 with GELU in single operations or one matrix for gate and up
@@ -59,7 +62,7 @@ def prompt_mlp_bytes(
                        experts of a token that are computed at once
 
     Args:
-        family: of the network. hidden, intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices.
+        family: of the model. hidden, intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices.
         experts, experts_per_token: of a routed layer. expert_token_share: of the visits that one grouped product computes
         (fitted). bytes_per_activation: B [bytes]. tensor_parallel: ranks. batch_size: sequences. prompt_tokens: of each [tokens].
     Returns:
@@ -94,7 +97,8 @@ def prompt_attention_bytes(
     batch_size: int,
     prompt_tokens: int,
 ) -> float:
-    """Most that the prompt's attention takes in one layer, with what the stream keeps beside it.
+    """Peak memory of the attention of one layer during the prompt.
+    What the residual stream keeps at that time is included.
 
     prompt_attention_bytes = tokens · B · (3 · hidden + (2 · queries + 2 · copies + 2 · keys) / tp)
                              + batch · heads / tp · prompt² · score_bytes                            where scores are kept
@@ -154,7 +158,7 @@ def prompt_logit_bytes(
 def prompt_work_bytes(
     prompt_mlp_bytes: float, prompt_attention_bytes: float, prompt_logit_bytes: float, prompt_share: float
 ) -> float:
-    """Most that the prompt takes beside weights and KV cache.
+    """Peak memory of the prompt beyond weights and KV cache.
 
     prompt_work_bytes = max(MLP, attention, logits) · prompt_share
 

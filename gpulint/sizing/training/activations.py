@@ -1,4 +1,6 @@
-"""Activations of training: what one rank keeps of a forward pass until its backward pass, and what the loss takes."""
+"""Activations of training: what one rank keeps from the forward pass until the backward pass, and
+what the loss needs.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,15 @@ def norm_bytes(
     compiled: bool,
     sharding: str,
 ) -> float:
-    """What the norms of one layer keep of one token, with the inputs of the matrices behind them.
+    """Bytes per token kept by the norms of one layer.
+    The inputs of the matrices behind them are included.
 
     norm_bytes = 2 · hidden · (4 + 2 · compute_bytes)                 RMSNorm in single operations: 32-bit input, scaled, output
                  2 · hidden · 2 · compute_bytes                       fused norms and LayerNorm: input, output
                  2 · hidden · 8 + matrices · hidden · compute_bytes   32-bit stream: input, scaled, a cast before each matrix
 
     Args:
-        training_kernels: family of the kernels. family: of the network. hidden: width. gated_mlp: two read the MLP's input.
+        training_kernels: family of the kernels. family: of the model. hidden: width. gated_mlp: two read the MLP's input.
         attention_heads, kv_heads, head_dim: of norms on queries and keys. compute_bytes, parameter_bytes: of a value as
         computed, and of a weight as kept [bytes]. lora_rank: None when the norms are trained. compiled: torch.compile fuses them.
         sharding: FSDP and DeepSpeed cast the stream with the weights, autocast leaves it in 32 bits.
@@ -153,7 +156,7 @@ def layer_activation_bytes(
     sequence_parallel: bool,
     activation_ratio: float,
 ) -> float:
-    """What one layer keeps of one micro-batch on one rank when nothing is recomputed.
+    """Activations that one layer keeps per micro-batch and rank without recomputation.
 
     layer_activation_bytes = activation_ratio · tokens · ((attention + MLP + adapters) / tp
                                                           + norms / (tp with sequence parallelism))
@@ -191,7 +194,7 @@ def kept_layer_bytes(
     tensor_parallel: int,
     sequence_parallel: bool,
 ) -> float:
-    """What one layer keeps of one micro-batch on one rank until its backward pass.
+    """Activations that one layer keeps per micro-batch and rank until its backward pass.
 
     kept_layer_bytes = all of it (none; attention's scores only), its input (full), nothing (offloaded), or with every
                        second matrix product kept (products): tokens · compute_bytes · (4 · hidden + kv + intermediate)
@@ -199,7 +202,7 @@ def kept_layer_bytes(
     Args:
         activation_checkpointing: what is recomputed. layer_activation_bytes: without recomputation [bytes].
         training_tokens: of a micro-batch. hidden, intermediate, attention_heads, kv_heads, head_dim: shape of a layer.
-        compute_bytes: of a value [bytes]. tensor_parallel, sequence_parallel: what ranks share out.
+        compute_bytes: of a value [bytes]. tensor_parallel, sequence_parallel: what ranks split.
     Returns:
         [bytes]
 
@@ -228,12 +231,12 @@ def kept_layer_bytes(
 def micro_batches_in_flight(
     pipeline_parallel: int, virtual_stages: int, gradient_accumulation_steps: int | None
 ) -> float:
-    """Micro-batches whose activations the first stage keeps at once.
+    """Micro-batches whose activations the first pipeline stage keeps at once.
 
     micro_batches_in_flight = min(m, pp) for one forward, one backward; · (1 + (pp − 1) / (pp · v)) interleaved
 
     Args:
-        pipeline_parallel: stages. virtual_stages: parts of the network on each. gradient_accumulation_steps: m, else None.
+        pipeline_parallel: stages. virtual_stages: parts of the model on each. gradient_accumulation_steps: m, else None.
     Returns:
         micro-batches
 
@@ -254,12 +257,12 @@ def micro_batches_in_flight(
 def kept_activation_bytes(
     kept_layer_bytes: float, layers: int, pipeline_parallel: int, micro_batches_in_flight: float
 ) -> float:
-    """What the layers of one rank keep until the backward pass begins.
+    """Activations that all layers of one rank keep until the backward pass begins.
 
     kept_activation_bytes = kept_layer_bytes · ceil(layers / pp) · micro_batches_in_flight
 
     Args:
-        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the network. pipeline_parallel: stages.
+        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the model. pipeline_parallel: stages.
         micro_batches_in_flight: at once.
     Returns:
         [bytes]
@@ -273,12 +276,13 @@ def kept_activation_bytes(
 
 
 def last_stage_activation_bytes(kept_layer_bytes: float, layers: int, pipeline_parallel: int) -> float:
-    """What the layers of the last pipeline stage keep when it computes the loss: of one micro-batch.
+    """Activations that the last pipeline stage keeps when it computes the loss.
+    It keeps those of one micro-batch.
 
     last_stage_activation_bytes = kept_layer_bytes · ceil(layers / pp)
 
     Args:
-        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the network. pipeline_parallel: stages.
+        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the model. pipeline_parallel: stages.
     Returns:
         [bytes]
 
@@ -307,7 +311,8 @@ def layer_work_bytes(
     mlp_activation_bytes: float,
     score_gradient_bytes: float,
 ) -> float:
-    """What the backward pass of one layer needs besides what is kept: what it recomputes, and the gradients in between.
+    """Working memory of one layer's backward pass beyond its kept activations.
+    It holds what is recomputed and the gradients in between.
 
     layer_work_bytes = (layer_activation_bytes − kept where it is recomputed)
                        + tokens · compute_bytes · (layer_gradient_multiple · MLP width / tp + hidden), or of the scores
@@ -349,15 +354,15 @@ def loss_bytes(
     sequence_parallel: bool,
     family: str,
 ) -> float:
-    """What the output head and the loss need at their peak.
+    """Peak memory of the output head and the loss.
 
     loss_bytes = tokens · ((loss_bytes_per_logit + capped) · vocab / tp
                            + (4 + 2 · compute_bytes) · hidden / (tp with sequence parallelism))
 
     Args:
         training_tokens: of a micro-batch. vocab, hidden: entries and width. loss_bytes_per_logit: of logits and copies (fitted).
-        compute_bytes: of a value [bytes]. tensor_parallel: ranks that share the vocabulary. sequence_parallel: they share out
-        the tokens. family: of the network; logits that are capped are kept once more.
+        compute_bytes: of a value [bytes]. tensor_parallel: ranks that share the vocabulary. sequence_parallel: they split
+        the tokens. family: of the model; logits that are capped are kept once more.
     Returns:
         [bytes]
 

@@ -1,4 +1,6 @@
-"""Attention in training: what one layer keeps of it until the backward pass, its scores where single operations do."""
+"""Attention activations in training: what one layer keeps until the backward pass, including its
+scores in unfused kernels.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def attention_activation_bytes(
     qk_rope_head_dim: int | None,
     kept_scores: float,
 ) -> float:
-    """What the attention of one layer keeps of one token.
+    """Bytes per token that the attention of one layer keeps.
 
     attention_activation_bytes = 2 · compute_bytes · (heads + kv_heads) · head_dim + 4 · heads; one output more where queries
                                  were put together from parts
@@ -28,14 +30,14 @@ def attention_activation_bytes(
                                  with dropout a mask and a copy of the scores more; kept_scores of eager where nothing states
 
     Args:
-        family: of the network: a fused projection stays whole as long as its values are kept.
+        family: of the model: a fused projection stays whole as long as its values are kept.
         attention_heads, kv_heads, head_dim: shape: queries and output, keys and values. compute_bytes: of a value [bytes].
         attention_backend: `eager` keeps the scores, and keys and values for every query head; None what Transformers chooses.
         sequence_length: [tokens] context_parallel: ranks, else None.
         training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
         mask, with which Transformers repeats keys and values. linear_attention_layers: without softmax.
         kv_lora_rank, qk_rope_head_dim: of latent attention, else None. kept_scores: 1 where a family with dropout runs eager
-        unless told otherwise, else 0 (fitted).
+        by default, else 0 (fitted).
     Returns:
         [bytes]
     Validity: layers of delta rules and short convolutions are taken for attention; the scans of state-space layers (Mamba), which
@@ -53,10 +55,10 @@ def attention_activation_bytes(
         (`_attn`: queries and keys in 32 bits), gpt_oss (softmax as computed); traced.
     """
     if linear_attention_layers and family not in AS_ATTENTION:
-        raise LookupError("what state-space layers keep for the backward pass is not known")
+        raise LookupError("the activations of state-space layers are not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
-    lean = fused + _lean(
+    lean = fused + _fused_bytes(
         family,
         attention_heads,
         wide,
@@ -64,7 +66,7 @@ def attention_activation_bytes(
         compute_bytes,
         kv_lora_rank,
         qk_rope_head_dim,
-        _repeats(sliding_layers, sliding_window, sequence_length, attention_backend, training_kernels),
+        _repeats_heads(sliding_layers, sliding_window, sequence_length, attention_backend, training_kernels),
     )
     share = _scores_share(family, attention_backend, training_kernels, kept_scores)
     if not share:
@@ -76,19 +78,19 @@ def attention_activation_bytes(
     return (1 - share) * lean + share * (4.0 * compute_bytes * wide + fused + widened + scores)
 
 
-def _repeats(
+def _repeats_heads(
     sliding_layers: int,
     sliding_window: int | None,
     sequence_length: int | None,
     attention_backend: str | None,
     training_kernels: str,
 ) -> bool:
-    """Whether a mask makes Transformers repeat keys and values for every query head."""
+    """Return whether a mask makes Transformers repeat keys and values for every query head."""
     windowed = sliding_layers and sliding_window and (sequence_length or 0) > sliding_window
     return bool(windowed) and attention_backend is None and training_kernels == "eager"
 
 
-def _lean(
+def _fused_bytes(
     family: str,
     attention_heads: int,
     wide: int,
@@ -98,14 +100,16 @@ def _lean(
     qk_rope_head_dim: int | None,
     repeats: bool,
 ) -> float:
-    """Queries, keys, values and output of kernels that keep no scores."""
+    """Return the bytes of queries, keys, values and output in kernels that keep no scores."""
     parts = wide - attention_heads * (qk_rope_head_dim or 0) if kv_lora_rank else wide
     copied = compute_bytes * parts if kv_lora_rank or family in PARTLY_ROTATED else 0
     return 2.0 * compute_bytes * (wide + (wide if repeats else narrow)) + 4 * attention_heads + copied
 
 
 def _score_bytes(family: str, compute_bytes: int) -> int:
-    """Bytes of one score that single operations keep: its softmax in 32 bits, and what is multiplied with the values."""
+    """Return the bytes of one score kept by unfused attention: its 32-bit softmax, and the factor
+    that is multiplied with the values.
+    """
     if family == "gpt-oss":
         return compute_bytes
     if family in DROPPED:
@@ -125,13 +129,13 @@ def score_gradient_bytes(
     tensor_parallel: int,
     kept_scores: float,
 ) -> float:
-    """Gradients of one layer's attention scores before and after their softmax, where single operations keep scores.
+    """Gradients of one layer's attention scores, before and after the softmax, in unfused kernels.
 
     score_gradient_bytes = tokens · heads / tp · sequence · 2 · 4 in eager attention (compute_bytes with gpt-oss, once in
                            place with fused kernels), else 0
 
     Args:
-        family, attention_heads, compute_bytes: of the network. attention_backend, training_kernels: as in
+        family, attention_heads, compute_bytes: of the model. attention_backend, training_kernels: as in
         attention_activation_bytes. training_tokens: of a micro-batch. sequence_length: [tokens]
         context_parallel, tensor_parallel: ranks. kept_scores: as there.
     Returns:
@@ -155,7 +159,7 @@ def score_gradient_bytes(
 
 
 def _scores_share(family: str, attention_backend: str | None, training_kernels: str, kept_scores: float) -> float:
-    """Share of attention that runs as single operations, which keep the scores."""
+    """Return the share of attention that runs as unfused operations, which keep the scores."""
     chosen = attention_backend is None and training_kernels == "eager"
     if chosen and family in DROPPED:
         return kept_scores

@@ -1,4 +1,6 @@
-"""Training run: how many ranks there are, what they share out, and whether the batch and the network divide by it."""
+"""Training run: the number of ranks, how they split the work, and whether batch and model divide by
+it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def model_ranks(tensor_parallel: int, pipeline_parallel: int, context_parallel: 
 
 
 def world_remainder(world_size: int, model_ranks: int) -> int:
-    """Ranks left over when those that work together are formed; anything but 0 is refused.
+    """Ranks left over after forming model-parallel groups. Trainers refuse any value but 0.
 
     world_remainder = world_size mod model_ranks
 
@@ -62,7 +64,7 @@ def world_remainder(world_size: int, model_ranks: int) -> int:
 
 
 def training_copies(world_size: int, model_ranks: int) -> int:
-    """Data-parallel copies: how many micro-batches are computed at once.
+    """Data-parallel ranks: the micro-batches that are computed at once.
 
     training_copies = world_size / model_ranks
 
@@ -77,12 +79,12 @@ def training_copies(world_size: int, model_ranks: int) -> int:
     Source: NVIDIA/Megatron-LM d98e8a64 megatron/core/parallel_state.py, initialize_model_parallel.
     """
     if world_size % model_ranks:
-        raise LookupError("the ranks do not divide")
+        raise LookupError("the ranks are not a multiple of the model-parallel ranks")
     return world_size // model_ranks
 
 
 def batch_remainder(global_batch_size: int | None, micro_batch_size: int | None, training_copies: int) -> int:
-    """Sequences of a global batch left over when it is shared out in micro-batches.
+    """Sequences of a global batch left over after division into micro-batches.
 
     batch_remainder = global_batch_size mod (micro_batch_size · training_copies)
 
@@ -107,7 +109,7 @@ def batch_difference(
     gradient_accumulation_steps: int | None,
     training_copies: int,
 ) -> int:
-    """How far a stated batch is from the one that its stated parts make.
+    """Difference between a declared global batch and the product of its declared factors.
 
     batch_difference = global_batch_size − micro_batch_size · gradient_accumulation_steps · training_copies
 
@@ -124,12 +126,12 @@ def batch_difference(
     """
     parts = (global_batch_size, micro_batch_size, gradient_accumulation_steps)
     if global_batch_size is None or micro_batch_size is None or gradient_accumulation_steps is None:
-        raise LookupError(f"of batch, micro-batch and accumulation {parts.count(None)} are not stated")
+        raise LookupError(f"{parts.count(None)} of batch, micro-batch and accumulation steps are not stated")
     return global_batch_size - micro_batch_size * gradient_accumulation_steps * training_copies
 
 
 def micro_batches(global_batch_size: int | None, micro_batch_size: int | None, training_copies: int) -> float:
-    """Micro-batches that one copy computes for a step.
+    """Micro-batches that one data-parallel rank computes per step.
 
     micro_batches = global_batch_size / (micro_batch_size · training_copies)
 
@@ -156,7 +158,7 @@ def pipeline_bubble(
     pipeline_bubble = (pp − 1) / (v · m + pp − 1); less with a zero-bubble schedule
 
     Args:
-        pipeline_parallel: stages. virtual_stages: v, parts of the network on each. micro_batches: m, of a step.
+        pipeline_parallel: stages. virtual_stages: v, parts of the model on each. micro_batches: m, of a step.
         pipeline_schedule: order of work, else None.
     Returns:
         ratio
@@ -171,12 +173,12 @@ def pipeline_bubble(
 
 
 def stage_layers_remainder(layers: int, pipeline_parallel: int, virtual_stages: int) -> int:
-    """Layers left over after division over the stages and their parts.
+    """Layers left over after division over the pipeline stages and their parts.
 
     stage_layers_remainder = layers mod (pp · virtual_stages)
 
     Args:
-        layers: of the network. pipeline_parallel, virtual_stages: stages, and parts on each.
+        layers: of the model. pipeline_parallel, virtual_stages: stages, and parts on each.
     Returns:
         layers; Megatron refuses anything but 0 unless the first and last stage are stated.
 
@@ -189,12 +191,12 @@ def stage_layers_remainder(layers: int, pipeline_parallel: int, virtual_stages: 
 
 
 def trained_experts_remainder(experts: int | None, expert_parallel_size: int | None) -> int:
-    """Routed experts left over after division over expert-parallel ranks.
+    """Routed experts left over after division by the expert-parallel ranks.
 
     trained_experts_remainder = experts mod ep
 
     Args:
-        experts: of a layer, None for a dense network. expert_parallel_size: ranks, else None.
+        experts: of a layer, None for a dense model. expert_parallel_size: ranks, else None.
     Returns:
         experts
 
@@ -207,7 +209,7 @@ def trained_experts_remainder(experts: int | None, expert_parallel_size: int | N
 
 
 def spare_processes(gpus_per_pod: float, processes_per_pod: int | None) -> float:
-    """GPUs of one pod or node that no rank computes on; negative where ranks find none.
+    """GPUs of one pod or node without a rank; negative if ranks lack a GPU.
 
     spare_processes = gpus_per_pod − processes_per_pod
 
@@ -227,7 +229,7 @@ def spare_processes(gpus_per_pod: float, processes_per_pod: int | None) -> float
 
 
 def sequence_excess(sequence_length: int | None, trained_context: int) -> int:
-    """Tokens by which a training sequence is longer than the network's positions.
+    """Tokens by which a training sequence exceeds the model's maximum position.
 
     sequence_excess = sequence_length − trained_context
 
@@ -247,7 +249,7 @@ def sequence_excess(sequence_length: int | None, trained_context: int) -> int:
 
 
 def loader_processes(dataloader_workers: int | None, processes_per_pod: int | None) -> int | None:
-    """Processes that load data in one pod or node, beside the ranks.
+    """Data-loading processes in one pod or node, in addition to the ranks.
 
     loader_processes = dataloader_workers · processes_per_pod
 

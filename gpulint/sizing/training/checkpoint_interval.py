@@ -1,4 +1,4 @@
-"""Saving: how often a run writes a checkpoint, and what waiting for it and failing between two of them cost."""
+"""Saving: how often a run writes a checkpoint, and what the saving and failures in between cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def checkpoint_interval_s(save_steps: int | None, step_s: float) -> float:
     Source: definition.
     """
     if save_steps is None:
-        raise LookupError("how many steps lie between two checkpoints is not stated")
+        raise LookupError("the number of steps between two checkpoints is not stated")
     return save_steps * step_s
 
 
@@ -37,7 +37,7 @@ def checkpoint_stall(checkpoint_write_s: float, checkpoint_interval_s: float, ch
     Returns:
         ratio
     Validity: the copy to host memory, seconds at most, is left out; a save in the background waits for the one before. Slow
-        writing and slow steps meet in the adverse world, which is not the worst one.
+        writing and slow steps coincide in the worst scenario, although slow writing with fast steps would be worse.
 
     >>> round(checkpoint_stall(98.0, 1800.0, False), 3), checkpoint_stall(98.0, 1800.0, True)
     (0.052, 0.0)
@@ -51,7 +51,7 @@ def checkpoint_stall(checkpoint_write_s: float, checkpoint_interval_s: float, ch
 
 
 def repeated_share(checkpoint_interval_s: float, mean_time_between_failures_s: float) -> float:
-    """Share of a run's time that repeats what failures undid.
+    """Share of a run's time that repeats work lost to failures.
 
     repeated_share = 1 − x / (exp(x) − 1), x = checkpoint_interval_s / mean_time_between_failures_s; about x / 2 while x is small
 

@@ -1,4 +1,4 @@
-"""Checkpoints: how large one is, how long it takes to write, and what saving and failing cost a run."""
+"""Checkpoints: their size, the time to write one, and what saving and failures cost a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def checkpoint_bytes(
     optimizer_bytes_per_parameter: float,
     checkpoint_contents: str,
 ) -> float:
-    """One checkpoint of a run, as it is written.
+    """Size of one checkpoint of a run as it is written.
 
     checkpoint_bytes = trainable_parameters · (bytes of a trained weight + optimizer_bytes_per_parameter)
                      = trainable_parameters · bytes of a trained weight, where the weights alone are saved
@@ -25,7 +25,7 @@ def checkpoint_bytes(
     Returns:
         [bytes]
     Validity: gradients are not saved, nor is the frozen base below adapters. A second copy of the weights in 16 bits that some
-        trainers write beside the state (stage3_gather_16bit_weights_on_model_save) comes on top.
+        trainers write besides the state (stage3_gather_16bit_weights_on_model_save) comes on top.
 
     >>> checkpoint_bytes(70e9, 2, 4, None, 12, "resumable") / 1e9  # 14 bytes a parameter
     980.0
@@ -62,7 +62,7 @@ def checkpoint_write_s(checkpoint_bytes: float, storage_write_bytes_per_s: float
 
 
 def mean_time_between_failures_s(world_size: int, failures_per_gpu_s: float) -> float:
-    """Time in which a run meets one unexpected interruption on average.
+    """Mean time between unexpected interruptions of a run.
 
     mean_time_between_failures_s = 1 / (world_size · failures_per_gpu_s)
 
@@ -82,7 +82,7 @@ def mean_time_between_failures_s(world_size: int, failures_per_gpu_s: float) -> 
 
 
 def checkpoint_optimum_s(checkpoint_write_s: float, mean_time_between_failures_s: float) -> float:
-    """Interval between checkpoints at which saving and repeating lost work cost least together.
+    """Checkpoint interval that minimises the time lost to saving and to repeated work together.
 
     checkpoint_optimum_s = sqrt(2 · checkpoint_write_s · mean_time_between_failures_s)
 
@@ -101,7 +101,7 @@ def checkpoint_optimum_s(checkpoint_write_s: float, mean_time_between_failures_s
 
 
 def kept_checkpoints(checkpoints_kept: int | None, save_steps: int | None, max_steps: int | None) -> int | None:
-    """Checkpoints that lie on the volume at the end of a run.
+    """Checkpoints on the volume at the end of a run.
 
     kept_checkpoints = min(checkpoints_kept + 1, floor(max_steps / save_steps)), without a bound the latter
 
@@ -124,7 +124,7 @@ def kept_checkpoints(checkpoints_kept: int | None, save_steps: int | None, max_s
 
 
 def kept_checkpoint_bytes(kept_checkpoints: int | None, checkpoint_bytes: float) -> float | None:
-    """What the checkpoints of a run take on their volume at its end.
+    """Space that the checkpoints of a run take on their volume at its end.
 
     kept_checkpoint_bytes = kept_checkpoints · checkpoint_bytes
 

@@ -1,4 +1,6 @@
-"""Training levers: what heads, sequences and batches leave over when shared out, and what share of a card a term takes."""
+"""Training ratios: remainders of heads, sequences and batches, and the share of a GPU that each
+term takes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from gpulint.sizing.training import model_states as states
 
 
 def copy_batch_remainder(global_batch_size: int | None, training_copies: int) -> int:
-    """Sequences of a global batch left over when every copy gets as many.
+    """Sequences of a global batch left over after equal division over data-parallel ranks.
 
     copy_batch_remainder = global_batch_size mod training_copies
 
@@ -31,7 +33,7 @@ def generations_remainder(
     gradient_accumulation_steps: int | None,
     world_size: int,
 ) -> int:
-    """Completions of a step left over when every prompt gets as many.
+    """Completions of a step left over after equal division over the prompts.
 
     generations_remainder = (micro_batch_size · gradient_accumulation_steps · world_size) mod generations
 
@@ -52,12 +54,12 @@ def generations_remainder(
 
 
 def kv_groups_remainder(kv_heads: int, tensor_parallel: int) -> int:
-    """Key and value heads left over when each rank gets as many, or each head as many ranks.
+    """KV heads left over after division over the ranks, or ranks after replication.
 
     kv_groups_remainder = kv_heads mod tensor_parallel, or tensor_parallel mod kv_heads where there are more ranks
 
     Args:
-        kv_heads: of the network. tensor_parallel: ranks.
+        kv_heads: of the model. tensor_parallel: ranks.
     Returns:
         heads or ranks
 
@@ -71,12 +73,12 @@ def kv_groups_remainder(kv_heads: int, tensor_parallel: int) -> int:
 
 
 def kv_shard_remainder(kv_heads: int, tensor_parallel: int) -> int:
-    """Key and value heads left over when each rank gets as many, for trainers that copy none.
+    """KV heads left over after division over the ranks, for trainers that replicate none.
 
     kv_shard_remainder = kv_heads mod tensor_parallel
 
     Args:
-        kv_heads: of the network. tensor_parallel: ranks.
+        kv_heads: of the model. tensor_parallel: ranks.
     Returns:
         heads
 
@@ -90,7 +92,7 @@ def kv_shard_remainder(kv_heads: int, tensor_parallel: int) -> int:
 
 
 def sequence_remainder(sequence_length: int | None, context_parallel: int | None) -> int:
-    """Tokens left over when a sequence is cut into two parts for each context-parallel rank.
+    """Tokens left over when a sequence is cut into two parts per context-parallel rank.
 
     sequence_remainder = sequence_length mod (2 · cp)
 
@@ -113,12 +115,12 @@ def sequence_remainder(sequence_length: int | None, context_parallel: int | None
 
 
 def ulysses_remainder(attention_heads: int, context_parallel: int | None) -> int:
-    """Query heads left over when Ulysses exchanges tokens for heads.
+    """Query heads left over after division by the Ulysses sequence-parallel size.
 
     ulysses_remainder = attention_heads mod cp
 
     Args:
-        attention_heads: of the network. context_parallel: ranks, else None.
+        attention_heads: of the model. context_parallel: ranks, else None.
     Returns:
         heads
 
@@ -132,7 +134,7 @@ def ulysses_remainder(attention_heads: int, context_parallel: int | None) -> int
 
 
 def state_share(state_bytes_per_gpu: float, device_memory_bytes: float) -> float:
-    """Weights, gradients and optimizer state of one rank as a share of its card.
+    """Weights, gradients and optimizer state of one rank as a share of its GPU.
 
     state_share = state_bytes_per_gpu / device_memory_bytes
 
@@ -150,7 +152,7 @@ def state_share(state_bytes_per_gpu: float, device_memory_bytes: float) -> float
 
 
 def loss_share(loss_bytes: float, device_memory_bytes: float) -> float:
-    """What the output head and the loss need as a share of the card.
+    """Memory of the output head and the loss as a share of the GPU.
 
     loss_share = loss_bytes / device_memory_bytes
 
@@ -168,7 +170,7 @@ def loss_share(loss_bytes: float, device_memory_bytes: float) -> float:
 
 
 def training_headroom(training_headroom_bytes: float, device_memory_bytes: float) -> float:
-    """What a training step leaves of a card, as a share of it.
+    """Memory that a training step leaves, as a share of the GPU.
 
     training_headroom = training_headroom_bytes / device_memory_bytes
 
@@ -202,9 +204,9 @@ def resident_headroom(
     sharding_stage: int,
     shard_share: float,
 ) -> float:
-    """What a step would leave of a card if nothing were offloaded, as a share of it.
+    """Memory that a step would leave without any offloading, as a share of the GPU.
 
-    resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − states kept on the card − the step's temporaries)
+    resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − states kept on the GPU − the step's temporaries)
                         / device_memory_bytes
 
     Args:

@@ -1,4 +1,6 @@
-"""Exchange in training: how long the traffic of a step takes over its links, what hides it, and what waits in a pipeline."""
+"""Training communication: the time of a step's traffic on its links, what hides it, and pipeline
+bubbles.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ def tensor_traffic_s(
     tensor_bus_bytes_per_s: float,
     tensor_hop_s: float,
 ) -> float:
-    """Time in which the ranks of a layer exchange what a step needs, if nothing else runs.
+    """Time of a step's tensor-parallel communication if nothing else runs.
 
     tensor_traffic_s = calls · collective(tensor_traffic_bytes / calls), calls = 4 · layers / pp · accumulations
 
     Args:
-        tensor_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the network, and stages.
+        tensor_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the model, and stages.
         accumulations: micro-batches of a step. tensor_parallel: ranks. tensor_bus_bytes_per_s, tensor_hop_s: what those
         ranks achieve between each other [bytes/s], [s].
     Returns:
@@ -33,7 +35,7 @@ def tensor_traffic_s(
     Source: Shoeybi et al., Megatron-LM, 2019, section 3.
     """
     calls = 4 * layers / max(1, pipeline_parallel) * accumulations
-    return _carried_s(tensor_traffic_bytes, calls, tensor_parallel, tensor_bus_bytes_per_s, tensor_hop_s)
+    return _collectives_s(tensor_traffic_bytes, calls, tensor_parallel, tensor_bus_bytes_per_s, tensor_hop_s)
 
 
 def data_traffic_s(
@@ -51,17 +53,17 @@ def data_traffic_s(
     copy_hop_s: float,
     gather_excess: float,
 ) -> float:
-    """Time in which the data-parallel ranks exchange weights and gradients of a step, if nothing else runs.
+    """Time of a step's data-parallel communication of weights and gradients if nothing else runs.
 
-    data_traffic_s = (calls · collective(inside a copy / calls) + collectives between copies) · gather_excess
+    data_traffic_s = (calls · collective(inside a replica / calls) + collectives between replicas) · gather_excess
         calls = 3 · layers / pp · accumulations in stage 3, else layers / pp
 
     Args:
         data_traffic_bytes, copy_traffic_bytes: that one rank sends, and of it between whole copies [bytes]. sharding_stage:
-        what is shared out. state_ranks, state_copies: ranks of one copy of the states, and copies. layers,
-        pipeline_parallel: of the network, and stages. accumulations: micro-batches of a step. shard_bus_bytes_per_s,
-        shard_hop_s, copy_bus_bytes_per_s, copy_hop_s: what the ranks of one copy achieve between each other, and those of
-        different copies [bytes/s], [s]. gather_excess: against that (fitted).
+        what is sharded. state_ranks, state_copies: ranks of one set of the states, and its replicas. layers,
+        pipeline_parallel: of the model, and stages. accumulations: micro-batches of a step. shard_bus_bytes_per_s,
+        shard_hop_s, copy_bus_bytes_per_s, copy_hop_s: what the ranks of one set achieve between each other, and those of
+        different sets [bytes/s], [s]. gather_excess: against that (fitted).
     Returns:
         [s]
 
@@ -73,8 +75,8 @@ def data_traffic_s(
     blocks = layers / max(1, pipeline_parallel)
     calls = blocks * (3 * accumulations if sharding_stage >= 3 else 1)
     kept = data_traffic_bytes - copy_traffic_bytes
-    inside = _carried_s(kept, calls, state_ranks, shard_bus_bytes_per_s, shard_hop_s)
-    between = _carried_s(copy_traffic_bytes, blocks, state_copies, copy_bus_bytes_per_s, copy_hop_s)
+    inside = _collectives_s(kept, calls, state_ranks, shard_bus_bytes_per_s, shard_hop_s)
+    between = _collectives_s(copy_traffic_bytes, blocks, state_copies, copy_bus_bytes_per_s, copy_hop_s)
     return (inside + between) * gather_excess
 
 
@@ -86,7 +88,7 @@ def pipeline_traffic_s(
     pipeline_bytes_per_s: float,
     pipeline_hop_s: float,
 ) -> float:
-    """Time in which one stage hands on the micro-batches of a step and their gradients, if nothing else runs.
+    """Time of one stage's transfers of micro-batches and gradients in a step if nothing else runs.
 
     pipeline_traffic_s = 2 · pipeline_batches · virtual_stages · send(handed_bytes); 0 with one stage
 
@@ -117,7 +119,7 @@ def expert_traffic_s(
     expert_bus_bytes_per_s: float,
     expert_hop_s: float,
 ) -> float:
-    """Time in which tokens travel to experts of other ranks and back in a step, if nothing else runs.
+    """Time in a step for tokens to reach experts on other ranks and return if nothing else runs.
 
     expert_traffic_s = calls · collective(expert_traffic_bytes / calls), calls = 4 · moe_layers / pp · accumulations
 
@@ -136,7 +138,7 @@ def expert_traffic_s(
     if not expert_traffic_bytes:
         return 0.0
     calls = 4 * moe_layers / max(1, pipeline_parallel) * accumulations
-    return _carried_s(expert_traffic_bytes, calls, expert_parallel_size or 1, expert_bus_bytes_per_s, expert_hop_s)
+    return _collectives_s(expert_traffic_bytes, calls, expert_parallel_size or 1, expert_bus_bytes_per_s, expert_hop_s)
 
 
 def context_traffic_s(
@@ -148,12 +150,13 @@ def context_traffic_s(
     context_bus_bytes_per_s: float,
     context_hop_s: float,
 ) -> float:
-    """Time in which keys and values of a step go round the ring of a sequence's ranks, if nothing else runs.
+    """Time of a step's ring exchange of keys and values between context-parallel ranks.
+    Nothing else runs during it.
 
     context_traffic_s = calls · collective(context_traffic_bytes / calls), calls = 3 · layers / pp · accumulations
 
     Args:
-        context_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the network, and stages.
+        context_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the model, and stages.
         accumulations: micro-batches of a step. context_ranks: of a sequence. context_bus_bytes_per_s, context_hop_s: what
         those ranks achieve between each other [bytes/s], [s].
     Returns:
@@ -165,16 +168,17 @@ def context_traffic_s(
     Source: Liu et al., Ring Attention, 2023, section 3.
     """
     calls = 3 * layers / max(1, pipeline_parallel) * accumulations
-    return _carried_s(context_traffic_bytes, calls, context_ranks, context_bus_bytes_per_s, context_hop_s)
+    return _collectives_s(context_traffic_bytes, calls, context_ranks, context_bus_bytes_per_s, context_hop_s)
 
 
 def offload_traffic_s(offload_traffic_bytes: float, host_copy_bytes_per_s: float | None = None) -> float:
-    """Time in which one rank moves what a step keeps in host memory, if nothing else runs.
+    """Time in which one rank moves a step's offloaded data to and from host memory.
+    Nothing else runs during it.
 
     offload_traffic_s = offload_traffic_bytes / host_copy_bytes_per_s
 
     Args:
-        offload_traffic_bytes: in the busier direction [bytes]. host_copy_bytes_per_s: that one card achieves [bytes/s].
+        offload_traffic_bytes: in the busier direction [bytes]. host_copy_bytes_per_s: that one GPU achieves [bytes/s].
     Returns:
         [s]
 
@@ -206,15 +210,15 @@ def exposed_communication_s(
     expert_exposed_share: float,
     pipeline_exposed_share: float,
 ) -> float:
-    """Time of a step in which its ranks wait for traffic, or compute more slowly because of it.
+    """Time of a step lost to communication: waiting, or slower computation because of it.
 
-    exposed_communication_s = data(beside compute_s in stage 3, else beside the last backward pass) + context(beside
-        attention_s) + offload(beside compute_s) + shares of tensor, expert and pipeline traffic,
-        x(beside w) = overlap_cost · min(x, w) + max(0, x − w)
+    exposed_communication_s = data(alongside compute_s in stage 3, else the last backward pass) + context(alongside
+        attention_s) + offload(alongside compute_s) + shares of tensor, expert and pipeline traffic,
+        x(alongside w) = overlap_cost · min(x, w) + max(0, x − w)
 
     Args:
-        compute_s, attention_s: beside which traffic may run [s]. accumulations: micro-batches of a step. sharding_stage:
-        what is shared out. data_traffic_s, tensor_traffic_s, expert_traffic_s, context_traffic_s, pipeline_traffic_s,
+        compute_s, attention_s: alongside which traffic may run [s]. accumulations: micro-batches of a step. sharding_stage:
+        what is sharded. data_traffic_s, tensor_traffic_s, expert_traffic_s, context_traffic_s, pipeline_traffic_s,
         offload_traffic_s: alone [s]. overlap_cost: slowing of the arithmetic, as a share of what is hidden (fitted).
         tensor_exposed_share, expert_exposed_share, pipeline_exposed_share: of traffic between dependent products (fitted).
     Returns:
@@ -226,21 +230,23 @@ def exposed_communication_s(
     Source: Zhao et al., PyTorch FSDP, 2023, section 3.3; Li et al., PyTorch Distributed, 2020, section 3.2.3.
     """
     beside = compute_s if sharding_stage >= 3 else 2 / 3 * compute_s / accumulations
-    hidden = _beside(data_traffic_s, beside, overlap_cost) + _beside(context_traffic_s, attention_s, overlap_cost)
+    hidden = _overlapped_s(data_traffic_s, beside, overlap_cost) + _overlapped_s(
+        context_traffic_s, attention_s, overlap_cost
+    )
     between = tensor_exposed_share * tensor_traffic_s + expert_exposed_share * expert_traffic_s
     handed = pipeline_exposed_share * pipeline_traffic_s
-    return hidden + between + handed + _beside(offload_traffic_s, compute_s, overlap_cost)
+    return hidden + between + handed + _overlapped_s(offload_traffic_s, compute_s, overlap_cost)
 
 
 def bubble_ratio(
     pipeline_parallel: int, virtual_stages: int, pipeline_batches: float, pipeline_schedule: str | None
 ) -> float:
-    """Waiting of the stages of a pipeline for each other, against their work.
+    """Idle time of the stages of a pipeline relative to their work.
 
     bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble 2p and V)
 
     Args:
-        pipeline_parallel: stages. virtual_stages: v, parts of the network on each. pipeline_batches: m, micro-batches of a
+        pipeline_parallel: stages. virtual_stages: v, parts of the model on each. pipeline_batches: m, micro-batches of a
         step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, else None (1f1b).
     Returns:
         ratio
@@ -254,7 +260,7 @@ def bubble_ratio(
     if pipeline_parallel <= 1:
         return 0.0
     if name not in _BUBBLES:
-        raise LookupError(f"the waiting of the schedule {pipeline_schedule} is not listed")
+        raise LookupError(f"the pipeline bubble of the schedule {pipeline_schedule} is not listed")
     return (pipeline_parallel - 1) / (virtual_stages * pipeline_batches) * _BUBBLES[name]
 
 
@@ -266,8 +272,10 @@ _BUBBLES = {
 """What is left of 1F1B's waiting by schedule, also in PyTorch's names (torch/distributed/pipelining/schedules.py)."""
 
 
-def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
-    """Time of equal collectives one after another that carry so much over one rank's link."""
+def _collectives_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
+    """Return the time of equal consecutive collectives that send this many bytes over one rank's
+    link.
+    """
     if ranks <= 1 or not carried_bytes:
         return 0.0
     if math.isinf(bus_bytes_per_s):
@@ -276,6 +284,8 @@ def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: 
     return calls * fabric.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 
 
-def _beside(alone_s: float, beside_s: float, cost: float) -> float:
-    """What traffic costs that runs beside arithmetic: a slowing where it is hidden, all of it where it is longer."""
+def _overlapped_s(alone_s: float, beside_s: float, cost: float) -> float:
+    """Return the cost of traffic that overlaps with arithmetic: a slowdown while it is hidden, and
+    all that exceeds the arithmetic.
+    """
     return cost * min(alone_s, beside_s) + max(0.0, alone_s - beside_s)

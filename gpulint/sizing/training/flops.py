@@ -1,4 +1,6 @@
-"""Training work: the tokens of a step and the floating-point operations that they cost, as done and as MFU counts them."""
+"""Training work: the tokens of a step and the floating-point operations that they cost, as done and
+as MFU counts them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def step_sequences(
 def accumulations(
     step_sequences: int, micro_batch_size: int | None, gradient_accumulation_steps: int | None, training_copies: int
 ) -> float:
-    """Micro-batches that one copy computes one after another in a step.
+    """Micro-batches that one data-parallel rank computes in sequence in a step.
 
     accumulations = step_sequences / (micro_batch_size · training_copies)
 
@@ -51,13 +53,13 @@ def accumulations(
     """
     if micro_batch_size is None:
         if gradient_accumulation_steps is None:
-            raise LookupError("neither the micro-batch nor how many a step has is stated")
+            raise LookupError("neither the micro-batch nor the number of micro-batches per step is stated")
         return float(gradient_accumulation_steps)
     return max(1.0, step_sequences / (micro_batch_size * training_copies))
 
 
 def pipeline_batches(engine: str | None, accumulations: float, micro_batch_size: int | None) -> float:
-    """Micro-batches that pass through the stages of a pipeline in a step, for each copy.
+    """Micro-batches that pass through the pipeline stages in a step, per data-parallel rank.
 
     pipeline_batches = accumulations; torchtitan sends each sequence of its local batch by itself
 
@@ -81,7 +83,7 @@ def step_tokens(
     generations: int | None,
     rollout_tensor_parallel: int | None,
 ) -> float:
-    """Tokens of one optimizer step over all ranks, every sequence as long as stated.
+    """Tokens of one optimizer step over all ranks, if every sequence has the declared length.
 
     step_tokens = step_sequences · sequence_length
 
@@ -97,7 +99,7 @@ def step_tokens(
     Source: definition.
     """
     if generations is not None or rollout_tensor_parallel is not None:
-        raise LookupError("the time of a run that generates its own samples is not modelled")
+        raise LookupError("the time of runs that generate their own samples is not modelled")
     if sequence_length is None:
         raise LookupError("the training sequence's length is not stated")
     return step_sequences * sequence_length
@@ -112,13 +114,14 @@ def matrix_parameters(
     encoder_layers: int,
     encoder_parameters: int,
 ) -> float:
-    """Parameters that one token is multiplied with, the output head included and the look-up of its embedding not.
+    """Parameters that one token is multiplied with.
+    The output head counts, the look-up of the embedding does not.
 
-    matrix_parameters = active_parameters (of a dense network all) − embedding of its own − encoder_parameters
+    matrix_parameters = active_parameters (of a dense model all) − embedding of its own − encoder_parameters
 
     Args:
         parameters, active_parameters: all, and those a token passes through, else None. vocab, hidden: of a table.
-        tied_embeddings: the head reuses the embedding. encoder_layers: 0 without an encoder beside the decoder.
+        tied_embeddings: the head reuses the embedding. encoder_layers: 0 without an encoder besides the decoder.
         encoder_parameters: of a tower of images or sound, which text does not pass through.
     Returns:
         parameters
@@ -129,7 +132,7 @@ def matrix_parameters(
     Source: Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1; Chowdhery et al., PaLM, 2022, appendix B.
     """
     if encoder_layers:
-        raise LookupError("the work of an encoder beside a decoder is not modelled")
+        raise LookupError("the work of an encoder in addition to a decoder is not modelled")
     return (active_parameters or parameters) - encoder_parameters - (0 if tied_embeddings else vocab * hidden)
 
 
@@ -140,12 +143,12 @@ def attended_tokens(
     sliding_window: int | None,
     linear_attention_layers: int,
 ) -> float:
-    """Earlier tokens that a token attends to, on average over a causal sequence and over the layers.
+    """Average number of tokens that a token attends to, over a causal sequence and all layers.
 
     attended_tokens = (full layers · s / 2 + sliding layers · (w − w² / 2s)) / layers
 
     Args:
-        sequence_length: s [tokens]. layers: of the network. sliding_layers, sliding_window: layers within w tokens.
+        sequence_length: s [tokens]. layers: of the model. sliding_layers, sliding_window: layers within w tokens.
         linear_attention_layers: layers that keep a state instead.
     Returns:
         [tokens]
@@ -164,7 +167,7 @@ def attended_tokens(
 
 
 def matrix_step_flop(step_tokens: float, matrix_parameters: float, trained_share: float) -> float:
-    """Operations of the matrices in one step over all ranks, without what is computed again.
+    """Operations of the matrices in one step over all ranks, without recomputation.
 
     matrix_step_flop = step_tokens · (4 + 2 · trained_share) · matrix_parameters
 
@@ -185,12 +188,13 @@ def matrix_step_flop(step_tokens: float, matrix_parameters: float, trained_share
 def attention_step_flop(
     step_tokens: float, layers: int, attention_heads: int, head_dim: int, attended_tokens: float
 ) -> float:
-    """Operations of attention in one step over all ranks, the masked half and what kernels repeat left out.
+    """Operations of attention in one step over all ranks.
+    The masked half and what kernels recompute are left out.
 
     attention_step_flop = step_tokens · layers · 12 · heads · head_dim · attended_tokens
 
     Args:
-        step_tokens: [tokens]. layers, attention_heads, head_dim: of the network. attended_tokens: of one token [tokens].
+        step_tokens: [tokens]. layers, attention_heads, head_dim: of the model. attended_tokens: of one token [tokens].
     Returns:
         [FLOP]
     Validity: MLA's wider keys are counted like values.
@@ -204,7 +208,7 @@ def attention_step_flop(
 
 
 def step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
-    """Operations that one step cannot do without, over all ranks.
+    """Minimum operations of one step over all ranks.
 
     step_flop = matrix_step_flop + attention_step_flop
 
@@ -222,7 +226,7 @@ def step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
 
 
 def counted_step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
-    """Operations of one step as utilisation is usually reported: attention with its masked half.
+    """Operations of one step as MFU usually counts them: attention includes its masked half.
 
     counted_step_flop = matrix_step_flop + 2 · attention_step_flop
 
@@ -241,7 +245,7 @@ def counted_step_flop(matrix_step_flop: float, attention_step_flop: float) -> fl
 
 
 def recompute(activation_checkpointing: str) -> float:
-    """Share of the layers' forward pass that is computed a second time in the backward pass.
+    """Share of the layers' forward pass that is recomputed in the backward pass.
 
     recompute = 1 for whole layers, 1/2 where every second matrix product is kept, else 0
 
@@ -258,7 +262,7 @@ def recompute(activation_checkpointing: str) -> float:
         torchtitan/distributed/activation_checkpoint.py (every second matrix product is kept).
     """
     if activation_checkpointing not in _REPEATED:
-        raise LookupError(f"what {activation_checkpointing} computes again is not listed")
+        raise LookupError(f"the recomputation of {activation_checkpointing} is not listed")
     return _REPEATED[activation_checkpointing]
 
 
@@ -274,7 +278,7 @@ def repeated_flop(
     hidden: int,
     recompute: float,
 ) -> float:
-    """Operations of one step that recomputation adds over all ranks.
+    """Operations of one step over all ranks that recomputation adds.
 
     repeated_flop = recompute · (matrix_step_flop / (2 + trained_share) · (1 − vocab · hidden / matrix_parameters)
                     + attention_step_flop / 3 where whole layers are repeated)

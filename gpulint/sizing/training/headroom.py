@@ -1,10 +1,12 @@
-"""Room in training: what a card has left of what a run cannot do without, its optimizer's paged state aside."""
+"""Training headroom: what a run's indispensable memory leaves of a GPU if the optimizer's paged
+state moves out.
+"""
 
 from __future__ import annotations
 
 
 def pageable_bytes(optimizer: str, optimizer_state_bytes: float) -> float:
-    """Optimizer state that the driver may move to host memory when the card is full.
+    """Optimizer state that the driver may move to host memory when the GPU is full.
 
     pageable_bytes = optimizer_state_bytes with a paged optimizer, else 0
 
@@ -32,15 +34,15 @@ def unadapted_weight_bytes(
     shard_share: float,
     parameter_offload: bool,
 ) -> float:
-    """Weights of the network that stay on one GPU, whatever adapters, gradients and optimizer are.
+    """Base weights that stay on one GPU with any adapters, gradients and optimizer.
 
     unadapted_weight_bytes = stage_parameters · (frozen bytes with LoRA, else parameter_bytes) · (shard_share in stage 3),
                              0 where they are offloaded
 
     Args:
-        stage_parameters: of one rank before sharing out. lora_rank: None without LoRA. quantization: of the base at load.
+        stage_parameters: of one rank before sharding. lora_rank: None without LoRA. quantization: of the base at load.
         parameter_bytes, frozen_bytes_per_parameter: of one weight that is trained, and of one that is not [bytes].
-        sharding_stage, shard_share: what is shared out, and the share that is kept.
+        sharding_stage, shard_share: what is sharded, and the share that is kept.
         parameter_offload: weights are kept in host memory.
     Returns:
         [bytes]
@@ -53,7 +55,7 @@ def unadapted_weight_bytes(
     Source: Rajbhandari et al., ZeRO, 2020, section 5.3; Hu et al., LoRA, 2021, section 4.1.
     """
     if lora_rank is None and quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+        raise LookupError(f"weights in {quantization} cannot be trained directly, and no LoRA rank is stated")
     if parameter_offload:
         return 0.0
     width = parameter_bytes if lora_rank is None else frozen_bytes_per_parameter
@@ -63,12 +65,12 @@ def unadapted_weight_bytes(
 def training_weight_room_bytes(
     device_memory_bytes: float, unadapted_weight_bytes: float, training_context_bytes: float
 ) -> float:
-    """What the network's weights leave of a card; negative when no way to train them fits.
+    """Memory that the base weights leave on a GPU; negative if no way to train them fits.
 
     training_weight_room_bytes = device_memory_bytes − unadapted_weight_bytes − training_context_bytes
 
     Args:
-        device_memory_bytes: that a process can use [bytes]. unadapted_weight_bytes: of the network [bytes].
+        device_memory_bytes: that a process can use [bytes]. unadapted_weight_bytes: of the model [bytes].
         training_context_bytes: CUDA and communication (fitted) [bytes].
     Returns:
         [bytes]
@@ -82,12 +84,12 @@ def training_weight_room_bytes(
 
 
 def training_state_room_bytes(training_state_headroom_bytes: float, pageable_bytes: float) -> float:
-    """What a card has left beside the states that cannot leave it; negative when no micro-batch fits.
+    """Memory left on a GPU besides the unpageable states; negative if no micro-batch fits.
 
     training_state_room_bytes = training_state_headroom_bytes + pageable_bytes
 
     Args:
-        training_state_headroom_bytes: beside all states [bytes]. pageable_bytes: of them that may leave the card [bytes].
+        training_state_headroom_bytes: besides all states [bytes]. pageable_bytes: of them that may leave the GPU [bytes].
     Returns:
         [bytes]
 
@@ -100,12 +102,12 @@ def training_state_room_bytes(training_state_headroom_bytes: float, pageable_byt
 
 
 def training_room_bytes(training_headroom_bytes: float, pageable_bytes: float) -> float:
-    """What a card has left at the fullest moment of a step; negative when the step does not fit.
+    """Memory left on a GPU at the peak of a step; negative if the step does not fit.
 
     training_room_bytes = training_headroom_bytes + pageable_bytes
 
     Args:
-        training_headroom_bytes: beside all that a step needs [bytes]. pageable_bytes: of it that may leave the card [bytes].
+        training_headroom_bytes: besides all that a step needs [bytes]. pageable_bytes: of it that may leave the GPU [bytes].
     Returns:
         [bytes]
 
@@ -118,7 +120,7 @@ def training_room_bytes(training_headroom_bytes: float, pageable_bytes: float) -
 
 
 def training_room(training_room_bytes: float, device_memory_bytes: float) -> float:
-    """What a card has left at the fullest moment of a step, as a share of it.
+    """Memory left at the peak of a step, as a share of the GPU.
 
     training_room = training_room_bytes / device_memory_bytes
 

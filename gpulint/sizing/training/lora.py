@@ -1,4 +1,4 @@
-"""Adapters: LoRA's own parameters and activations, and the frozen base below them."""
+"""Adapters: the parameters and activations of LoRA, and the frozen base model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def adapter_parameters(
     engine: str | None,
     adapted_experts: float,
 ) -> int:
-    """Parameters of LoRA's matrices.
+    """Parameters of all LoRA matrices.
 
     adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
                                  + routed layers · experts · Σ over an expert's, with Megatron all, else adapted_experts of them)
@@ -46,15 +46,15 @@ def adapter_parameters(
     if lora_rank is None:
         return 0
     if lora_targets is None:
-        raise LookupError("the matrices that carry adapters are not stated")
+        raise LookupError("the target matrices of the adapters are not stated")
     wide, narrow, inner = attention_heads * head_dim, kv_heads * head_dim, intermediate or 0
     attention = {"q": hidden + wide, "k": hidden + narrow, "v": hidden + narrow, "o": wide + hidden}
     mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
     in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
     in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
-    each = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
+    expert_columns = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
     adapted = 1 if engine == "megatron-lm" else adapted_experts
-    routed = round(adapted * moe_layers * (experts or 0) * each)
+    routed = round(adapted * moe_layers * (experts or 0) * expert_columns)
     return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
 
 
@@ -72,9 +72,9 @@ def trainable_parameters(
     trainable_parameters = adapter_parameters + trained_tables · vocab · hidden with LoRA, else parameters
 
     Args:
-        parameters: of the network. lora_rank: None without LoRA. adapter_parameters: of LoRA's matrices.
+        parameters: of the model. lora_rank: None without LoRA. adapter_parameters: of LoRA's matrices.
         quantization: of the base at load, else None: such weights are not trained.
-        trained_tables: vocabulary tables that are trained whole beside adapters. vocab, hidden: of one.
+        trained_tables: vocabulary tables that are trained whole besides adapters. vocab, hidden: of one.
     Returns:
         parameters
     Validity: copies of tables are counted as wide as adapters are kept.
@@ -88,7 +88,7 @@ def trainable_parameters(
         ModulesToSaveWrapper (a copy beside the frozen module).
     """
     if lora_rank is None and quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+        raise LookupError(f"weights in {quantization} cannot be trained directly, and no LoRA rank is stated")
     return parameters if lora_rank is None else adapter_parameters + trained_tables * vocab * hidden
 
 
@@ -123,7 +123,7 @@ def frozen_bytes_per_parameter(
     frozen_excess: float,
     engine: str | None,
 ) -> float:
-    """Bytes of one frozen weight below adapters, averaged over the network.
+    """Bytes per frozen base weight, averaged over the model.
 
     frozen_bytes_per_parameter = (quantised · b · frozen_excess + (parameters − quantised) · compute_bytes) / parameters
 
@@ -171,7 +171,7 @@ FROZEN = {
 
 
 def adapter_bytes(adapter_dtype: str) -> int:
-    """Bytes of one adapter weight.
+    """Bytes per adapter weight.
 
     Args:
         adapter_dtype: number format of the adapters.
@@ -205,7 +205,8 @@ def adapter_activation_bytes(
     compiled: bool,
     lora_dropout: float,
 ) -> float:
-    """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
+    """Bytes per token and layer that adapters keep.
+    They keep their inputs, cast to their own number format if it differs.
 
     adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
                                in compute_bytes where autocast casts it back; compiled, without those that are kept anyway;
@@ -214,11 +215,11 @@ def adapter_activation_bytes(
     Args:
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
         attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
-        autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
+        autocast: matrix products run in the number format of the computation. family: of the model; one matrix for
         queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
         shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
         adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product
-        made anew. lora_dropout: share of an adapter's input that is dropped.
+        computed again. lora_dropout: share of an adapter's input that is dropped.
     Returns:
         [bytes]
 
@@ -263,7 +264,8 @@ def quantised_input_bytes(
     head_dim: int,
     compute_bytes: int,
 ) -> float:
-    """What 4-bit matrices keep of one token in one layer: their inputs, which a frozen 16-bit matrix does not need.
+    """Bytes per token and layer that 4-bit matrices keep.
+    They keep their inputs, which a frozen 16-bit matrix does not need.
 
     quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate)
                             0 without bitsandbytes

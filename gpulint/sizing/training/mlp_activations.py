@@ -1,4 +1,4 @@
-"""The MLP in training: what one layer keeps of it until the backward pass, dense or routed."""
+"""MLP activations in training: what one dense or routed layer keeps until the backward pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mlp_activation_bytes(
     expert_imbalance: float,
     lora_rank: int | None,
 ) -> float:
-    """What the MLP of one layer keeps of one token, averaged over dense and routed layers.
+    """Bytes per token that the MLP of one layer keeps, averaged over dense and routed layers.
 
     dense  = compute_bytes · intermediate · tensors: gate, its activation, up and
              product (fused without the second), 2 without a gate, 1 with ReLU, 5 with GELU in single operations
@@ -30,7 +30,7 @@ def mlp_activation_bytes(
     Args:
         intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices. hidden: width of the stream.
         layers, moe_layers: all, and routed. experts_per_token: that a token visits. compute_bytes: of a value [bytes].
-        training_kernels, compiled: fused kernels recompute the activation. family: of the network.
+        training_kernels, compiled: fused kernels recompute the activation. family: of the model.
         expert_parallel_size: ranks, else None. expert_imbalance: fullest against mean rank (fitted).
         lora_rank: None when the last matrix is trained, else its input is not kept.
     Returns:

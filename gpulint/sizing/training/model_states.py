@@ -1,4 +1,4 @@
-"""Model states: what each GPU keeps of weights, gradients and optimizer while a network is trained."""
+"""Model states: the weights, gradients and optimizer state that each GPU keeps in training."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ def stage_parameters(
     expert_parallel_size: int | None,
     expert_tensor_parallel: int | None,
 ) -> float:
-    """Parameters of one rank of tensor, pipeline and expert parallelism, on the fullest stage, before any sharing out.
+    """Parameters of one model-parallel rank on the fullest stage, before sharding.
+    Tensor, pipeline and expert parallelism are applied.
 
     stage_parameters = (ceil(layers / pp) / layers · (parameters − tables − experts) + tables of the stage) / tp
                        + ceil(layers / pp) / layers · experts / (etp · ep)
 
     Args:
         parameters, expert_parameters: all, and routed. vocab, hidden: of one vocabulary table. tied_embeddings: one table.
-        layers, pipeline_parallel: of the network, stages. tensor_parallel: ranks. expert_parallel_size,
+        layers, pipeline_parallel: of the model, stages. tensor_parallel: ranks. expert_parallel_size,
         expert_tensor_parallel: ranks, else None.
     Returns:
         parameters
@@ -64,10 +65,10 @@ def training_weight_bytes(
                             · (shard_share in stage 3, and in stage 2 of FSDP), 0 where they are offloaded
 
     Args:
-        stage_parameters: of one rank before sharing out. trained_share: of them. lora_rank: None without LoRA.
+        stage_parameters: of one rank before sharding. trained_share: of them. lora_rank: None without LoRA.
         parameter_bytes, adapter_bytes: of one trained weight, without and with LoRA [bytes].
         frozen_bytes_per_parameter: of a frozen one [bytes].
-        sharding, sharding_stage, shard_share: what is shared out by whom, and the share that is kept.
+        sharding, sharding_stage, shard_share: what is sharded by whom, and the share that is kept.
         parameter_offload: weights are kept in host memory.
     Returns:
         [bytes]
@@ -86,7 +87,7 @@ def training_weight_bytes(
 
 
 BUFFERED = frozenset({"megatron", "distributed-optimizer"})
-"""Ways to share states out whose gradients lie in one buffer of the card."""
+"""Ways to share states out whose gradients lie in one buffer of the GPU."""
 
 
 def gradient_bytes(
@@ -103,9 +104,9 @@ def gradient_bytes(
     gradient_bytes = stage_parameters · trained_share · gradient_bytes_per_parameter · (shard_share from stage 2 on)
 
     Args:
-        stage_parameters: of one rank before sharing out. trained_share: of them.
-        gradient_bytes_per_parameter: [bytes]. sharding: Megatron keeps its buffer on the card whatever is offloaded.
-        sharding_stage, shard_share: what is shared out, and the share that is kept.
+        stage_parameters: of one rank before sharding. trained_share: of them.
+        gradient_bytes_per_parameter: [bytes]. sharding: Megatron keeps its buffer on the GPU whatever is offloaded.
+        sharding_stage, shard_share: what is sharded, and the share that is kept.
         optimizer_offload: gradients go to host memory as they are made.
     Returns:
         [bytes]
@@ -130,13 +131,13 @@ def optimizer_state_bytes(
     shard_share: float,
     optimizer_offload: bool,
 ) -> float:
-    """Optimizer state on one GPU, a master copy included.
+    """Optimizer state on one GPU, including a master copy of the weights.
 
     optimizer_state_bytes = stage_parameters · trained_share · optimizer_bytes_per_parameter · (shard_share from stage 1 on)
 
     Args:
-        stage_parameters: of one rank before sharing out. trained_share: of them.
-        optimizer_bytes_per_parameter: [bytes]. sharding_stage, shard_share: what is shared out, and the share that is kept.
+        stage_parameters: of one rank before sharding. trained_share: of them.
+        optimizer_bytes_per_parameter: [bytes]. sharding_stage, shard_share: what is sharded, and the share that is kept.
         optimizer_offload: the state is kept in host memory.
     Returns:
         [bytes]

@@ -1,10 +1,10 @@
-"""Optimizers: the bytes that training keeps for each parameter, by number format and algorithm."""
+"""Optimizers: the bytes that training keeps per parameter, by number format and algorithm."""
 
 from __future__ import annotations
 
 
 def parameter_bytes(parameter_dtype: str, loaded_parameter_bytes: int) -> int:
-    """Bytes of one trained weight as it is kept.
+    """Bytes per trained weight as it is kept.
 
     parameter_bytes = width of parameter_dtype; loaded_parameter_bytes where weights stay as a release loads them
 
@@ -22,7 +22,7 @@ def parameter_bytes(parameter_dtype: str, loaded_parameter_bytes: int) -> int:
 
 
 def compute_bytes(training_dtype: str | None) -> int:
-    """Bytes of one activation.
+    """Bytes per activation value.
 
     compute_bytes = width of training_dtype; 2 for the 8- and 4-bit formats of matrix products
 
@@ -43,7 +43,7 @@ def compute_bytes(training_dtype: str | None) -> int:
 
 
 def gradient_bytes_per_parameter(gradient_dtype: str | None, parameter_bytes: int, optimizer: str) -> int:
-    """Bytes of one gradient.
+    """Bytes per gradient value.
 
     gradient_bytes_per_parameter = width of gradient_dtype, else parameter_bytes; 0 where the optimizer runs in the backward pass
 
@@ -71,7 +71,7 @@ def gradient_bytes_per_parameter(gradient_dtype: str | None, parameter_bytes: in
 def reduced_bytes_per_parameter(
     reduction_dtype: str | None, gradient_bytes_per_parameter: int, compute_bytes: int
 ) -> int:
-    """Bytes of one gradient as FSDP reduces it.
+    """Bytes per gradient value as FSDP reduces it.
 
     reduced_bytes_per_parameter = width of reduction_dtype, compute_bytes for 8- and 4-bit formats, else as it is kept
 
@@ -94,10 +94,10 @@ def reduced_bytes_per_parameter(
 def optimizer_bytes_per_parameter(
     optimizer: str, parameter_bytes: int, master_weights: bool, moment_dtype: str | None
 ) -> float:
-    """Bytes of optimizer state for one trained weight, a 32-bit master copy included.
+    """Bytes of optimizer state per trained weight, including a 32-bit master weight.
 
     optimizer_bytes_per_parameter = moments · width + (4 if master), width = of moment_dtype, else 4 with a master copy, else
-                                    parameter_bytes; 2 of a master copy beside 16-bit moments, whose upper half is the weight
+                                    parameter_bytes; 2 of a master copy besides 16-bit moments, whose upper half is the weight
 
     Args:
         optimizer: its name. parameter_bytes: of one weight [bytes]. master_weights: the optimizer keeps a 32-bit copy.
@@ -118,7 +118,7 @@ def optimizer_bytes_per_parameter(
     >>> optimizer_bytes_per_parameter("adam-fused", 2, True, "bfloat16")  # Megatron's precision-aware optimizer
     6
 
-    Validity: paged moments lie in managed memory, which the driver moves to the host when the card is full.
+    Validity: paged moments lie in managed memory, which the driver moves to the host when the GPU is full.
 
     Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (12 bytes with the master copy); Dettmers et al., 8-bit Optimizers via
         Block-wise Quantization, 2022; bitsandbytes 0.44 optim/optimizer.py, blocksize 256; EleutherAI cookbook,
@@ -142,7 +142,7 @@ def optimizer_bytes_per_parameter(
 def step_bytes_per_parameter(
     optimizer: str, parameter_bytes: int, master_weights: bool, foreach_copies: float
 ) -> float:
-    """Bytes that the optimizer's step needs for each weight besides its state.
+    """Bytes per weight that the optimizer step needs beyond its state.
 
     step_bytes_per_parameter = foreach_copies · parameter_bytes where many tensors are updated in one operation (foreach), else 0
 
@@ -165,7 +165,7 @@ def step_bytes_per_parameter(
 IN_BACKWARD = "-in-backward"
 PAGED = "paged-"
 BOTH = "bfloat16+float32"
-"""Gradients in 16 bits as they are made, and their sum in 32 bits beside them."""
+"""Gradients in 16 bits as they are made, and their sum in 32 bits besides them."""
 BLOCK = 256
 EIGHT_BIT = {"adam-8bit": 2, "adamw-8bit": 2, "lion-8bit": 1, "sgd-8bit": 1}
 """Optimizers with 8-bit moments, and how many."""
@@ -181,5 +181,5 @@ WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2, "bfloat16-or-float16": 2}
 
 def _width(dtype: str) -> int:
     if dtype not in WIDTHS:
-        raise LookupError(f"{dtype} is no number format of trained weights")
+        raise LookupError(f"{dtype} is not a number format for trained weights")
     return WIDTHS[dtype]

@@ -1,4 +1,6 @@
-"""Training memory: the fullest moment of a step on the fullest GPU, what the allocator holds for it, and what is left."""
+"""Training memory: the peak of a step on the fullest GPU, what the allocator reserves for it, and
+what is left.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def state_bytes_per_gpu(training_weight_bytes: float, gradient_bytes: float, opt
 def accumulated_gradient_bytes(
     gradient_bytes: float, gradient_accumulation_steps: int | None, sharding: str, pipeline_parallel: int
 ) -> float:
-    """Gradients that are already there when the loss is computed.
+    """Gradients that already exist when the loss is computed.
 
     accumulated_gradient_bytes = gradient_bytes where they are added up over micro-batches or kept in one buffer, else 0
 
@@ -54,7 +56,8 @@ def late_gradient_bytes(
     tensor_parallel: int,
     sharding: str,
 ) -> float:
-    """Gradients that are not there yet when the backward pass works on the first layer: its own and the embedding's.
+    """Gradients that do not exist yet when the backward pass computes the first layer.
+    They are those of the first layer and of the embedding.
 
     late_gradient_bytes = gradient_bytes · (layer_parameters + embedding) / stage_parameters; both tables with FSDP
 
@@ -86,7 +89,8 @@ def tied_gradient_bytes(
     gradient_bytes_per_parameter: int,
     gradient_accumulation_steps: int | None,
 ) -> float:
-    """Copies of the vocabulary table's gradient while the embedding's part is added to the output head's.
+    """Copies of the vocabulary table's gradient while it is summed.
+    The embedding's part is added to the output head's.
 
     tied_gradient_bytes = 2 · vocab · hidden · gradient_bytes_per_parameter / tp for a table that is tied and trained, else 0;
                           3 where gradients of earlier micro-batches are there
@@ -98,7 +102,7 @@ def tied_gradient_bytes(
     Returns:
         [bytes]
 
-    >>> tied_gradient_bytes(128256, 2048, True, None, 1, 1, 2, 1) / 2**30  # Llama-3.2-1B: traced 0.98 beside the gradient
+    >>> tied_gradient_bytes(128256, 2048, True, None, 1, 1, 2, 1) / 2**30  # Llama-3.2-1B: traced 0.98 besides the gradient
     0.978515625
 
     Source: PyTorch, torch/csrc/autograd/input_buffer.cpp: gradients of one tensor are added up out of place; traced.
@@ -132,7 +136,7 @@ def training_peak_bytes(
     realised_ratio: float,
     unshared_load_bytes: float,
 ) -> float:
-    """Most memory that tensors take on one GPU in a training step.
+    """Peak memory of tensors on one GPU in a training step.
 
     training_peak_bytes = weights + optimizer state + bucket_bytes + max(
         kept gradients + the last stage's activations + loss + gathered + casts      the loss
@@ -151,7 +155,7 @@ def training_peak_bytes(
         gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
         root_reduction_bytes, step_bytes: buffers [bytes].
         realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
-        unshared_load_bytes: of weights before they are shared out [bytes].
+        unshared_load_bytes: of weights before they are sharded [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
@@ -195,7 +199,7 @@ def step_bytes(
     tensor_parallel: int,
     lora_rank: int | None,
 ) -> float:
-    """Temporaries of the optimizer's step on one GPU.
+    """Temporary memory of the optimizer step on one GPU.
 
     step_bytes = stage_parameters · trained_share · step_bytes_per_parameter · (shard_share from stage 1 on)
                  two copies of the vocabulary table where tensors are updated one by one
@@ -203,7 +207,7 @@ def step_bytes(
 
     Args:
         stage_parameters: of one rank. trained_share: of them. step_bytes_per_parameter: [bytes].
-        sharding, sharding_stage, shard_share: how states are shared out, and the share that is kept.
+        sharding, sharding_stage, shard_share: how states are sharded, and the share that is kept.
         optimizer_offload: the step runs on the host. master_weights: the optimizer keeps a 32-bit copy.
         sub_group_size: parameters that DeepSpeed updates at once in stage 3. optimizer: its name.
         parameter_bytes: of one weight [bytes]. vocab, hidden, tensor_parallel: of the largest tensor. lora_rank: None when it
@@ -242,7 +246,7 @@ def training_reserved_bytes(
     lora_rank: int | None,
     loaded_excess: float,
 ) -> float:
-    """What PyTorch's allocator holds at the peak.
+    """Memory that PyTorch's allocator reserves at the peak.
 
     training_reserved_bytes = training_peak_bytes + allocator_excess · (training_peak_bytes − weights − optimizer state)
                               + allocator_slack_bytes + loaded_excess · weights below adapters
@@ -251,7 +255,7 @@ def training_reserved_bytes(
         training_peak_bytes: of tensors [bytes]. training_weight_bytes, optimizer_state_bytes: that stay in place [bytes].
         allocator_excess: blocks held beyond what moves (fitted).
         allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes]. lora_rank: None without LoRA.
-        loaded_excess: what loading, casting and quantising a frozen base leave in segments beside a small step (fitted).
+        loaded_excess: what loading, casting and quantising a frozen base leave in segments besides a small step (fitted).
     Returns:
         [bytes]
 
@@ -267,7 +271,7 @@ def training_reserved_bytes(
 
 
 def training_device_bytes(training_reserved_bytes: float, training_context_bytes: float) -> float:
-    """What the driver counts as used by one rank at the peak.
+    """Memory that the driver reports as used by one rank at the peak.
 
     training_device_bytes = training_reserved_bytes + training_context_bytes
 
@@ -286,7 +290,8 @@ def training_device_bytes(training_reserved_bytes: float, training_context_bytes
 
 
 def training_needed_bytes(training_peak_bytes: float, training_context_bytes: float) -> float:
-    """What a step cannot do without on one GPU: under pressure the allocator gives back what it only caches.
+    """Minimum memory of a step on one GPU.
+    Under pressure the allocator returns what it only caches.
 
     training_needed_bytes = training_peak_bytes + training_context_bytes
 
@@ -304,7 +309,7 @@ def training_needed_bytes(training_peak_bytes: float, training_context_bytes: fl
 
 
 def training_headroom_bytes(device_memory_bytes: float, training_needed_bytes: float) -> float:
-    """What is left on one GPU; negative when a step does not fit.
+    """Memory left on one GPU; negative if a step does not fit.
 
     training_headroom_bytes = device_memory_bytes − training_needed_bytes
 
@@ -324,7 +329,7 @@ def training_headroom_bytes(device_memory_bytes: float, training_needed_bytes: f
 def training_state_headroom_bytes(
     device_memory_bytes: float, state_bytes_per_gpu: float, training_context_bytes: float
 ) -> float:
-    """What the states leave on one GPU, whatever the activations; negative when no micro-batch fits.
+    """Memory that the states leave on one GPU; negative if no micro-batch fits.
 
     training_state_headroom_bytes = device_memory_bytes − state_bytes_per_gpu − training_context_bytes
 

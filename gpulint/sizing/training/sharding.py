@@ -1,4 +1,4 @@
-"""Sharding: what FSDP, ZeRO and DDP gather, wait for and reduce while a network is trained, and what autocast copies."""
+"""Sharding: what FSDP, ZeRO and DDP gather, hold and reduce in training, and what autocast copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def shard_ranks(
     hybrid_sharding: bool,
     gpus_per_pod: float | None = None,
 ) -> int:
-    """Ranks over which the states of one model-parallel part are shared out.
+    """Ranks over which the states of one model-parallel part are sharded.
 
     shard_ranks = shard_group where it is stated, else GPUs / (tp · pp), of one node with hybrid sharding
 
@@ -47,12 +47,12 @@ def shard_ranks(
 
 
 def sharding_stage(sharding: str, zero_stage: int | None) -> int:
-    """What the data-parallel ranks share out, in ZeRO's stages.
+    """ZeRO stage: which states the data-parallel ranks shard.
 
-    DeepSpeed's is stated; FSDP shares out everything unless it is stated, Megatron's distributed optimizer its state.
+    DeepSpeed states it. FSDP shards everything unless stated otherwise, Megatron's distributed optimizer its state.
 
     Args:
-        sharding: library that shares the states out. zero_stage: as stated, else None.
+        sharding: library that shards the states. zero_stage: as stated, else None.
     Returns:
         0 nothing, 1 optimizer state, 2 gradients too, 3 weights too.
 
@@ -65,7 +65,7 @@ def sharding_stage(sharding: str, zero_stage: int | None) -> int:
     if sharding in STAGES:
         return zero_stage if zero_stage is not None and sharding == "fsdp" else STAGES[sharding]
     if sharding != "deepspeed":
-        raise LookupError(f"{sharding} is no way to share states out that is listed")
+        raise LookupError(f"{sharding} is not a listed kind of sharding")
     if zero_stage is None:
         raise LookupError("DeepSpeed's stage is not stated")
     return zero_stage
@@ -84,12 +84,13 @@ def shard_share(
     expert_tensor_parallel: int | None,
     shard_ranks: int,
 ) -> float:
-    """Share of one rank's states that it keeps where they are shared out: experts over fewer ranks than the rest.
+    """Share of its states that one rank keeps under sharding.
+    Experts are sharded over fewer ranks than the rest.
 
     shard_share = (dense / shard_ranks + experts / max(1, shard_ranks / ep)) / stage_parameters
 
     Args:
-        stage_parameters: of one rank before sharing out. expert_parameters: routed, of the network. layers: of it.
+        stage_parameters: of one rank before sharding. expert_parameters: routed, of the model. layers: of it.
         pipeline_parallel, tensor_parallel: ranks. expert_parallel_size,
         expert_tensor_parallel: ranks, else None. shard_ranks: that share states out.
     Returns:
@@ -117,12 +118,12 @@ def shard_share(
 def layer_parameters(
     parameters: float, vocab: int, hidden: int, tied_embeddings: bool, layers: int, tensor_parallel: int
 ) -> float:
-    """Parameters of one layer on one rank of tensor parallelism.
+    """Parameters of one layer on one tensor-parallel rank.
 
     layer_parameters = (parameters − vocab · hidden · tables) / layers / tp
 
     Args:
-        parameters: of the network. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the network.
+        parameters: of the model. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the model.
         tensor_parallel: ranks.
     Returns:
         parameters
@@ -155,13 +156,13 @@ def gathered_bytes(
     gathered_share: float,
     gathered_tables: float,
 ) -> float:
-    """Weights that are gathered for the layer at work.
+    """Weights that are gathered for the layer being computed.
 
     gathered_bytes = b · (one layer + vocabulary tables) with FSDP, b · all in its stage 2 and with pipeline stages,
                      b · gathered_share · all where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; nothing is gathered on one rank, and below stage 3 by
+        sharding, sharding_stage, shard_ranks: how states are sharded; nothing is gathered on one rank, and below stage 3 by
         FSDP alone.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. vocab, hidden, tied_embeddings: its tables.
         pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
@@ -207,13 +208,14 @@ def waiting_bytes(
     lora_rank: int | None,
     gathered_tables: float,
 ) -> float:
-    """What FSDP holds through the backward pass besides: the next layer's weights, and the output head's gradient.
+    """Additional memory that FSDP holds through the backward pass.
+    It holds the next layer's weights and the output head's gradient.
 
     waiting_bytes = layer_parameters · b + vocab · hidden / tp · compute_bytes where the head is trained; in stage 2 less a
                     layer's weights, which the last layer has let go
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        sharding, sharding_stage, shard_ranks: how states are sharded; 0 but for FSDP on several ranks.
         layer_parameters: of one layer. vocab, hidden: of the head. pipeline_parallel, tensor_parallel: ranks.
         compute_bytes: of a gathered weight and of a gradient as it is made [bytes].
         frozen_bytes_per_parameter: of a frozen weight [bytes]. lora_rank: None when the head is trained.
@@ -248,12 +250,12 @@ def unshared_load_bytes(
     frozen_bytes_per_parameter: float,
     lora_rank: int | None,
 ) -> float:
-    """Weights that every card holds whole before DeepSpeed shares them out.
+    """Weights that every GPU holds in full before DeepSpeed shards them.
 
     unshared_load_bytes = stage_parameters · b in stage 3 of DeepSpeed without zero.Init, else 0
 
     Args:
-        sharding, sharding_stage: how states are shared out. zero_init: the network is made in shards (zero.Init).
+        sharding, sharding_stage: how states are sharded. zero_init: the model is made in shards (zero.Init).
         stage_parameters: of one rank. compute_bytes, frozen_bytes_per_parameter: of a trained and of a frozen weight [bytes].
         lora_rank: None without LoRA.
     Returns:
@@ -282,12 +284,13 @@ def root_gathered_bytes(
     compute_bytes: int,
     gathered_tables: float,
 ) -> float:
-    """What FSDP needs besides while it gathers the vocabulary tables: the buffer they are copied out of.
+    """Additional memory of FSDP while it gathers the vocabulary tables.
+    It is the buffer that the tables are copied out of.
 
     root_gathered_bytes = tables · vocab · hidden / tp · compute_bytes
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for stage 3 of FSDP on several ranks, which
+        sharding, sharding_stage, shard_ranks: how states are sharded; 0 but for stage 3 of FSDP on several ranks, which
         gathers the tables again for the backward pass.
         vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
         compute_bytes: of a gathered weight [bytes]. gathered_tables: of the root's group (fitted).
@@ -320,14 +323,15 @@ def root_reduction_bytes(
     lora_rank: int | None,
     gathered_tables: float,
 ) -> float:
-    """What FSDP needs when the backward pass ends: gradients of the vocabulary tables, and the buffer that reduces them.
+    """Memory that FSDP needs at the end of the backward pass.
+    It holds the gradients of the vocabulary tables and the buffer that reduces them.
 
     root_reduction_bytes = tables · vocab · hidden / tp · (compute_bytes + reduced_bytes_per_parameter); a tied table, still
                            gathered, has its two gradients and their sum, and the last layer's buffer, instead where
                            that is more: 4 · compute_bytes, layer_parameters · reduced_bytes_per_parameter
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        sharding, sharding_stage, shard_ranks: how states are sharded; 0 but for FSDP on several ranks.
         layer_parameters: of one layer. vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
         reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         lora_rank: None when the tables are trained. gathered_tables: of the root's group (fitted); one of its own is
@@ -363,7 +367,7 @@ def reduction_bytes(
     pipeline_parallel: int,
     layer_work_bytes: float,
 ) -> float:
-    """Buffers through which gradients are reduced between ranks.
+    """Buffers in which gradients are reduced between ranks.
 
     reduction_bytes = trained_share · layer · reduced bytes             FSDP: what is scattered of the layer before, and
                       + the larger of a third of the layer's gradients and what all of them exceed its work by
@@ -371,7 +375,7 @@ def reduction_bytes(
                       trained_share · bucket_parameters · compute_bytes DeepSpeed
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; nothing is reduced on one rank.
+        sharding, sharding_stage, shard_ranks: how states are sharded; nothing is reduced on one rank.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. trained_share: of them.
         reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         bucket_parameters: of DeepSpeed's buckets (fitted).
@@ -408,12 +412,12 @@ def bucket_bytes(
     trained_share: float,
     gradient_bytes_per_parameter: int,
 ) -> float:
-    """Buckets of DDP, which stay for the whole run beside weights and gradients.
+    """DDP buckets, which stay allocated for the whole run besides weights and gradients.
 
     bucket_bytes = stage_parameters · trained_share · gradient_bytes_per_parameter with DDP on several ranks, else 0
 
     Args:
-        sharding, shard_ranks: how many ranks hold copies. stage_parameters: of one rank. trained_share: of them.
+        sharding, shard_ranks: the ranks with the same weights. stage_parameters: of one rank. trained_share: of them.
         gradient_bytes_per_parameter: [bytes]
     Returns:
         [bytes]
@@ -442,7 +446,7 @@ def cast_bytes(
     tied_embeddings: bool,
     tensor_parallel: int,
 ) -> float:
-    """Copies of 32-bit weights that autocast keeps in the number format of the computation until the forward pass ends.
+    """Low-precision copies of 32-bit weights that autocast keeps until the forward pass ends.
 
     cast_bytes = (stage_parameters · trained_share − vocab · hidden / tp of an embedding of its own) · compute_bytes where
                  weights are wider than the computation, else 0

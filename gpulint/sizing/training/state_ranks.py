@@ -1,4 +1,6 @@
-"""State exchange: the ranks that share one copy of the states out, the copies, and what each of the two achieves between them."""
+"""State exchange: the ranks that shard one set of states, the replicas of that set, and their
+bandwidths.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from gpulint.sizing.interconnect import media as links
 
 
 def state_ranks(sharding_stage: int, shard_ranks: int, training_copies: int, context_ranks: int) -> int:
-    """Ranks that one copy of the states of a model-parallel part lies on.
+    """Ranks that hold one set of the states of a model-parallel part.
 
-    state_ranks = shard_ranks, at most training_copies · cp; 1 where nothing is shared out
+    state_ranks = shard_ranks, at most training_copies · cp; 1 where nothing is sharded
 
     Args:
-        sharding_stage: what is shared out. shard_ranks: over how many. training_copies, context_ranks: ranks of a run.
+        sharding_stage: what is sharded. shard_ranks: over how many. training_copies, context_ranks: ranks of a run.
     Returns:
         ranks
 
@@ -25,12 +27,12 @@ def state_ranks(sharding_stage: int, shard_ranks: int, training_copies: int, con
 
 
 def state_copies(state_ranks: int, training_copies: int, context_ranks: int) -> int:
-    """Copies of the states, whose gradients are summed between the ranks that hold the same part.
+    """Replicas of the states. Their gradients are summed between the ranks with the same part.
 
     state_copies = training_copies · cp / state_ranks
 
     Args:
-        state_ranks: ranks of one copy. training_copies, context_ranks: ranks of a run.
+        state_ranks: ranks of one set. training_copies, context_ranks: ranks of a run.
     Returns:
         copies
 
@@ -51,7 +53,8 @@ def shard_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that share one copy of the states out: a hybrid group inside a node has the node's links.
+    """Medium that connects the ranks that shard one set of states.
+    A hybrid group inside a node uses the node's links.
 
     shard_medium: as tensor_medium, at a stride of tp
 
@@ -80,16 +83,16 @@ def copy_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that hold the same part of different copies of the states.
+    """Medium that connects the ranks that hold the same part in different state replicas.
 
     copy_medium: as tensor_medium, at a stride of tp · state_ranks
 
     Args:
-        state_copies: copies, state_ranks · tensor_parallel apart. gpus_per_pod: GPUs of a node's pod.
+        state_copies: replicas, state_ranks · tensor_parallel apart. gpus_per_pod: GPUs of a node's pod.
         joined_gpus: by direct links.
         link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
-        an id of the catalog's links; None for one copy.
+        an id of the catalog's links; None for one replica.
 
     >>> copy_medium(8, 8, 1, 8, 8, "nvlink4", "pcie5x16", "tcp"), copy_medium(8, 1, 1, 8, 8, "nvlink4")
     ('tcp', 'nvlink4')
@@ -111,12 +114,12 @@ def shard_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that share one copy of the states out, per direction.
+    """Nominal bus bandwidth per GPU and direction between the ranks that shard one set of states.
 
     as tensor_nominal_bytes_per_s, at a stride of tp
 
     Args:
-        shard_medium: what joins them. state_ranks: ranks, tensor_parallel apart.
+        shard_medium: what connects them. state_ranks: ranks, tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -145,18 +148,18 @@ def copy_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that hold the same part of different copies, per direction.
+    """Nominal bus bandwidth per GPU and direction between state replicas.
 
     as tensor_nominal_bytes_per_s, at a stride of tp · state_ranks: all ranks of a node sum up their parts at once, so each
     has its share of the network
 
     Args:
-        copy_medium: what joins them. state_copies: copies, state_ranks · tensor_parallel apart.
+        copy_medium: what connects them. state_copies: copies, state_ranks · tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
     Returns:
-        [bytes/s]; infinite for one copy.
+        [bytes/s]; infinite for one replica.
 
     >>> copy_nominal_bytes_per_s("efa", 8, 8, 1, 8, 1, network_bytes_per_s_per_gpu=50e9) / 1e9  # hybrid sharding
     50.0
@@ -171,7 +174,7 @@ def copy_nominal_bytes_per_s(
 
 
 def shard_bus_bytes_per_s(shard_nominal_bytes_per_s: float, shard_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that share one copy of the states out, per direction.
+    """Achieved bus bandwidth per GPU and direction between the ranks that shard one set of states.
 
     shard_bus_bytes_per_s = shard_nominal_bytes_per_s / shard_slowdown
 
@@ -189,14 +192,14 @@ def shard_bus_bytes_per_s(shard_nominal_bytes_per_s: float, shard_slowdown: floa
 
 
 def copy_bus_bytes_per_s(copy_nominal_bytes_per_s: float, copy_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that hold the same part of different copies, per direction.
+    """Achieved bus bandwidth per GPU and direction between state replicas.
 
     copy_bus_bytes_per_s = copy_nominal_bytes_per_s / copy_slowdown
 
     Args:
         copy_nominal_bytes_per_s: on paper [bytes/s]. copy_slowdown: against it (measured).
     Returns:
-        [bytes/s]; infinite for one copy.
+        [bytes/s]; infinite for one replica.
 
     >>> copy_bus_bytes_per_s(50e9, 1.25) / 1e9
     40.0

@@ -1,12 +1,14 @@
-"""Training time: how long the arithmetic of a step takes on a card, and the step with all that it waits for."""
+"""Training time: the arithmetic of a step on a GPU, and the whole step with everything that it
+waits for.
+"""
 
 from __future__ import annotations
 
 
 def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: float | None) -> float:
-    """Dense peak of the card in 16 bits.
+    """Dense 16-bit peak of the GPU.
 
-    half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a card without it
+    half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a GPU without it
 
     Args:
         dense_bf16_flop_per_s, dense_fp16_flop_per_s: peaks, None where it has none [FLOP/s].
@@ -20,7 +22,7 @@ def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: 
     """
     peak = dense_bf16_flop_per_s or dense_fp16_flop_per_s
     if peak is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
+        raise LookupError("the catalog has no dense 16-bit peak of the GPU")
     return peak
 
 
@@ -30,13 +32,13 @@ def training_peak_flop_per_s(
     dense_bf16_flop_per_s: float | None,
     dense_fp8_flop_per_s: float | None,
 ) -> float:
-    """Dense peak of the number format that the matrices of a run are computed in.
+    """Dense peak of the number format in which a run computes its matrices.
 
     training_peak_flop_per_s = dense_fp8_flop_per_s in FP8, else half_flop_per_s
 
     Args:
         training_dtype: number format. half_flop_per_s: in 16 bits [FLOP/s]. dense_bf16_flop_per_s, dense_fp8_flop_per_s: of
-        the card, None where it has none [FLOP/s].
+        the GPU, None where it has none [FLOP/s].
     Returns:
         [FLOP/s], without sparsity
 
@@ -46,15 +48,15 @@ def training_peak_flop_per_s(
     Source: NVIDIA H100 Tensor Core GPU Architecture, 2022, table 2 (half of the figures with sparsity).
     """
     if training_dtype == "float32":
-        raise LookupError("whether 32-bit products run on tensor cores (TF32) is not stated")
+        raise LookupError("the use of TF32 tensor cores for 32-bit products is not stated")
     needed = {"fp8": dense_fp8_flop_per_s, "bfloat16": dense_bf16_flop_per_s}.get(training_dtype or "", half_flop_per_s)
     if needed is None:
-        raise LookupError(f"the catalog has no dense peak of the card in {training_dtype}")
+        raise LookupError(f"the catalog has no dense peak of the GPU in {training_dtype}")
     return needed
 
 
 def clock_share(board_w: float, power_cap_w: float | None, power_exponent: float) -> float:
-    """Share of the card's speed that a lowered power limit leaves.
+    """Share of the GPU's speed that remains under a lowered power limit.
 
     clock_share = min(1, power_cap_w / board_w) ^ power_exponent
 
@@ -104,16 +106,16 @@ def matrix_s(
     stage_share: float,
     pipeline_parallel: int,
 ) -> float:
-    """Time of the matrix products of a step on the fullest stage, what is computed again included.
+    """Time of a step's matrix products on the fullest stage, including recomputation.
 
     matrix_s = (matrix_step_flop + repeated_flop) · excess · (1 + narrow_width · t / hidden)
                / (achievable_flop_per_s · world_size) · stage_share · pp
 
     Args:
         matrix_step_flop, repeated_flop: over all ranks [FLOP]. achievable_flop_per_s: of one large product [FLOP/s].
-        kernel_excess: time of the shapes and kernels of a step against that (fitted); expert_kernel_excess: of a network with
+        kernel_excess: time of the shapes and kernels of a step against that (fitted); expert_kernel_excess: of a model with
         routed experts (fitted). narrow_width: width at which a rank's products take twice as long (fitted).
-        experts: of a layer, else None. hidden, tensor_parallel: width of the network, and t, ranks that share it.
+        experts: of a layer, else None. hidden, tensor_parallel: width of the model, and t, ranks that share it.
         world_size: ranks. stage_share: of the layers on the fullest stage. pipeline_parallel: stages.
     Returns:
         [s]
@@ -136,7 +138,7 @@ def attention_s(
     clock_share: float,
     world_size: int,
 ) -> float:
-    """Time of the attention of a step.
+    """Time of a step's attention.
 
     attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (half_flop_per_s · world_size)
 
@@ -171,17 +173,17 @@ def streamed_s(
     memory_bytes_per_s: float,
     memory_excess: float,
 ) -> float:
-    """Time of what a step streams through memory: norms, activations, residuals, casts and logits.
+    """Time of a step's memory-bound work: norms, activations, residuals, casts and logits.
 
     streamed_s = rank_tokens · (layers / pp · hidden · b · passes · (1 + recompute / 3) / t + vocab · logit bytes / (t · pp))
                  · memory_excess / memory_bytes_per_s
 
     Args:
-        rank_tokens: of a step [tokens]. layers, pipeline_parallel, hidden: of the network, stages, width. compute_bytes: of a
+        rank_tokens: of a step [tokens]. layers, pipeline_parallel, hidden: of the model, stages, width. compute_bytes: of a
         value [bytes]. streamed_passes: widths that one layer reads and writes for a token (fitted). recompute: share of the
-        forward pass that is repeated. tensor_parallel, sequence_parallel: ranks; a third is not shared out without sequence
+        forward pass that is repeated. tensor_parallel, sequence_parallel: ranks; a third is not split without sequence
         parallelism. vocab: entries. logit_traffic_bytes: read and written for each logit (fitted). memory_bytes_per_s: of
-        the card [bytes/s]. memory_excess: time against that (fitted).
+        the GPU [bytes/s]. memory_excess: time against that (fitted).
     Returns:
         [s]
 
@@ -212,13 +214,13 @@ def update_s(
 ) -> float:
     """Time of the optimizer's update at the end of a step.
 
-    update_s = own trained parameters · update_bytes_per_parameter · memory_excess / memory_bytes_per_s on the card,
+    update_s = own trained parameters · update_bytes_per_parameter · memory_excess / memory_bytes_per_s on the GPU,
                own · ranks of a node · host_update_s_per_parameter where it is offloaded
 
     Args:
         stage_parameters, trained_share, shard_share, sharding_stage: what one rank updates. optimizer_offload: on the host.
         update_bytes_per_parameter: read and written for one parameter (fitted) [bytes]. memory_bytes_per_s, memory_excess: of
-        the card, and time against that (fitted). host_update_s_per_parameter: of one node (fitted). world_size,
+        the GPU, and time against that (fitted). host_update_s_per_parameter: of one node (fitted). world_size,
         pods_per_replica: ranks, and nodes.
     Returns:
         [s]
@@ -237,7 +239,7 @@ def update_s(
 
 
 def compute_s(matrix_s: float, attention_s: float, streamed_s: float) -> float:
-    """Time in which a rank computes the forward and backward passes of a step.
+    """Time of a rank's forward and backward passes in a step.
 
     compute_s = matrix_s + attention_s + streamed_s
 

@@ -1,4 +1,6 @@
-"""Training rates: the floor of a step and of a run, utilisation, tokens a second, and the time of the whole run."""
+"""Training rates: the minimum time of a step and of a run, utilisation, tokens per second, and run
+time.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ def step_floor_s(
     best_flop_per_s: float,
     world_size: int,
 ) -> float:
-    """Time that a step takes at least: its arithmetic at the highest dense peak of all cards, and nothing else.
+    """Minimum time of a step: its arithmetic at the highest dense peak of its GPUs.
 
     step_floor_s = (matrix_step_flop · length_share + attention_step_flop · length_share²) / (best_flop_per_s · world_size)
 
@@ -33,12 +35,13 @@ def step_floor_s(
 
 
 def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_size: int) -> float:
-    """Model FLOPs utilisation: the arithmetic a step needs, as it is usually counted, against the dense 16-bit peak.
+    """Model FLOPs utilisation: the arithmetic of a step relative to the dense 16-bit peak.
+    The arithmetic is counted as usual, with the masked half of attention.
 
     mfu = counted_step_flop / (step_s · half_flop_per_s · world_size)
 
     Args:
-        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a card [FLOP/s].
+        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a GPU [FLOP/s].
         world_size: ranks.
     Returns:
         ratio; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
@@ -52,7 +55,7 @@ def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_s
 
 
 def hfu(mfu: float, counted_step_flop: float, repeated_flop: float) -> float:
-    """Hardware FLOPs utilisation: as MFU, with what is computed again.
+    """Hardware FLOPs utilisation: as MFU, but recomputation counts too.
 
     hfu = mfu · (counted_step_flop + repeated_flop) / counted_step_flop
 
@@ -70,7 +73,7 @@ def hfu(mfu: float, counted_step_flop: float, repeated_flop: float) -> float:
 
 
 def training_tokens_per_s_per_gpu(step_tokens: float, step_s: float, world_size: int) -> float:
-    """Tokens that a run trains on in a second, for each of its GPUs.
+    """Tokens per second and GPU that a run trains on.
 
     training_tokens_per_s_per_gpu = step_tokens / (step_s · world_size)
 
@@ -129,7 +132,7 @@ def training_run_s(run_steps: float, step_s: float, max_steps: int | None, lengt
 
 
 def training_floor_s(run_steps: float, step_floor_s: float) -> float:
-    """Time that the whole run takes at least.
+    """Minimum time of the whole run.
 
     training_floor_s = run_steps · step_floor_s
 

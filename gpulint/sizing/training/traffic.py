@@ -1,10 +1,10 @@
-"""Training traffic: what one rank sends in a step over the links of each kind of parallelism, and to host memory."""
+"""Training traffic: what one rank sends per step for each kind of parallelism, and to host memory."""
 
 from __future__ import annotations
 
 
 def rank_tokens(step_tokens: float, training_copies: int, context_parallel: int | None) -> float:
-    """Tokens of one step that one rank works on.
+    """Tokens of one step that one rank computes.
 
     rank_tokens = step_tokens / (training_copies · cp)
 
@@ -30,12 +30,13 @@ def tensor_traffic_bytes(
     tensor_parallel: int,
     recompute: float,
 ) -> float:
-    """What one rank sends to the other ranks of its layers in a step; with sequence parallelism it is as much.
+    """Bytes that one rank sends to its tensor-parallel group in a step.
+    Sequence parallelism does not change them.
 
     tensor_traffic_bytes = (4, or 6 with whole layers repeated) · layers / pp · 2 (t − 1) / t · rank_tokens · hidden · b
 
     Args:
-        rank_tokens: [tokens]. hidden: width. compute_bytes: of a value [bytes]. layers, pipeline_parallel: of the network,
+        rank_tokens: [tokens]. hidden: width. compute_bytes: of a value [bytes]. layers, pipeline_parallel: of the model,
         and stages. tensor_parallel: t, ranks. recompute: share of the forward pass that is repeated.
     Returns:
         [bytes], one direction
@@ -64,7 +65,8 @@ def data_traffic_bytes(
     pipeline_parallel: int,
     copy_traffic_bytes: float,
 ) -> float:
-    """What one rank sends to the data-parallel ranks in a step: gathered weights and reduced gradients.
+    """Bytes that one rank sends to the data-parallel ranks in a step.
+    They are gathered weights and reduced gradients.
 
     data_traffic_bytes = share · P · (gathers · b + reductions · trained_share · r) + copy_traffic_bytes, share = (n − 1) / n
         stage 1: one gather, one reduction; 2: a reduction for each micro-batch; 3: two gathers and a reduction for each
@@ -72,9 +74,9 @@ def data_traffic_bytes(
 
     Args:
         sharding, sharding_stage, state_ranks: what shares states out, what, and over n ranks. stage_parameters: P, of one
-        rank before sharing out. trained_share: of them. lora_rank: None without adapters. compute_bytes,
+        rank before sharding. trained_share: of them. lora_rank: None without adapters. compute_bytes,
         frozen_bytes_per_parameter: b, of a gathered weight [bytes]. reduced_bytes_per_parameter: r, of a gradient [bytes].
-        accumulations: micro-batches of a step. pipeline_parallel: stages. copy_traffic_bytes: between whole copies [bytes].
+        accumulations: micro-batches of a step. pipeline_parallel: stages. copy_traffic_bytes: between state replicas [bytes].
     Returns:
         [bytes], one direction
     Validity: DDP and ZeRO-1 reduce once a step; FSDP and ZeRO-2 and 3 after every micro-batch, as they do without no_sync;
@@ -108,16 +110,17 @@ def copy_traffic_bytes(
     accumulations: float,
     pipeline_parallel: int,
 ) -> float:
-    """What one rank sends in a step to the ranks that hold the same part of other whole copies: reduced gradients.
+    """Bytes that one rank sends in a step to its counterparts in other state replicas.
+    They are reduced gradients.
 
-    copy_traffic_bytes = reductions · 2 (g − 1) / g · P / n · trained_share · r, over g copies
+    copy_traffic_bytes = reductions · 2 (g − 1) / g · P / n · trained_share · r, over g state replicas
 
     Args:
-        sharding, sharding_stage: what shares states out, and what. state_ranks, state_copies: n ranks of one copy of them, g
-        copies. stage_parameters: P, of one rank before sharing out. trained_share: of them. reduced_bytes_per_parameter: r,
+        sharding, sharding_stage: what shards states, and which. state_ranks, state_copies: n ranks of one set, g
+        replicas. stage_parameters: P, of one rank before sharding. trained_share: of them. reduced_bytes_per_parameter: r,
         of a gradient [bytes]. accumulations: micro-batches of a step. pipeline_parallel: stages.
     Returns:
-        [bytes], one direction; 0 where all ranks share one copy out
+        [bytes], one direction; 0 if all ranks shard one set of states
     Validity: hybrid FSDP sums up after every micro-batch, as it does without set_requires_all_reduce(False).
 
     >>> copy_traffic_bytes("ddp", 0, 1, 8, 1e9, 1.0, 2, 4.0, 1) / 1e9
@@ -136,12 +139,12 @@ def copy_traffic_bytes(
 
 
 def _rounds(sharding: str, accumulations: float, pipeline_parallel: int) -> float:
-    """How often a step gathers and reduces: FSDP within a pipeline does once."""
+    """Return how often a step gathers and reduces. FSDP within a pipeline does so once."""
     return 1.0 if sharding == "fsdp" and pipeline_parallel > 1 else accumulations
 
 
 def _exchanges(sharding: str, sharding_stage: int, rounds: float, trained_share: float) -> tuple[float, float]:
-    """How often a step gathers all weights, and how often it reduces all gradients."""
+    """Return how often a step gathers all weights, and how often it reduces all gradients."""
     if sharding_stage == 1:
         return trained_share, 1.0
     if sharding_stage == 2:
@@ -158,7 +161,7 @@ def handed_bytes(
     tensor_parallel: int,
     sequence_parallel: bool,
 ) -> float:
-    """What one pipeline stage hands to the next for one micro-batch.
+    """Bytes that one pipeline stage sends to the next per micro-batch.
 
     handed_bytes = rank_tokens / pipeline_batches · hidden · b, / t with sequence parallelism; 0 with one stage
 
@@ -189,12 +192,12 @@ def expert_traffic_bytes(
     pipeline_parallel: int,
     recompute: float,
 ) -> float:
-    """What one rank sends to the experts of other ranks and back in a step.
+    """Bytes that one rank exchanges with the experts of other ranks in a step.
 
     expert_traffic_bytes = (4, or 6 with whole layers repeated) · moe_layers / pp · rank_tokens / t · k · hidden · b · (e − 1) / e
 
     Args:
-        rank_tokens: of a step [tokens]. experts_per_token: k, None for a dense network. moe_layers: with routed experts.
+        rank_tokens: of a step [tokens]. experts_per_token: k, None for a dense model. moe_layers: with routed experts.
         hidden: width. compute_bytes: of a value [bytes]. expert_parallel_size: e, ranks, else None. tensor_parallel: t,
         ranks that share tokens out. pipeline_parallel: stages. recompute: share of the forward pass that is repeated.
     Returns:
@@ -226,13 +229,14 @@ def context_traffic_bytes(
     pipeline_parallel: int,
     recompute: float,
 ) -> float:
-    """What one rank passes round the ring of a sequence's ranks in a step: keys and values, and their gradients.
+    """Bytes that one rank sends around its context-parallel ring in a step.
+    They are keys and values, and their gradients.
 
     context_traffic_bytes = (3, or 4 with whole layers repeated) · layers / pp · (cp − 1) · rank_tokens
                             · 2 · kv_heads · head_dim · b / min(t, kv_heads)
 
     Args:
-        rank_tokens: of a step [tokens]. kv_heads, head_dim, layers: of the network. compute_bytes: of a value [bytes].
+        rank_tokens: of a step [tokens]. kv_heads, head_dim, layers: of the model. compute_bytes: of a value [bytes].
         context_parallel: cp, ranks, else None. tensor_parallel: t, ranks. pipeline_parallel: stages.
         recompute: share of the forward pass that is repeated.
     Returns:
@@ -265,13 +269,13 @@ def offload_traffic_bytes(
     layers: int,
     pipeline_parallel: int,
 ) -> float:
-    """What one rank moves between host memory and its card in a step, in the direction that is busier.
+    """Bytes between host memory and one rank's GPU in a step, in the busier direction.
 
     offload_traffic_bytes = own · b · (trained_share, optimizer offloaded; 2 · accumulations, weights offloaded)
                             + rank_tokens · hidden · b · layers / pp (inputs of layers offloaded)
 
     Args:
-        stage_parameters, trained_share: of one rank before sharing out, and trained. shard_share, sharding_stage: kept of
+        stage_parameters, trained_share: of one rank before sharding, and trained. shard_share, sharding_stage: kept of
         them. lora_rank: None without adapters. compute_bytes, frozen_bytes_per_parameter: of a weight [bytes].
         optimizer_offload, parameter_offload: what is kept in host memory. accumulations: micro-batches of a step.
         activation_checkpointing: `offloaded` keeps inputs of layers there. rank_tokens: of a step [tokens]. hidden, layers,
