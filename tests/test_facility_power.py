@@ -517,5 +517,5 @@ def test_what_is_asked_for_is_a_key_of_the_file(feeds: str, server: str) -> None
 
 def test_words_where_cords_are_counted_are_asked_for_as_cords() -> None:
     report = samples.report(spec(rack(FOUR, "[{type: dgx-h100, cords: {A: three}}]")), path="facility.yaml")
-    assert report.asks["cords"] == "state cords of the server by feed, as {A: 3, B: 3}"
+    assert report.asks["cords"] == "state cords of the server by feed: {A: 3, B: 3}"
     assert not report.asks.keys() & {"cord_shares", "supplies_left", "plugged_supplies"}

@@ -130,7 +130,7 @@ def test_the_list_is_given_as_json() -> None:
         "of": "pod",
         "type": "number",
         "unit": "",
-        "meaning": "GPUs or slices that one pod of the role asks for",
+        "meaning": "GPUs or slices that one pod of the role requests",
         "ask": "",
     }
 

@@ -299,7 +299,7 @@ def test_the_length_of_a_prompt_is_no_objective() -> None:
 def test_facts_that_lack_are_named_with_how_to_state_them() -> None:
     (found,) = ours(report("require: [{facts: [accelerator, checkpoint]}]", {"a.yaml": pod(selector="")}))
     assert found.rule == "required-fact-missing"
-    assert found.message.startswith("required but unknown: accelerator; name it: a nodeSelector, the annotation")
+    assert found.message.startswith("cannot be told here: accelerator; state the accelerator: a nodeSelector")
 
 
 @pytest.mark.parametrize(

@@ -647,6 +647,6 @@ def test_a_rack_of_an_export_is_judged_where_it_stands(tmp_path: Path, monkeypat
     place = found["failover-over-circuit"]
     line = (tmp_path / place["path"]).read_text().splitlines()[place["line"] - 1]
     assert (place["path"], line.strip()) == ("export/power-feeds.json", '"type": {')
-    assert "34.5 kVA of feeds when a side fails" in place["message"]
+    assert "the remaining feeds can carry 34.5 kVA" in place["message"]
     edits = [edit for one in place["suggestions"] for edit in one["changes"] if edit.get("path")]
     assert [edit for edit in edits if not edit["old"]] == [], "an inventory takes no keys of ours"

@@ -480,7 +480,7 @@ def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
     found = samples.report(server("{tpot: 40ms}", "l4"))
     said = "chat: time per token 40 ms wanted, cannot tell without request_output_tokens, request_prompt_tokens; 50.5 ms at best"
     assert said in text_report.render(found).splitlines()
-    assert "state the usual answer: output-tokens in objective:" in text_report.render(found)
+    assert "state the length of a typical answer: output-tokens in objective:" in text_report.render(found)
     assert '"verdict": "beyond physics"' in json_report.render(found)
     assert '"weight_read_floor_s"' in json_report.render(found)
 

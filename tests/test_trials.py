@@ -185,7 +185,7 @@ def test_a_good_sample_that_the_rule_finds_is_shown_where_it_does() -> None:
 
 
 LACKING = (
-    "it lacks accelerator (name it: a nodeSelector, the annotation gpulint/accelerator, "
+    "it lacks accelerator (state the accelerator: a nodeSelector, the annotation gpulint/accelerator, "
     "a comment # gpulint: accelerator=NAME, --accelerator, or hints: in gpulint.yaml)"
 )
 
