@@ -88,7 +88,7 @@ def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
         open_to_doubt = {name for path, name in lacking if run.policies.reaches(one, path)}
         needed = {name for name, path, finding in needing if name in one.rules and _reaches(one, path, finding, run)}
         if idle := [name for name in one.rules if name in active(place.path) - needed - open_to_doubt]:
-            yield Trouble("unused-suppression", f"nothing that it reaches is {' or '.join(idle)}", place)
+            yield Trouble("unused-suppression", f"unused suppression: no {' or '.join(idle)} finding in the files it covers", place)
 
 
 def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
@@ -149,7 +149,7 @@ def _is_silenced(finding: Finding) -> bool:
 def _trouble(known: Baseline, entry: Entry, number: int) -> Trouble:
     which = f"{number} of {entry.number} × {entry.rule}" if entry.number > 1 else entry.rule
     of = f" of {entry.subject.object}" if entry.subject.object else ""
-    message = f"{which}{of} is no longer in {entry.path}; gpulint baseline --prune takes the entry out"
+    message = f"{which}{of} is no longer found in {entry.path}; remove the entry with gpulint baseline --prune"
     return Trouble("stale-baseline-entry", message, Location(known.path, entry.line, 1, entry.line, 1))
 
 

@@ -29,7 +29,7 @@ COMPARED: dict[str, Compared] = {
     "target_ttft_s": Compared("time to the first token", "ttft_s", ("ttft_floor_s", "weight_read_floor_s"), True),
     "target_tokens_per_s": Compared("output tokens", "service_tokens_per_s", ("service_tokens_per_s_ceiling",), False),
     "target_requests_per_s": Compared("requests", "service_requests_per_s", ("service_requests_per_s_ceiling",), False),
-    "target_concurrency": Compared("requests at once", "service_concurrency", ("service_batch",), False),
+    "target_concurrency": Compared("concurrent requests", "service_concurrency", ("service_batch",), False),
     "target_training_s": Compared("time to train", "training_run_s", ("training_floor_s",), True),
 }
 STATED = ("request_prompt_tokens", "request_output_tokens", "target_growth", "training_total_tokens")

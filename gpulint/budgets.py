@@ -145,10 +145,13 @@ def _unsure(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) ->
     open_ended = [each for each in mine if one.counted in each.needs]
     if open_ended:
         lacking = sorted(name for each in open_ended for name in each.needs[one.counted])[0]
-        return Unknown(f"{len(open_ended)} of {len(mine)} workloads cannot be counted", lacking=lacking)
+        return Unknown(f"{len(open_ended)} of {len(mine)} workloads could not be counted", lacking=lacking)
     if not whole:
-        return Unknown("the run reads some files only", lacking="whole_run")
-    return Unknown(f"{unread} files that ask for GPUs are not read", lacking="whole_run") if unread else None
+        return Unknown("only part of the repository was checked", lacking="whole_run")
+    if not unread:
+        return None
+    files = "1 file that requests GPUs was" if unread == 1 else f"{unread} files that request GPUs were"
+    return Unknown(f"{files} not read", lacking="whole_run")
 
 
 def _listed(one: Measure, mine: Sequence[Consumer]) -> str:
@@ -158,7 +161,7 @@ def _listed(one: Measure, mine: Sequence[Consumer]) -> str:
     told = [f"{_amount(each, one, unit)} {each.workload} ({each.place.path})" for each in ordered[:LARGEST]]
     if beside := ordered[LARGEST:]:
         total = sum(each.least[one.counted] for each in beside)
-        told.append(f"{units.human(total, unit)} in {len(beside)} other{'s' if len(beside) > 1 else ''}")
+        told.append(f"{units.human(total, unit)} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
     return " + ".join(told)
 
 
@@ -180,8 +183,8 @@ def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequenc
     place = known.role.anchor.location()
     return check.finding(verdict, _nobody(known.role), known)._replace(
         location=first.place if first else place,
-        label=f"largest of {len(mine)}: {_amount(first, one, glossary()[one.counted].unit)}" if first else "",
-        related=(Related(f"the budget of {budget.name}", place),) if first else (),
+        label=f"largest of {len(mine)} workloads: {_amount(first, one, glossary()[one.counted].unit)}" if first else "",
+        related=(Related(f"budget of {budget.name}", place),) if first else (),
         workload=first.workload if first else "",
         role="",
         fingerprint=check.fingerprint(rule.name, budget.name, one.counted),

@@ -51,7 +51,7 @@ def _other_medium(known: Facts) -> Iterator[Rewrite]:
     better = COPPER[COPPER.index(stated) + 1 :] if stated in COPPER else GRADES.get(near.fibre if near else "", ())
     for medium in better:
         if medium != stated:
-            yield Rewrite(f"{medium} in the place of {stated}", {"cable_medium": medium}, "another cable")
+            yield Rewrite(f"{medium} instead of {stated}", {"cable_medium": medium}, "a new cable")
 
 
 def _other_optic(known: Facts) -> Iterator[Rewrite]:
@@ -105,8 +105,8 @@ def _medium_of(one: Optic, known: Facts) -> dict[str, str]:
 
 def _cost(one: Optic, medium: Mapping[str, str]) -> str:
     if one.length_m is not None:
-        return "another cable"
-    return f"other transceivers, and {one.fibre} fibre" if medium else "other transceivers"
+        return "a new cable"
+    return f"new transceivers and {one.fibre} fibre" if medium else "new transceivers"
 
 
 def _other_far_optic(known: Facts) -> Iterator[Rewrite]:
@@ -118,20 +118,20 @@ def _other_far_optic(known: Facts) -> Iterator[Rewrite]:
     for one in optics.optics():
         goes_with = one.signal == near.signal and one.vendor == far.vendor and one.port_bytes_per_s in rates
         if goes_with and (one.form_factor == far.form_factor or known.role.text("far_cage")):
-            yield Rewrite(f"{one.name} at the other end", {"far_optic": one.name}, "another transceiver")
-    yield Rewrite(f"{near.name} at both ends", {"far_optic": near.name}, "another transceiver, in a port that takes it")
+            yield Rewrite(f"{one.name} at the other end", {"far_optic": one.name}, "a new transceiver")
+    yield Rewrite(f"{near.name} at both ends", {"far_optic": near.name}, "a new transceiver, in a port that accepts it")
 
 
 def _its_connector(known: Facts) -> Iterator[Rewrite]:
     near = _named(known, "optic")
     for name in near.connectors if near else ():
-        yield Rewrite(f"a cable that ends in {name}", {"cable_connector": name}, "another cable")
+        yield Rewrite(f"a cable with {name} connectors", {"cable_connector": name}, "a new cable")
 
 
 def _its_polish(known: Facts) -> Iterator[Rewrite]:
     near = _named(known, "optic")
     if near is not None and near.polish:
-        yield Rewrite(f"a cable with {near.polish} ends", {"cable_polish": near.polish}, "another cable")
+        yield Rewrite(f"a cable with {near.polish} connectors", {"cable_polish": near.polish}, "a new cable")
 
 
 def _split(known: Facts) -> Iterator[Rewrite]:
@@ -140,7 +140,7 @@ def _split(known: Facts) -> Iterator[Rewrite]:
     far = known.number("far_bytes_per_s") or known.number("far_port_bytes_per_s")
     if near and far and near > far and near % far == 0:
         links = int(near // far)
-        asked = f"a cable that fans out, and a port split into {links}"
+        asked = f"a breakout cable, and a port split into {links}"
         yield Rewrite(f"one port split into {links}", {"cable_breakout": links}, asked)
 
 
@@ -151,7 +151,7 @@ def _slower(known: Facts) -> Iterator[Rewrite]:
     for speed in speeds:
         if speed and now and speed < now:
             shown = units.human(speed, "line_bytes_per_s")
-            yield Rewrite(f"the port at {shown}", {"cable_bytes_per_s": speed}, "the rest of the port's speed")
+            yield Rewrite(f"port speed {shown}", {"cable_bytes_per_s": speed}, "part of the port speed stays unused")
 
 
 def _more_uplinks(known: Facts) -> Iterator[Rewrite]:
@@ -160,5 +160,5 @@ def _more_uplinks(known: Facts) -> Iterator[Rewrite]:
     up, ratio, most = (known.number(name) for name in names)
     if up and ratio and most:
         wanted = math.ceil(up * ratio / most)
-        asked = f"{wanted - int(up)} more ports and cables, here and on the switches above"
+        asked = f"{wanted - int(up)} more ports and cables, on this switch and on the switches above"
         yield Rewrite(f"{wanted} uplinks", {"uplinks": wanted}, asked)

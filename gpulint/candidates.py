@@ -23,7 +23,7 @@ COUNTS_TRIED = 2
 """GPU counts of a card that are tried: the smallest that holds the weights, and the next for the KV cache."""
 BESIDE_THE_BUS = 4
 """Ranks from which vLLM's guide to parallelism advises stages where cards have no direct link."""
-ACCURACY = "a little accuracy"
+ACCURACY = "slightly lower accuracy"
 SPARE_REQUESTS = 2
 """How many times the usual request the longest sequence must stay, so that longer ones than usual still pass."""
 
@@ -44,8 +44,8 @@ OBJECTIVES = (
 MEASURES_ITS_OWN = (0, 9, 2)
 """The release from which vLLM does not take what other programs hold for its own: github.com/vllm-project/vllm/pull/18974."""
 ALONE = (
-    "isolation and a steady speed: other programs run on the same card, which the node pool has to allow, "
-    "and which must not start at the same moment"
+    "no isolation and a varying speed: other programs run on the same GPU. The node pool must allow sharing, "
+    "and the programs must not start at the same time"
 )
 """Programs that start together count each other's memory: github.com/vllm-project/vllm/issues/55827."""
 
@@ -211,9 +211,9 @@ def _values(shape: Shape, known: Facts) -> Mapping[str, Value]:
 
 
 def _title(shape: Shape) -> str:
-    parts = [f"a slice {shape.profile} of {shape.card.name}" if shape.profile else f"{shape.gpus} × {shape.card.name}"]
+    parts = [f"a {shape.profile} slice of {shape.card.name}" if shape.profile else f"{shape.gpus} × {shape.card.name}"]
     if shape.clients:
-        parts = [f"{shape.card.name} shared by {shape.clients} programs in turns"]
+        parts = [f"{shape.card.name} time-shared by {shape.clients} programs"]
     if shape.pods > 1:
         parts.append(f"{shape.pods} pods")
     if shape.ranks > 1:
@@ -228,7 +228,7 @@ def _title(shape: Shape) -> str:
 def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
     if shape.profile:
-        rest = "the rest of the card, which its node has to be cut into slices for"
+        rest = "only a part of the GPU, and its node must be partitioned into MIG slices"
         return " and ".join(filter(None, (ACCURACY if shape.quantization else "", rest)))
     if shape.clients:
         return ALONE

@@ -80,7 +80,7 @@ def _standing(report: Report) -> list[Finding]:
 def _marked(finding: Finding, partner: Finding | None, base: str) -> Finding:
     if partner is None:
         return finding
-    return finding._replace(suppressed=Waiver("base", f"it stands in {base} too", partner.location))
+    return finding._replace(suppressed=Waiver("base", f"also present in {base}", partner.location))
 
 
 # ---- partners

@@ -137,18 +137,18 @@ def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Repl
 def written(one: Suggestion, given: Files) -> dict[str, bytes]:
     """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
     if not one.edits:
-        raise Inexact("no place states what it changes")
+        raise Inexact("no file declares the value it changes")
     by_path: dict[str, list[Edit]] = {}
     for edit in one.edits:
         if edit.location is None:
-            raise Inexact(f"nothing stands there beside which `{edit.new}` could be put")
+            raise Inexact(f"there is no place to insert `{edit.new}`")
         by_path.setdefault(edit.location.path, []).append(edit)
     return {path: _edited(path, edits, given) for path, edits in by_path.items()}
 
 
 def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     if path not in given:
-        raise Inexact(f"{path} states it, which is not among the files given")
+        raise Inexact(f"the value is declared in {path}, which is not among the files to fix")
     content = given[path]
     loaded = documents.load(path, content)
     text = decoded(content)
@@ -167,7 +167,7 @@ def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
         if start == end or len(texts) == 1:
             yield splices.Splice(start, end, "".join(texts))
         else:
-            raise Inexact("two of its edits say different things of one place")
+            raise Inexact("two of its edits conflict at one location")
 
 
 def _refuse_generated(one: Suggestion, given: Files) -> None:
@@ -175,7 +175,7 @@ def _refuse_generated(one: Suggestion, given: Files) -> None:
     for path in {edit.location.path for edit in one.edits if edit.location}:
         head = decoded(given.get(path, b"")).splitlines()[:HEAD_LINES]
         if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
-            raise Inexact(f"{path} says that a tool made it")
+            raise Inexact(f"{path} is a generated file")
 
 
 def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
@@ -184,7 +184,7 @@ def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
         raise Inexact("the file would no longer parse")
     old, new = _leaves(before), _leaves(after)
     if (old - new).total() > 2 * edits or (new - old).total() > 2 * edits:
-        raise Inexact("more than the places at hand would change")
+        raise Inexact("other values of the file would change too")
 
 
 def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
@@ -211,22 +211,22 @@ def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -
     A rule that speaks of one wrong word at a time may speak of the next one then.
     """
     if after.failures or len(after.skipped) > len(before.skipped):
-        return "the file would not be read whole"
+        return "the file could no longer be read completely"
     spoken, now = _spoken(before), _spoken(after)
     own = _subject(finding)
     fewer = len(now.get(own, ())) < len(spoken.get(own, ()))
     if not (fewer or (by_word and not any(one.message == finding.message for one in after.open))):
-        return "the finding would stay"
+        return "the finding would remain"
     for subject, severities in now.items():
         if not _no_worse(severities, spoken.get(subject, [])):
-            return f"{subject[0]} would speak anew"
+            return f"{subject[0]} would fire"
     lacking, wanting = _lacking(before), _lacking(after)
     if new := wanting - lacking:
         return f"{min(new)[2]} could no longer be evaluated"
     if _understood(before) != _understood(after):
-        return "a workload would no longer be understood"
+        return "a workload would no longer be recognised"
     if lost := _told(before) - _told(after):
-        return f"{min(lost)[2]} could no longer be told"
+        return f"{min(lost)[2]} would become unknown"
     return ""
 
 

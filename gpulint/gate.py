@@ -44,7 +44,7 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
     Unusable where a commit cannot be read.
     """
     if policy is not None and options.policy_from:
-        raise Unusable("a policy in place of all others, and one of a commit: give one of them")
+        raise Unusable("a policy that replaces all others and the policy of a commit exclude each other: give one of them")
     asked = list(paths) or ["."]
     try:
         git = Git(repository.root_of(preparation.folder(paths)))
@@ -112,7 +112,7 @@ def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) 
             stating = replace(options, select=(), ignore=(), rules=(), baseline="")
             own = preparation.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
-            why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
+            why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
             return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))
         return Runs(_silent(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given))), head)
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
@@ -174,16 +174,16 @@ def opened(git: Git, base: str, head: str) -> Sides:
     start = git.merge_base(target, newest)
     if start is None:
         raise GitError(_unrelated(git, base, head))
-    name = base if start == target else f"{start[:10]} (where {head} left {base})"
+    name = base if start == target else f"{start[:10]} (merge base of {head} and {base})"
     return Sides(name, head, GitTree(git, start), GitTree(git, newest))
 
 
 def _unrelated(git: Git, base: str, head: str) -> str:
     if not git.is_shallow():
-        return f"{base} and {head} have no commit in common"
+        return f"{base} and {head} have no common ancestor"
     branch = base.removeprefix("origin/")
     fetch = f"git fetch --unshallow origin {branch}"
-    return f"this clone is too shallow to hold the commit that {head} left {base} at; fetch the rest: {fetch}"
+    return f"this shallow clone lacks the merge base of {head} and {base}; fetch the history: {fetch}"
 
 
 def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
@@ -191,7 +191,7 @@ def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Sourc
     held = [path for path in paths if found.tree.has(path)]
     for path in paths:
         if path not in held and not other.has(path):
-            raise Unusable(f"neither side has a file or folder {path}")
+            raise Unusable(f"neither commit has a file or folder {path}")
     return run.sources(found, held) if held else iter(())
 
 

@@ -24,7 +24,7 @@ CLOSED = {
 }
 """No object is fetched that a partial clone lacks, also by releases of git that know only the first."""
 ALWAYS = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-FETCH_ALL = "gpulint fetches nothing, so fetch what a partial clone leaves out: git fetch --refetch --no-filter origin"
+FETCH_ALL = "gpulint never fetches; fetch what the partial clone leaves out: git fetch --refetch --no-filter origin"
 BRANCH = re.compile(r"[\w.][\w./+-]*")
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 KINDS = {"100644": "file", "100755": "file", "100664": "file", "120000": "link", "160000": "submodule"}
@@ -177,13 +177,13 @@ class Git:
     def _unknown(self, name: str) -> str:
         shown = "".join(one if one.isprintable() else "\ufffd" for one in name)
         if name == "HEAD":
-            return "HEAD names no commit: nothing was committed yet"
+            return "HEAD has no commit yet"
         if self._named(f"origin/{name}"):
             return f"no commit is called {shown}; did you mean origin/{shown}?"
         if ID.fullmatch(name):
             return f"the commit {shown} is not in this clone; fetch it: git fetch --depth=1 origin {shown}"
         if not BRANCH.fullmatch(name):
-            more = "; fetch the history that a shallow clone lacks: git fetch --unshallow" if self.is_shallow() else ""
+            more = "; the clone is shallow, fetch its history: git fetch --unshallow" if self.is_shallow() else ""
             return f"no commit is called {shown} in this clone{more}"
         branch = shown.removeprefix("origin/")
         fetch = f"git fetch --depth=1 origin {branch}:refs/remotes/origin/{branch}"
@@ -214,13 +214,13 @@ class Git:
                 stdout=pipe,
                 stderr=pipe,
             )
-        raise GitError("there is no git to read commits with; install it, or check without --base")
+        raise GitError("git is not installed; install it, or check without --base")
 
 
 def _id(told: str) -> str:
     """An object's id as git prints it, which can be taken for nothing else."""
     if not ID.fullmatch(told):
-        raise GitError(f"{told!r} is no object's id")
+        raise GitError(f"{told!r} is not an object id")
     return told
 
 
@@ -231,10 +231,10 @@ def _lines(ids: Iterable[str]) -> bytes:
 def _said(lines: Sequence[str]) -> str:
     """What git says of a failure: its first line, and the command that it advises."""
     advised = [line.strip() for line in lines[1:] if line.startswith("\tgit ")]
-    return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without a word"
+    return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without an error message"
 
 
 def _outside(root: Path, bare: bool) -> str:
     if bare:
-        return f"{root} is a bare repository, whose files lie nowhere; run it in a work tree: git worktree add DIR HEAD"
-    return f"{root} lies in no git repository, so there is no commit to compare with"
+        return f"{root} is a bare repository without a work tree; add one: git worktree add DIR HEAD"
+    return f"{root} is not in a git repository, so there is no commit to compare with"

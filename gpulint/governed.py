@@ -52,7 +52,7 @@ def _places_of_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
     document, metadata = workload.document, (*workload.path, "metadata")
     if not isinstance(document.get(metadata), dict):
         anchor = workload.roles[0].anchor
-        return {f"{name}_place": (f"a comment, as # gpulint: {name}=NAME:VALUE", anchor) for name in MAPS}
+        return {f"{name}_place": (f"a comment such as # gpulint: {name}=NAME:VALUE", anchor) for name in MAPS}
     paths = {name: (*metadata, name) for name in MAPS}
     return {
         f"{name}_place": (

@@ -66,7 +66,7 @@ def _wrong(word: str) -> str:
     """What is wrong with a word of a hint; empty when nothing is."""
     name, equals, value = word.partition("=")
     if not equals or not value:
-        return f"`{word}` states nothing; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
+        return f"`{word}` has no value; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
     if name in objectives.WORDS:
         return _unreadable(name, value)
     if name in LINKS:
@@ -78,7 +78,7 @@ def _wrong(word: str) -> str:
     if name not in QUANTITIES:
         return f"no hint is called {name}{objectives.meant(name, WORDS)}"
     if name in COUNTS and not value.isdecimal():
-        return f"{name} is a count, not {value}"
+        return f"{name} must be a whole number, not {value}"
     return ""
 
 
@@ -91,7 +91,7 @@ def _entry(text: str) -> tuple[str, str] | None:
 def _unwired(name: str, value: str) -> str:
     """What is wrong with a word about links; empty when nothing is."""
     if name == "nvlink-bridge":
-        return "" if value in FLAGS else f"{name} is yes or no, not {value}"
+        return "" if value in FLAGS else f"{name} must be yes or no, not {value}"
     if name == "network-kind":
         kind = hardware.link(value)
         return "" if kind is not None and kind.kind == "network" else f"no network is called {value}"
@@ -149,7 +149,7 @@ def _field(quantity: str, value: str | float | bool | Mapping[str, str], source:
         return Field(value, source=source, assumption=assumption)
     product = hardware.named(str(value))
     if product is None:
-        return Field(Unknown(f"no accelerator {value}"), source=source)
+        return Field(Unknown(f"unknown accelerator {value}"), source=source)
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
 
 
@@ -175,14 +175,14 @@ def _aimed(workload: Workload) -> Workload:
     )
     if not words:
         return workload
-    told = Field(words, source="what is stated")
+    told = Field(words, source="declared objectives")
     return replace(workload, roles=tuple(role.having(stated_objectives=told) for role in workload.roles))
 
 
 def _described(role: Role) -> Role:
     """A role of which the usual request is stated, said to be so."""
     stated = {"request_prompt_tokens", "request_output_tokens"} <= role.fields.keys()
-    return role.having(request_stated=Field(True, source="its prompt and answer")) if stated else role
+    return role.having(request_stated=Field(True, source="declared prompt and output tokens")) if stated else role
 
 
 def _phases(workload: Workload) -> Mapping[str, str]:

@@ -10,8 +10,8 @@ from gpulint.facts import Facts, Missing
 from gpulint.moves import Move, count_of, priced, sequence_shared
 from gpulint.workload import Value
 
-LATENCY = "the latency of a single sequence"
-ONE_COPY = "the memory that several GPUs lend one copy, and its latency"
+LATENCY = "higher latency of a single sequence"
+ONE_COPY = "less memory for each replica, and higher latency"
 MORE_REPLICAS = (2, 3, 4, 6, 8)
 """Multiples of today's instances that are tried, smallest first."""
 MOST_REPLICAS = 256
@@ -55,7 +55,7 @@ def _copies(known: Facts) -> Iterator[Move]:
     if known.likely("data_parallel_attention") is True:
         for fewer in sorted(factors(ranks), reverse=True):
             if 1 < fewer < copies:
-                yield Move(f"{fewer} copies of the attention on {ranks} ranks", {"data_parallel": fewer})
+                yield Move(f"attention data parallel {fewer} on {ranks} ranks", {"data_parallel": fewer})
         return
     if known.likely("pods_per_replica") != 1 or known.likely("gpus_per_replica") != known.likely("gpus_per_pod"):
         return
@@ -63,7 +63,7 @@ def _copies(known: Facts) -> Iterator[Move]:
         if left < ranks:
             more = copies * ranks // left
             values: dict[str, Value] = {"tensor_parallel": left, "data_parallel": more}
-            yield Move(f"data parallel {more} of tensor parallel {left} on the same GPUs", values, ONE_COPY)
+            yield Move(f"data parallel {more} × tensor parallel {left} on the same GPUs", values, ONE_COPY)
 
 
 def _replicas(known: Facts) -> Iterator[Move]:
@@ -77,12 +77,12 @@ def _replicas(known: Facts) -> Iterator[Move]:
         for left in (one for one in factors(ranks) if one < ranks):
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
-            yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
+            yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY)
     fewer = known.worlds("enough_replicas")
     if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
-        yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "room for more load than is stated")
+        yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load")
     for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
-        yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+        yield Move(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
 
 
 def _shorter_on_less(known: Facts) -> Iterator[Move]:
@@ -97,7 +97,7 @@ def _shorter_on_less(known: Facts) -> Iterator[Move]:
             return
         title = f"{gpus} × {product.name} with sequences of at most {length:,} tokens"
         values: dict[str, Value] = {"accelerator": product.id, "max_model_len": length or 0}
-        yield Move(title, values, "longer sequences, and the speed of the larger card")
+        yield Move(title, values, "shorter sequences, and less speed than the larger GPU")
 
 
 def _enough(known: Facts, now: int) -> list[int]:
@@ -126,21 +126,21 @@ def _stages(known: Facts) -> Iterator[Move]:
     for left in sorted((one for one in factors(stages) if one < stages), reverse=True):
         wider = ranks * stages // left
         values = {"tensor_parallel": wider, "pipeline_parallel": left}
-        lost = "communication inside every layer"
+        lost = "more communication in every layer"
         yield Move(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
 
 
 def _whole_experts(known: Facts) -> Iterator[Move]:
     """Whole experts on each rank instead of a slice of every expert."""
     if count_of(known, "experts") and known.likely("expert_parallel") is False:
-        yield Move("whole experts on each rank", {"expert_parallel": True}, "an even load where few experts are hit")
+        yield Move("expert parallelism: whole experts on each rank", {"expert_parallel": True}, "uneven load when few experts are used")
 
 
 def _prompts_apart(known: Facts) -> Iterator[Move]:
     """Prompts on replicas of their own, so that decoding does not wait for those of other requests."""
     if known.likely("prefill_apart") is False:
-        lost = "the GPUs of those replicas, and the time in which each prompt's KV cache is sent"
-        yield Move("prefill and decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
+        lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
+        yield Move("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
 
 def _expert_ranks(known: Facts) -> Iterator[Move]:
@@ -152,11 +152,11 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
     for fewer in sorted(factors(math.gcd(ranks, experts + copies)), reverse=True):
         if fewer != now:
             yield Move(
-                f"expert parallel {fewer}", {"expert_parallel_size": fewer}, "the memory of experts on fewer ranks"
+                f"expert parallel {fewer}", {"expert_parallel_size": fewer}, "the experts are stored on another number of ranks"
             )
 
 
-UNTRIED = "the certainty of older code: decode context parallel is young, so compare its answers"
+UNTRIED = "decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
@@ -195,7 +195,7 @@ def _linked(known: Facts) -> Iterator[Move]:
             and enough
             and (product.compute_capability or 0) >= (now.compute_capability or 0)
         ):
-            title = f"{count_of(known, 'gpus_per_pod') or ranks} × {product.name}, joined by {product.link}"
+            title = f"{count_of(known, 'gpus_per_pod') or ranks} × {product.name}, connected by {product.link}"
             yield Move(title, {"accelerator": product.id})
 
 
@@ -236,15 +236,15 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
     if not now:
         return
     if (wanted := _of_one_group(known)) > now:
-        yield Move(f"up to {wanted} sequences at once", {"max_num_seqs": wanted}, "the time of each token")
+        yield Move(f"up to {wanted} concurrent sequences", {"max_num_seqs": wanted}, "more time per token")
     for share in (2, 4, 8):
         if now >= share:
             yield Move(
-                f"at most {now // share} sequences at once", {"max_num_seqs": now // share}, "tokens per second in all"
+                f"at most {now // share} concurrent sequences", {"max_num_seqs": now // share}, "lower total throughput"
             )
     for multiple in (2, 4):
         yield Move(
-            f"up to {now * multiple} sequences at once", {"max_num_seqs": now * multiple}, "the time of each token"
+            f"up to {now * multiple} concurrent sequences", {"max_num_seqs": now * multiple}, "more time per token"
         )
 
 

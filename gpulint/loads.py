@@ -239,24 +239,26 @@ def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
     """Why what services take is only the least that the pool carries; empty where it is all."""
     unsure = sum(not one.sure for one in total.takers)
     if unsure:
-        return f"{unsure} of {len(total.takers)} workloads may take more"
+        return f"{unsure} of {len(total.takers)} workloads may use more"
     if total.queued and total.service + total.queued > held:
-        return f"what does not always run asks for {units.human(total.queued, 'gpus')} more"
+        return f"jobs request {units.human(total.queued, 'gpus')} more"
     if not whole:
-        return "the run reads some files only"
-    return f"{unread} files that ask for GPUs are not read" if unread else ""
+        return "only part of the repository was checked"
+    if not unread:
+        return ""
+    return f"{'1 file that requests GPUs was' if unread == 1 else f'{unread} files that request GPUs were'} not read"
 
 
 def _listed(takers: Sequence[Placed]) -> str:
     """The largest takers and what is left beside them, in words."""
     ordered = sorted(takers, key=lambda one: (-one.counted, one.place.path, one.place.line))
     told = [
-        f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else ', at times'})"
+        f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else '; not always running'})"
         for one in ordered[:LARGEST]
     ]
     if beside := ordered[LARGEST:]:
         total = sum(one.counted for one in beside)
-        told.append(f"{units.human(total, 'gpus')} in {len(beside)} other{'s' if len(beside) > 1 else ''}")
+        told.append(f"{units.human(total, 'gpus')} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
     return " + ".join(told)
 
 
@@ -273,8 +275,8 @@ def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str,
     where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,
-        label=f"largest of {len(takers)} in {where}: {units.human(first.counted, 'gpus')}",
-        related=(Related(f"the {known.kind} {known.role.name}", known.role.anchor.location()),),
+        label=f"largest of {len(takers)} workloads in {where}: {units.human(first.counted, 'gpus')}",
+        related=(Related(f"{known.kind} {known.role.name}", known.role.anchor.location()),),
         workload=first.workload,
         role="",
         fingerprint=check.fingerprint(verdict.rule.name, where, quantity),

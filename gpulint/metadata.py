@@ -19,8 +19,8 @@ TARGETS: Mapping[str, tuple[Path, ...]] = {
     "argo_cd": (("spec", "destination", "namespace"), ("spec", "template", "spec", "destination", "namespace")),
 }
 """Where objects that install a chart say into which namespace, by adapter."""
-BY_CHART = "the chart's own templates decide it"
-BY_MODULE = "expressions of the module decide it"
+BY_CHART = "the chart's templates set it"
+BY_MODULE = "expressions of the module set it"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
@@ -122,11 +122,11 @@ def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
     for one in found:
         if isinstance(stated := one.document.get(one.path), str):
             unsure = any(mark in stated for mark in FILLED_IN)
-            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (one,))
+            return Field(Unknown(f"{stated} is a placeholder", "placeholder") if unsure else stated, (one,))
     if workload.adapter == "helm_values":
-        return Field(Unknown("the namespace is given when the chart is installed"))
+        return Field(Unknown("the namespace is set when the chart is installed"))
     if _is_object(document):
-        return Field(Unknown("the object states no namespace: whoever applies it decides"))
+        return Field(Unknown("the object declares no namespace: it is set when the object is applied"))
     return Field(None, source="the format has no namespaces")
 
 
@@ -173,5 +173,5 @@ def _image(anchor: Origin) -> Field | None:
         place = Origin(document, (*anchor.path[:end], "image"))
         if isinstance(stated := document.get(place.path), str):
             unsure = any(mark in stated for mark in FILLED_IN)
-            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (place,))
+            return Field(Unknown(f"{stated} is a placeholder", "placeholder") if unsure else stated, (place,))
     return None

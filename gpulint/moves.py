@@ -56,7 +56,7 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
 
 CAPS = (0.8, 0.7)
 """Shares of a board's power that are tried: drivers take limits down to about half of it."""
-YOUNG = "latency of a single sequence; decode context parallel is young, so compare its answers"
+YOUNG = "higher latency of a single sequence; decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
@@ -70,13 +70,13 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
     sizes = dict.fromkeys([full, *(2**power for power in range(full.bit_length() - 1, -1, -1))])
     for size in sizes:
         if size not in (0, now) and _shards(known, size):
-            slower = "" if size > now else f"the memory and speed of {now} ranks"
-            yield Move(f"tensor parallel {size} on the {_gpus_named(gpus)} given", {"tensor_parallel": size}, slower)
+            slower = "" if size > now else f"less memory and speed than {now} ranks"
+            yield Move(f"tensor parallel {size} on the same {_gpus_named(gpus)}", {"tensor_parallel": size}, slower)
     pods = gpus // (count_of(known, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
-        title = f"tensor parallel {full // pods} in each pod, pipeline parallel {stages * pods} over them"
-        yield Move(title, values, "latency of a single sequence")
+        title = f"tensor parallel {full // pods} within each pod, pipeline parallel {stages * pods} across pods"
+        yield Move(title, values, "higher latency of a single sequence")
         yield from sequence_shared(title, values, known)
 
 
@@ -97,15 +97,15 @@ def _gpus(known: Facts) -> Iterator[Move]:
         return
     if now != int(now):
         whole = math.ceil(now)
-        yield Move(f"whole: {_gpus_named(whole)}", {"gpus_per_pod": whole})
+        yield Move(f"a whole number: {_gpus_named(whole)}", {"gpus_per_pod": whole})
         return
     most = count_of(known, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
-        yield Move(f"the {_gpus_named(most)} of the machine", {"gpus_per_pod": most})
+        yield Move(f"{_gpus_named(most)}, as many as the machine has", {"gpus_per_pod": most})
     occupied, pods = count_of(known, "parallel_size"), count_of(known, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
-        title = f"ask for the {_gpus_named(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
+        title = f"request the {_gpus_named(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Move(title, {"gpus_per_pod": count})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
@@ -114,12 +114,12 @@ def _gpus(known: Facts) -> Iterator[Move]:
         if count < now and fitting is None:
             continue  # whether the weights fit on fewer is not known
         if count not in (now, occupied) and count <= most and _shards(known, count):
-            gives_up = "" if count > now else "the bandwidth of the other GPUs"
+            gives_up = "" if count > now else "less total memory bandwidth"
             title = f"{_gpus_named(count)} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
 
 
-MEANT = "the ranks that the idle GPUs may have been meant for"
+MEANT = "no GPUs for further ranks, if they were intended"
 
 
 def _used(known: Facts) -> Iterator[Move]:
@@ -128,7 +128,7 @@ def _used(known: Facts) -> Iterator[Move]:
     for name in ("visible_devices", "processes_per_pod"):
         used = count_of(known, name)
         if now and used and used < now:
-            title = f"ask for the {used} GPUs that are used" if used > 1 else "ask for the GPU that is used"
+            title = f"request the {used} GPUs that are used" if used > 1 else "request the GPU that is used"
             yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
@@ -155,7 +155,7 @@ def _data_parallel(known: Facts) -> Iterator[Move]:
     ranks = (count_of(known, "tensor_parallel") or 0) * (count_of(known, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
-        yield Move(f"data parallel {copies}: {copies} copies on the {gpus} GPUs given", {"data_parallel": copies})
+        yield Move(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
 
 
 def _max_model_len(known: Facts) -> Iterator[Move]:
@@ -169,7 +169,7 @@ def _max_model_len(known: Facts) -> Iterator[Move]:
     longest = min(limits, default=0)
     for length in _round_lengths(longest):
         if now is None or length < now:
-            yield Move(f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer sequences")
+            yield Move(f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected")
 
 
 def _round_lengths(longest: int) -> Iterator[int]:
@@ -182,39 +182,39 @@ def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
     """The share that the engine takes unasked, where less was asked for."""
     now = known.likely("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
-        title = f"{USUAL_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
-        yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "memory for other programs on the card")
+        title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
+        yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU")
     elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
-        title = f"{HIGHEST_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
-        yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "KV cache")
+        title = f"{HIGHEST_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
+        yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
 
 
 def _static_memory_fraction(known: Facts) -> Iterator[Move]:
     """A share that still leaves a tenth for the forward pass, where less or more was asked for."""
     now = known.likely("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
-        gives_up = "memory for the forward pass" if now < USUAL_STATIC_FRACTION else "KV cache"
-        title = f"{USUAL_STATIC_FRACTION:.0%} of the card's memory for weights and KV cache instead of {now:.0%}"
+        gives_up = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
+        title = f"{USUAL_STATIC_FRACTION:.0%} of GPU memory for weights and KV cache instead of {now:.0%}"
         yield Move(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, gives_up)
 
 
 def _kv_cache_dtype(known: Facts) -> Iterator[Move]:
     if str(known.likely("kv_cache_dtype")).startswith("fp8"):
-        yield Move("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half of the KV cache's tokens")
+        yield Move("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
     elif _at_least(known, "compute_capability", 8.9):
-        yield Move("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "a little accuracy over long contexts")
+        yield Move("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
 
 
 def _quantization(known: Facts) -> Iterator[Move]:
     if _at_least(known, "compute_capability", 8.9) and known.likely("bytes_per_weight") == 2.0:
-        yield Move("weights in FP8, quantised at load", {"quantization": "fp8"}, "a little accuracy")
+        yield Move("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
 def _weight_dtype(known: Facts) -> Iterator[Move]:
     """16 bits, as the checkpoint is stored where the card computes in it."""
     if known.likely("checkpoint_dtype") == "bfloat16" and _at_least(known, "compute_capability", 8.0):
         yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
-    yield Move("weights in float16", {"weight_dtype": "half"}, "the range of bfloat16")
+    yield Move("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
 
 def _accelerator(known: Facts) -> Iterator[Move]:
@@ -256,10 +256,10 @@ def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, co
     """What another product gives up: the direct link between several, and memory bandwidth."""
     lost = []
     if count > 1 and (other.link_domain_gpus or 1) < count <= (now.link_domain_gpus or 1):
-        lost.append(f"the direct link between the GPUs ({now.link})")
+        lost.append(f"no direct link between the GPUs (today: {now.link})")
     before, after = (now.memory_bytes_per_s or 0) * gpus, (other.memory_bytes_per_s or 0) * count
     if after < before:
-        lost.append(f"memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})")
+        lost.append(f"lower memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})")
     return " and ".join(lost)
 
 
@@ -284,7 +284,7 @@ def _mig_profile(known: Facts) -> Iterator[Move]:
             values: dict[str, Value] = {"mig_profile": profile}
             if (count_of(known, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
-            yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} slice of {profile}", values)
+            yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
 
 
 def _gpu_limit(known: Facts) -> Iterator[Move]:
@@ -296,7 +296,7 @@ def _gpu_limit(known: Facts) -> Iterator[Move]:
 def _gpu_request(known: Facts) -> Iterator[Move]:
     count = count_of(known, "gpu_limit")
     if count:
-        yield Move(f"a request of {count}, as the limit", {"gpu_request": count})
+        yield Move(f"a request of {count}, equal to the limit", {"gpu_request": count})
 
 
 def _global_batch(known: Facts) -> Iterator[Move]:
@@ -311,9 +311,9 @@ def _global_batch(known: Facts) -> Iterator[Move]:
     for batch in dict.fromkeys([*made, above, above - shared]):
         if batch not in (0, now):
             yield Move(
-                f"a batch of {batch}",
+                f"a global batch of {batch}",
                 {"global_batch_size": batch},
-                "the learning rate that the old batch was tuned for",
+                "the learning rate may need retuning",
             )
 
 
@@ -321,14 +321,14 @@ def _processes(known: Facts) -> Iterator[Move]:
     """As many ranks as there are GPUs."""
     gpus = count_of(known, "gpus_per_pod")
     if gpus and gpus != known.likely("processes_per_pod"):
-        yield Move(f"one rank on each of {_gpus_named(gpus)}", {"processes_per_pod": gpus})
+        yield Move(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
 
 
 def _zero_stage(known: Facts) -> Iterator[Move]:
     """Sharing out the optimizer state, then the gradients, then the weights too."""
     now = known.likely("zero_stage")
     for stage in range(now + 1, 4) if isinstance(now, int) else ():
-        yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "communication of weights" if stage == 3 else "")
+        yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "more communication: weights are gathered" if stage == 3 else "")
 
 
 def _power_cap(known: Facts) -> Iterator[Move]:
@@ -338,7 +338,7 @@ def _power_cap(known: Facts) -> Iterator[Move]:
         return
     for share in CAPS:
         watts = round(board * share)
-        yield Move(f"each card limited to {watts} W of {round(board)}", {"power_cap_w": watts}, "a part of its speed")
+        yield Move(f"each GPU limited to {watts} W of {round(board)} W", {"power_cap_w": watts}, "lower speed")
 
 
 def count_of(known: Facts, name: str) -> int | None:

@@ -29,9 +29,9 @@ PATIENCE_S = 120.0
 BLOCK = 1_000_000
 AT_A_TIME = 8
 REFUSED = {
-    401: "it has no such checkpoint, or wants a token",
-    403: "it refuses this reader",
-    429: "it asks for fewer requests",
+    401: "it has no such checkpoint, or it requires a token",
+    403: "access is denied",
+    429: "too many requests were sent",
 }
 ABSENT = frozenset({404, 410})
 
@@ -46,7 +46,7 @@ class Hub:
     def __init__(self, address: str = HUB, token: str | None = None, patience_s: float = PATIENCE_S) -> None:
         self.address = address.rstrip("/")
         if urlsplit(self.address).scheme not in ("http", "https") or not urlsplit(self.address).hostname:
-            raise Unanswered(f"{address} is no address of a hub: http(s)://HOST is")
+            raise Unanswered(f"{address} is not the address of a hub; write http(s)://HOST")
         self.token = token
         self.patience_s = patience_s
         self.deadline = time.monotonic() + patience_s
@@ -88,7 +88,7 @@ class Hub:
 def resolve(reference: str, hub: Hub) -> Resolved:
     """The architecture of a hub's checkpoint with the weights that its files hold."""
     if not ID.fullmatch(reference):
-        raise Unanswered(f"{reference} is no id of a hub: OWNER/NAME is")
+        raise Unanswered(f"{reference} is not the id of a checkpoint on a hub; write OWNER/NAME")
     content = hub.head(reference, CONFIG, CONFIG_BYTES_MAX)
     if content is None:
         raise Unanswered(f"{hub.address} has no {reference} with a config.json")
@@ -118,7 +118,7 @@ def _said(error: Exception) -> str:
     if isinstance(reason, TimeoutError):
         return f"no answer in {ANSWER_S:g} s"
     if isinstance(reason, socket.gaierror):
-        return "its name is not found; is this machine on line?"
+        return "its host name cannot be resolved; is this machine online?"
     return (getattr(reason, "strerror", None) or str(reason) or type(reason).__name__).lower()
 
 
@@ -129,7 +129,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(newurl).scheme not in {"https", urlsplit(req.full_url).scheme}:
-            raise Unanswered(f"{req.host} leads to {urlsplit(newurl).hostname} without encryption")
+            raise Unanswered(f"{req.host} redirects to {urlsplit(newurl).hostname} without encryption")
         request = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
         token = req.get_header("Authorization")
         if request is not None and token and urlsplit(newurl)[:2] == urlsplit(req.full_url)[:2]:

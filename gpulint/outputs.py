@@ -59,8 +59,8 @@ def _known(name: str) -> str:
         return name
     listed = ", ".join(formats())
     if "." in name or "/" in name:
-        raise OutputError(f"{name} is no format: write FORMAT:FILE with one of {listed}")
-    raise OutputError(f"no format is called {name}; there are {listed}")
+        raise OutputError(f"{name} is not a format: write FORMAT:FILE with one of {listed}")
+    raise OutputError(f"no format is called {name}; the formats are {listed}")
 
 
 def _refuse_doubles(outputs: Sequence[Output]) -> None:
@@ -77,7 +77,7 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
     """OutputError where a file could not be put: found before a long run, not after it."""
     place = Path(file)
     if os.path.abspath(file) in map(os.path.abspath, paths):
-        raise OutputError(f"{file} is to be checked, and would be overwritten by an output")
+        raise OutputError(f"{file} is one of the files to check, and the output would overwrite it")
     if not place.parent.is_dir():
         raise OutputError(f"there is no folder {place.parent} for {file}")
     try:

@@ -47,7 +47,7 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
     """The facility of a file of the repository."""
     content = repository.read(path)
     if content is None:
-        return Unreadable(path, f"{path}, the facility of gpulint.yaml, is not there")
+        return Unreadable(path, f"the facility file {path} named in gpulint.yaml does not exist")
     return _read(path, content, repository if INVENTORIED in content else None)  # type: ignore[arg-type]
 
 
@@ -59,7 +59,7 @@ def _read(path: str, content: bytes, repository: Repository | None) -> Premises 
         described = adapter.facility(document, repository) if adapter is not None and told else None
         if described is not None:
             return _of(facilities.facts_of(described, {}), path)
-    return Unreadable(path, f"{path}, the facility of gpulint.yaml, holds none that can be read")
+    return Unreadable(path, f"the facility file {path} named in gpulint.yaml contains no facility that can be read")
 
 
 def _of(root: PartFacts, path: str) -> Premises:
@@ -90,9 +90,9 @@ def _card(known: PartFacts, path: str) -> Field:
     products = [hardware.named(one) for one in found if isinstance(one, str)]
     ids = {one.id for one in products if one is not None}
     if not found:
-        return Field(Unknown("no server of the facility belongs to it"), source=path)
+        return Field(Unknown("no server of the facility belongs to this pool"), source=path)
     if len(ids) != 1 or None in products or len(products) < len(found):
-        return Field(Unknown(f"{path} does not say which card its servers hold"), source=path)
+        return Field(Unknown(f"{path} does not say which accelerator its servers have"), source=path)
     return Field(ids.pop(), source=path)
 
 
@@ -160,7 +160,7 @@ def _by_default(role: Role, workload: Workload, premises: Premises) -> tuple[Par
 def _of_default(known: PartFacts, premises: Premises) -> Field:
     """The card of the pool that takes what nothing leads elsewhere."""
     card = next(one.accelerator for one in premises.named if one.name == known.role.name)
-    told = f"{card.value}, the card of the default pool {known.role.name} ({premises.path})"
+    told = f"{card.value}, the accelerator of the default pool {known.role.name} ({premises.path})"
     return card if isinstance(card.value, Unknown) else replace(card, assumption=told)
 
 

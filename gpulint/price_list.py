@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint import hardware, offers, units
 from gpulint.hardware import ListPrice, Node
 
-HEAD = ("machine", "accelerator", "cloud", "region", "on demand", "spot", "each GPU", "date")
+HEAD = ("machine", "accelerator", "cloud", "region", "on demand", "spot", "per GPU", "date")
 CHEAPEST = 3
 
 

@@ -49,9 +49,9 @@ class Rendered(NamedTuple):
 def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
     """The objects that helm makes of a chart, or kustomize of an overlay."""
     if not Path(folder).is_dir():
-        raise RenderError(f"--render {tool} needs a folder, and {folder} is none")
+        raise RenderError(f"--render {tool} needs a folder, and {folder} is not one")
     if missing := next((name for name in values if not Path(name).is_file()), None):
-        raise RenderError(f"there is no values file {missing}")
+        raise RenderError(f"the values file {missing} does not exist")
     content = _output(_command(tool, folder, values))
     source = Source(f"{folder.rstrip('/')} (rendered).yaml", content)
     made = documents.load(source.path, content).documents

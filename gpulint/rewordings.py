@@ -16,13 +16,13 @@ def of(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
     origin = field.origins[0]
     if rule.superfluous:
         edit = Edit(rule.at[0], origin.location(), origin.text(), "", "remove")
-        return (Suggestion("leave it out", (edit,), gives_up=rule.gives_up),)
+        return (Suggestion("remove it", (edit,), gives_up=rule.gives_up),)
     instead = known.likely(rule.instead) if rule.instead else None
     place = _place(origin, str(field.value))
     if not isinstance(instead, str) or place is None:
         return ()
     edit = Edit(rule.at[0], place.location(), str(field.value), instead)
-    return (Suggestion(f"{instead} in its place", (edit,), gives_up=rule.gives_up),)
+    return (Suggestion(f"{instead} instead", (edit,), gives_up=rule.gives_up),)
 
 
 def _place(origin: Origin, word: str) -> Origin | None:

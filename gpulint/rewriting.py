@@ -96,7 +96,7 @@ def said(outcome: Outcome, preview: bool) -> Iterator[str]:
     for left in outcome.left:
         yield _left(left)
     if outcome.unsafe:
-        yield f"{counted(outcome.unsafe, 'finding')} with alternatives that give something up or cost more: see --unsafe"
+        yield f"{counted(outcome.unsafe, 'finding')} with alternatives that have a trade-off or cost more: see --unsafe"
 
 
 def _left(left: Left) -> str:
@@ -112,9 +112,9 @@ def write(before: Files, after: Files, tree: Tree) -> Iterator[str]:
     for path, content in sorted(after.items()):
         place = tree.writable(path)
         if place is None:
-            yield f"not written {path}: it is no file of the repository, or a symbolic link leads to it"
+            yield f"not written {path}: it is not a file of the repository, or a symbolic link leads to it"
         elif place.read_bytes() != before[path]:
-            yield f"not written {path}: it was changed while it was checked"
+            yield f"not written {path}: it changed during the check"
         else:
             try:
                 disk.write(place, content)

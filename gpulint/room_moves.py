@@ -97,8 +97,8 @@ def _fewer_servers(known: PartFacts) -> Iterator[Move]:
             yield from _spread(group, left, count - left) if alike == 1 else ()
             where = _name(group) if alike == 1 else f"each of {alike} racks"
             away = f"{(count - left) * alike} in other racks"
-            title = f"{left} of {group.role.name} in {where}, {away}"
-            yield Move(title, (Change(group, "servers", left),), f"place for {away}")
+            title = f"{left} × {group.role.name} in {where}, {away}"
+            yield Move(title, (Change(group, "servers", left),), f"space for {away}")
 
 
 def _groups(known: PartFacts) -> tuple[PartFacts, ...]:
@@ -133,8 +133,8 @@ def _spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
         here = group.role.having(servers=Field(moved, source="suggested"))
         without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
         added = ((other, Part("server", type(here)(here.name, here.anchor, without))),)
-        title = f"{left} of {group.role.name} in {rack.role.name}, {moved} in {other.role.name}"
-        yield Move(title, (Change(group, "servers", left),), f"{_servers(moved)} to move", added)
+        title = f"{left} × {group.role.name} in {rack.role.name}, {moved} in {other.role.name}"
+        yield Move(title, (Change(group, "servers", left),), f"{_servers(moved)} must be moved", added)
 
 
 def _servers(count: int) -> str:
@@ -149,7 +149,7 @@ def _other_type(known: PartFacts) -> Iterator[Move]:
             continue
         for row in servers.servers():
             if row.accelerator == card and row.server_gpus == gpus and row.id != group.role.text("server_type"):
-                yield Move(f"{row.name} instead", (Change(group, "server_type", row.id),), "another machine")
+                yield Move(f"{row.name} instead", (Change(group, "server_type", row.id),), "different servers")
 
 
 def _capped(known: PartFacts) -> Iterator[Move]:
@@ -159,7 +159,7 @@ def _capped(known: PartFacts) -> Iterator[Move]:
         changes = tuple(Change(one, "power_cap_w", round(board * share)) for one, board in capped)
         if changes:
             limit = units.human(changes[0].value, "w")
-            yield Move(f"cards held to {limit} (nvidia-smi -pl)", changes, _slower(changes[0]))
+            yield Move(f"GPUs limited to {limit} (nvidia-smi -pl)", changes, _slower(changes[0]))
 
 
 def _slower(cap: Change) -> str:
@@ -172,7 +172,7 @@ def _slower(cap: Change) -> str:
         for name, cost in costs
         if not isinstance(cost, Missing)
     ]
-    return ", ".join(told) or "speed"
+    return ", ".join(told) or "lower speed"
 
 
 # ---- feeds
@@ -203,13 +203,13 @@ def _higher_voltage(known: PartFacts) -> Iterator[Move]:
     low = [one for one in feeds if (one.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
     if low:
         changes = tuple(Change(one, "feed_voltage_v", usual) for one in low)
-        yield Move(f"feeds of {usual} V", changes, f"circuits and rack PDUs for {usual} V")
+        yield Move(f"{usual} V feeds", changes, f"circuits and rack PDUs for {usual} V")
     stated = [(one, one.number("feed_voltage_v") or volts) for one in feeds]
     others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
     phases = [Change(one, "feed_phases", 3) for one in others if one.number("feed_phases") == 1]
     if others:
         raised = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
-        yield Move(f"feeds of {volts} V, three phases", raised, f"circuits and rack PDUs for {volts} V")
+        yield Move(f"three-phase {volts} V feeds", raised, f"circuits and rack PDUs for {volts} V")
 
 
 def _larger_breaker(known: PartFacts) -> Iterator[Move]:
@@ -223,7 +223,7 @@ def _larger_breaker(known: PartFacts) -> Iterator[Move]:
             changes = [Change(one, "breaker_a", size) for one in smaller]
             rated = [Change(one, "pdu_a", size) for one in smaller if (one.number("pdu_a") or size) < size]
             gives_up = f"circuits, cords and rack PDUs for {size} A"
-            yield Move(f"breakers of {size} A", (*changes, *rated), gives_up)
+            yield Move(f"{size} A breakers", (*changes, *rated), gives_up)
 
 
 def _more_feeds(known: PartFacts) -> Iterator[Move]:
@@ -235,7 +235,7 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
     for more in range(1, FEEDS_MORE + 1):
         added = tuple((rack, _alike(like, _next_name(like.role.name, count, at))) for at in range(more))
         title = f"{count + more} feeds of the same kind"
-        yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
+        yield Move(title, (), f"{more} additional circuit{'s' if more > 1 else ''} to the rack", added)
         yield from (_with_feeds(other, added, count + more) for other in _higher_voltage(known))
 
 
@@ -278,7 +278,7 @@ def _air_cooled(known: PartFacts) -> Iterator[Move]:
     """The next way to take the heat that liquid leaves to air."""
     for kind in COOLED.get(str(known.likely("air_cooling")), ()):
         yield Move(
-            f"{kind} cooling of its air", (Change(_stating(known, "air_cooling"), "air_cooling", kind),), BRINGS[kind]
+            f"{kind} cooling for the air-cooled heat", (Change(_stating(known, "air_cooling"), "air_cooling", kind),), BRINGS[kind]
         )
 
 
@@ -288,7 +288,7 @@ def _more_units(known: PartFacts) -> Iterator[Move]:
     for more in UNITS_MORE if stated is not None else ():
         count = int(stated or 0) + more
         title = f"{count} cooling units"
-        yield Move(title, (Change(known, "cooling_units", count),), f"{more} further unit{'s' if more > 1 else ''}")
+        yield Move(title, (Change(known, "cooling_units", count),), f"{more} additional unit{'s' if more > 1 else ''}")
 
 
 def _cooler_air(known: PartFacts) -> Iterator[Move]:
@@ -296,18 +296,18 @@ def _cooler_air(known: PartFacts) -> Iterator[Move]:
     limits = (known.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
     warmest = math.floor(min((one for one in limits if one is not None), default=0))
     stating = _stating(known, "inlet_c")
-    yield Move(f"air of {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
+    yield Move(f"supply air at {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
 
 
 def _more_air(known: PartFacts) -> Iterator[Move]:
     """The air that the servers move, in full hundreds of CFM."""
-    yield from _more_flow(known, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "tiles or fans for it")
+    yield from _more_flow(known, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "more tiles or fans")
 
 
 def _more_coolant(known: PartFacts) -> Iterator[Move]:
     """The coolant that the servers need, in full tens of litres a minute."""
     yield from _more_flow(
-        known, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "pumps and pipes for it"
+        known, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "more pumps and pipes"
     )
 
 

@@ -20,13 +20,13 @@ for: {{scope: workload}}
 why: Several nodes are taken at once; the platform team reserves them first, or the pods wait.
 
 # The condition, in CEL, over facts in base units: `gpulint facts WORD` finds them. A fact that may be null is guarded:
-# host_memory_bytes != null && host_memory_bytes > 1e11. A fact that nobody knows leaves the rule *not evaluated*.
+# host_memory_bytes != null && host_memory_bytes > 1e11. An unknown fact leaves the rule *not evaluated*.
 when: gpus_per_replica > 8
 
-# Where the finding stands: the first of these facts that a line of the file states.
+# Where the finding is reported: the first of these facts that the file declares.
 at: [gpus_per_pod]
 
-# What is said. Facts in braces are printed in human units.
+# The message. Facts in braces are printed in human units.
 message: "{{gpus_per_replica}} GPUs for one instance; above 8, ask the platform team first"
 
 # Where the reader finds more.
@@ -73,7 +73,7 @@ why: The cluster's default class is slow; weights take minutes longer to load.
 # The condition, in CEL. `object` is the document; has() asks whether a key is there before it is read.
 when: "!has(object.spec.storageClassName)"
 
-# What is said.
+# The message.
 message: no storageClassName; name one, or the default class is taken
 
 # Where the reader finds more.

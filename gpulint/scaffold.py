@@ -18,18 +18,18 @@ repos:
 """
 
 SPEC = """\
-# A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
+# A workload that no other file describes, in gpulint's own format. Check it with: gpulint check FILE
 # Every quantity and its unit: gpulint explain NAME. Delete the lines that you do not need.
 apiVersion: gpulint/v1
 kind: InferenceService          # or TrainingJob
 metadata:
   name: chat
 spec:
-  # objective:                  # what it is there to reach; docs/objectives.md
+  # objective:                  # service-level objectives; docs/objectives.md
   #   tpot: 50ms                # from one token of an answer to the next
   #   ttft: 1s                  # from a request to its first token
-  #   concurrency: 64           # requests at once
-  #   prompt-tokens: 2000       # of a usual request
+  #   concurrency: 64           # concurrent requests
+  #   prompt-tokens: 2000       # of a typical request
   #   output-tokens: 300
   roles:                        # prefill and decode, or leader and worker, are roles of one workload
     - name: server
@@ -48,8 +48,8 @@ spec:
 """
 
 FACILITY = """\
-# The racks that GPUs stand in. Draw them with: gpulint facility FILE. Judge them with: gpulint check FILE
-# Delete the lines that you do not need: what nobody states is not assumed. Every key and its unit: schemas/facility.json
+# The racks that house GPUs. Draw them with: gpulint facility FILE. Check them with: gpulint check FILE
+# Delete the lines that you do not need: a value that is not declared is not assumed. Every key and its unit: schemas/facility.json
 apiVersion: gpulint/v1
 kind: Facility
 metadata:
@@ -81,9 +81,9 @@ spec:
           servers:
             - {type: DGX H100, count: 2, position: 3}     # gpulint catalog servers
             # - {name: head, count: 2, power: 800 W, units: 2, psus: 2, psus_needed: 1, weight: 30 kg}
-  # panels:                         # what feeds hang on
+  # panels:                         # what supplies the feeds
   #   - {name: rpp-1, power_limit: 500 kW}
-  # pools:                          # what leads workloads to racks: labels of nodes, a partition, a queue
+  # pools:                          # how workloads map to racks: node labels, a partition, a queue
   #   - {name: h100, labels: {pool: h100}}
 """
 
@@ -93,18 +93,18 @@ HEAD = """\
 # "# yaml-language-server: $schema=gpulint.schema.json"
 # extends: [recommended]      # packs by name (gpulint policy packs), ./files of this repository, package:NAME
 # fail-on: error              # error, warning or note
-# ignore: [oversizing]        # rules or families that shall not speak
+# ignore: [oversizing]        # rules or families to turn off
 # severity: {util-too-high: error, interconnect: note}    # error, warning, note or off
-# overrides:                  # what holds in some paths; later entries win
+# overrides:                  # settings for some paths; later entries win
 #   - {paths: [dev/], severity: {oversizing: off}}
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
 # rules: [policies/gpulint]   # folders with rules of your own
-# accelerator: h100-sxm-80gb  # of workloads that name none
-# Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
-# objectives:                 # what services and runs are there to reach
+# accelerator: h100-sxm-80gb  # for workloads that name none
+# Or declare it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
+# objectives:                 # targets of services and training runs
 #   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
 # facility: facility.yaml     # the racks that workloads run in: gpulint init --facility
-# like:                       # private checkpoints that have the shape of a known one
+# like:                       # private checkpoints with the architecture of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """
 
@@ -122,8 +122,8 @@ def settings_file(report: Report) -> str:
     """gpulint.yaml with one commented hint for each workload that lacks one."""
     hints = list(_hints(report))
     if not hints:
-        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
-    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+        return HEAD + "# hints: []                   # values that files do not declare; none is missing now\n"
+    return HEAD + "\n# Values that these files do not declare: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
 
 
 def hook_file(release: str) -> str:
@@ -154,13 +154,13 @@ def said(report: Report, facility: str | None = None) -> str:
     counts = Counter(finding.severity for finding in report.open)
     standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
     room = (
-        [f"  gpulint facility {facility}  draws its racks, once they are yours and not the example's"]
+        [f"  gpulint facility {facility}  draws its racks; replace the example racks with yours first"]
         if facility
         else []
     )
-    lines = [f"{_several(found, 'workload')} found, {lacking} lack something that a hint can say"]
+    lines = [f"{_several(found, 'workload')} found, {lacking} of them without a value that a hint can declare"]
     steps = [
-        *([f"standing today: {standing}"] if standing else []),
+        *([f"current findings: {standing}"] if standing else []),
         "next",
         *room,
         *(BASELINE if standing else ()),
@@ -169,10 +169,10 @@ def said(report: Report, facility: str | None = None) -> str:
     return "".join(f"{line}\n" for line in (*lines, *steps))
 
 
-BASELINE = ("  gpulint baseline           accepts what stands today, so that only what is new is reported",)
+BASELINE = ("  gpulint baseline           accepts the current findings, so that only new ones are reported",)
 STEPS = (
-    "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes",
-    "  gpulint check --base main  holds a branch to what it changes",
+    "  pre-commit install         checks the files of each commit; gpulint init --hook writes the hook",
+    "  gpulint check --base main  reports only what a branch changes",
 )
 
 

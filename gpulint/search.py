@@ -113,7 +113,7 @@ def _whole(before: Before, runs: bool) -> Iterator[Move]:
 def _enough(known: Facts) -> Iterator[Move]:
     """Today's shape with the instances that carry the load."""
     if any(isinstance(known.likely(name), int | float) for name in LOADS):
-        found = candidates.for_load(Move("the present shape", {}), known)
+        found = candidates.for_load(Move("the current shape", {}), known)
         yield from () if found is None else (found,)
 
 
@@ -137,7 +137,7 @@ def _tried(move: Move, search: _Search) -> Option | str:
     if not _expressible(move, search):
         return "cannot be written into this file"
     if not suggest.to_be_had(before.known.role, move):
-        return "no machine that can be had holds it"
+        return "no available machine holds it"
     search.sifted += 1
     sized, changed = _carrying(move, search)
     if reason := _sifted(changed, search):
@@ -178,14 +178,14 @@ def _sifted(changed: Facts, search: _Search) -> str:
         return "does not fit in memory"
     reading = _reading(changed) if search.too_slow else None
     if reading and any(reading.no_faster_than(other) for other in search.too_slow):
-        return "reads no faster than one that misses the time per token"
+        return "reads weights no faster than a shape that misses the time per token"
     if (untold := aims.untold(changed)) and _reading(changed).floor_s > _reading(search.before.known).floor_s:
-        return f"reads slower than today, and its {untold} cannot be told"
+        return f"reads weights slower than today, and its {untold} is unknown"
     if not search.before.targets:
         return ""
     worst = search.before.targets[0].rule
     outcome = check.judged([worst], changed)
-    return f"{worst.name} would hold still" if outcome.holding or outcome.not_evaluated else ""
+    return f"{worst.name} would still fire" if outcome.holding or outcome.not_evaluated else ""
 
 
 def _too_large(known: Facts) -> bool:
@@ -216,4 +216,4 @@ def _refusal(before: Before, after: Outcome) -> str:
         return f"{new[0]} could not be evaluated"
     severities = {one.rule.name: one.severity for one in before.outcome.verdicts}
     worse = [one.rule.name for one in after.verdicts if one.severity > severities.get(one.rule.name, 0)]
-    return f"{worse[0]} would speak" if worse else ""
+    return f"{worse[0]} would fire" if worse else ""

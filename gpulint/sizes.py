@@ -121,7 +121,7 @@ def roles(
     if Path(file).is_file():
         found = from_file(file, name, repository, said, accelerator)
         if not found:
-            raise Unsized(f"{file} holds no workload" + (f" called {name}" if name else ""))
+            raise Unsized(f"{file} contains no workload" + (f" named {name}" if name else ""))
         return found
     role, resolved = from_checkpoint(str(what), {"engine": "vllm", **said}, accelerator, repository)
     if known and (resolved is None or resolved.architecture is None):
@@ -292,7 +292,7 @@ def as_text(tables: Sequence[Sizing]) -> str:
 
 
 def _text(one: Sizing) -> str:
-    head = ("on the fullest GPU", "low", "likely", "high", "of the card")
+    head = ("on the fullest GPU", "low", "expected", "high", "of GPU memory")
     lines = [one.title, columns([head, *(_cells(row) for row in one.terms)])]
     if one.told:
         lines[1:1] = [

@@ -56,11 +56,11 @@ class Step(NamedTuple):
 def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
     """The characters that carry an edit out in a text whose documents these are; Inexact where that is not sure."""
     if edit.location is None:
-        raise Inexact(f"nothing in the file stands beside which `{edit.new}` could be put")
+        raise Inexact(f"the file has no place to insert `{edit.new}`")
     start, end = span(text, edit.location)
     holding = [one for one in documents if one.root.start <= start]
     if not holding or holding[-1].format == "template":
-        raise Inexact("the file holds no document there that is read")
+        raise Inexact("the file has no readable document there")
     document = holding[-1]
     steps = _steps(document, start)
     _refuse_shared(document, start)
@@ -128,10 +128,10 @@ def _refuse_shared(document: Document, offset: int) -> None:
     """An anchor's value that an alias uses elsewhere would change there too."""
     for node in _aliases(document.root):
         if node.start <= offset < node.end:
-            raise Inexact("an alias stands there; its anchor states the value")
+            raise Inexact("an alias is used there; its anchor declares the value")
         target = node.target
         if target is not None and target.start <= offset <= target.end:
-            raise Inexact("it stands in an anchor that is used elsewhere too")
+            raise Inexact("it is part of an anchor that is used elsewhere too")
 
 
 def _aliases(root: Node) -> Iterator[Node]:
@@ -149,7 +149,7 @@ def _aliases(root: Node) -> Iterator[Node]:
 def _refuse_templates(text: str, start: int, end: int) -> None:
     first, last = _line(text, start, end)
     if OPENING.search(text, first, last):
-        raise Inexact("a tool completes that line")
+        raise Inexact("the line holds a template expression")
 
 
 def _line(text: str, start: int, end: int) -> tuple[int, int]:
@@ -167,7 +167,7 @@ def _replacement(edit: Edit, document: Document, text: str, start: int, end: int
     if len(source) > 1 and source[0] == source[-1] and source[0] in "\"'" and source[1:-1] == edit.old:
         start, end, source = start + 1, end - 1, edit.old
     if source != edit.old or not source:
-        raise Inexact(f"`{edit.old}` does not stand there as it is written")
+        raise Inexact(f"`{edit.old}` is not written there literally")
     one = _trimmed(Splice(start, end, edit.new), source)
     if not WORD.fullmatch(one.new or "-") or ("," in one.new and "," not in edit.old):
         raise Inexact(f"`{edit.new}` is not one word")
@@ -191,19 +191,19 @@ def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
     first, _ = _line(text, start, start)
     told = [str(step.key.value) for step in steps if step.key is not None]
     if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in told):
-        raise Inexact("a hint for gpulint says it, which runs nothing")
+        raise Inexact("a gpulint hint declares it, which changes no deployment")
 
 
 def _refuse_variables(text: str, one: Splice, steps: Sequence[Step]) -> None:
     if "$" in text[one.start : one.end]:
-        raise Inexact("a variable states it")
+        raise Inexact("a variable supplies it")
     first, _ = _line(text, one.start, one.start)
     if DEFAULT.search(text[first : one.start]):
         raise Inexact("it is the default of a variable that the caller may set")
     name = _variable(text[first : one.start], steps)
     uses = len(re.findall(rf"\$[({{]*{re.escape(name)}\b", text)) if name else 0
     if uses > 1:
-        raise Inexact(f"it is the value of {name}, which {uses} places use")
+        raise Inexact(f"it is the value of {name}, which is used in {uses} places")
 
 
 def _variable(before: str, steps: Sequence[Step]) -> str:
@@ -228,11 +228,11 @@ def _argument(edit: Edit, document: Document, text: str, start: int, end: int, s
     one = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
     words = [edit.new] if one else edit.new.split(" ")
     if not one and not all(WORD.fullmatch(word) for word in words):
-        raise Inexact(f"`{edit.new}` holds more than plain words")
+        raise Inexact(f"`{edit.new}` is more than plain words")
     if listed:
         return _items(words, text, steps[-2].node, node)
     if node.kind != "scalar":
-        raise Inexact("what stands there is no word of a command")
+        raise Inexact("the place is not a word of a command")
     return _word(edit.new, document, text, node, start, end)
 
 
@@ -251,14 +251,14 @@ def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice
     first, stop = _line(text, beside.start, beside.end)
     dash = text[first : beside.start]
     if not re.fullmatch(r"[ \t]*-[ \t]+", dash):
-        raise Inexact("the argument before it does not stand on a line of its own")
+        raise Inexact("the argument before it is not on a line of its own")
     return Splice(stop, stop, "".join(f"{_break(text, first)}{dash}{one}" for one in written))
 
 
 def _word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
     """One more word of a command, behind the last one."""
     if not ENDS_WORD.match(text, end) or (node.style not in ("|", ">") and end > node.end):
-        raise Inexact("the argument before it goes on there")
+        raise Inexact("the argument before it continues there")
     first, _ = _line(text, start, end)
     before = text[first:start]
     if ASSIGNED.search(before) and not text[start:end].startswith("-"):
@@ -287,15 +287,15 @@ def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[
     at = next((at for at, one in enumerate(steps) if one.key is not None and one.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
     if document.format != "yaml" or key is None:
-        raise Inexact("what stands there is no key of a YAML mapping")
+        raise Inexact("the place is not a key of a YAML mapping")
     if any(edit.new.partition(":")[0] == name.value for name, _ in holder.value):
-        raise Inexact("the key stands there already")
+        raise Inexact("the key already exists there")
     if text[holder.start] == "{":
         return Splice(value.end, value.end, f", {edit.new}")
     first, stop = _line(text, key.start, max(key.end, value.end))
     indent = text[first : key.start]
     if indent.strip(" -") or value.target is not None or value.style in ("|", ">"):
-        raise Inexact("the key beside it does not stand on lines of its own")
+        raise Inexact("the key next to it is not on lines of its own")
     margin = indent.replace("-", " ")
     written = "".join(f"{_break(text, first)}{margin}{line}" for line in _as_beside(edit.new, text, key, value))
     return Splice(stop, stop, written)
@@ -322,17 +322,17 @@ def _removal(text: str, steps: Sequence[Step]) -> Splice:
         at -= 1
     holder, entry = steps[at - 1].node, steps[at]
     if holder.kind == "scalar":
-        raise Inexact("it is no entry of a list or a mapping")
+        raise Inexact("it is not an entry of a list or a mapping")
     if len(holder.value) < 2:
-        raise Inexact("nothing would be left beside it")
+        raise Inexact("it is the only entry")
     start = entry.key.start if entry.key is not None else entry.node.start
     first, stop = _line(text, start, entry.node.end)
     if text[holder.start] in "[{" or not re.fullmatch(r"[ \t]*(-[ \t]+)?", text[first:start]):
-        raise Inexact("it does not stand on lines of its own")
+        raise Inexact("it is not on lines of its own")
     if entry.key is not None and "-" in text[first:start]:
         raise Inexact("it is the first key of an item")
     if "#" in text[first:stop]:
-        raise Inexact("a comment stands beside it")
+        raise Inexact("a comment is next to it")
     after = text.find("\n", stop)
     if after < 0:
         raise Inexact("it is the last line of the file")

@@ -29,7 +29,7 @@ PODS = (1 / 4, 1 / 2, 1, 2, 4, 8)
 """Multiples of today's pods that are tried."""
 LARGEST_MICRO_BATCH = 8
 ADAM = frozenset({"adamw", "adamw-fused", "adam", "adam-fused"})
-HOST = "speed: states wait for the link to host memory, and the CPU updates them"
+HOST = "lower speed: states cross the link to host memory, and the CPU updates them"
 RESIDENT = {"optimizer_offload": False, "parameter_offload": False}
 
 
@@ -227,8 +227,8 @@ def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
     alone = known.likely("sharding") in ("none", "ddp")
     if known.likely("optimizer") in ADAM and needs.trains_all and alone and _in_our_words(known):
         held = needs.with_small_moments().on_rank(0, 1) + needs.copied
-        lost = "a little accuracy of the moments"
-        yield Way("moments in 8 bits", {"optimizer": "adamw-8bit"}, held, together, lost)
+        lost = "slightly less accurate moments"
+        yield Way("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, held, together, lost)
     if known.role.text("engine") not in HAVE_NO_ADAPTERS and known.likely("quantization") is None:
         yield from _adapters(known, needs, copies if shared else 1, together)
     if known.likely("sharding") == "deepspeed":
@@ -247,13 +247,13 @@ def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterato
     values: dict[str, Value] = {}
     lost = ""
     if needs.trains_all:
-        values, lost = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}, "full fine-tuning: adapters alone are trained"
+        values, lost = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}, "no full fine-tuning: only adapters are trained"
         held = needs.adapted(training_needs.HALF_BYTES).weights / shared
         yield Way(f"LoRA of rank {RANK}", values, held, together, lost)
     if known.likely("checkpoint_quantization") is None and known.likely("sharding") in ("none", "ddp"):
-        lost = " and ".join(filter(None, (lost, "a little accuracy of the base")))
+        lost = " and ".join(filter(None, (lost, "a slightly less accurate base model")))
         held = needs.adapted(training_needs.NF4_BYTES).weights
-        yield Way("QLoRA, the base in 4 bits", {**values, "quantization": "nf4"}, held, together, lost)
+        yield Way("QLoRA, the base model in 4 bits", {**values, "quantization": "nf4"}, held, together, lost)
 
 
 # ---- micro-batches and recomputation
@@ -295,7 +295,7 @@ def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Valu
 def _linked(one: Cards, now: hardware.Accelerator) -> str:
     """The direct link that several of another card do without; how much longer a run takes is told by its step."""
     if 1 < one.gpus <= (now.link_domain_gpus or 1) and (one.card.link_domain_gpus or 1) < one.gpus:
-        return f"the direct link between the GPUs ({now.link})"
+        return f"no direct link between the GPUs (today: {now.link})"
     return ""
 
 
@@ -317,5 +317,5 @@ TOGETHER = (("tensor", "tensor_parallel"), ("pipeline", "pipeline_parallel"))
 
 def _batch_named(values: Mapping[str, Value]) -> str:
     size, steps = values.get("micro_batch_size"), values.get("gradient_accumulation_steps")
-    named = f"micro-batches of {size}" if size else "as large micro-batches"
-    return f"{named}, {steps} to a step" if steps else named
+    named = f"micro-batches of {size}" if size else "micro-batches of the same size"
+    return f"{named}, {steps} per step" if steps else named

@@ -12,8 +12,8 @@ from gpulint.moves import Move, count_of
 from gpulint.workload import Value
 
 RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
-    "scores": ("the scores of attention alone recomputed", "the memory of the other activations"),
-    "none": ("nothing recomputed", "the memory of all activations"),
+    "scores": ("only the attention scores recomputed", "more memory for the other activations"),
+    "none": ("nothing recomputed", "more memory for all activations"),
 }
 """What is kept of a layer that is recomputed whole today: Korthikanti et al., Reducing Activation Recomputation, 2022."""
 SPARE = 0.1
@@ -75,7 +75,7 @@ def _tensor_ranks(known: Facts) -> Iterator[Move]:
         if layers is None or layers % longer == 0:
             values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
             yield Move(
-                f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, "a pipeline's wait"
+                f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, "pipeline bubbles"
             )
         yield from _as_copies(known, "tensor_parallel", left, Fraction(ranks, left))
 
@@ -91,8 +91,8 @@ def _as_copies(known: Facts, quantity: str, size: int, more: Fraction) -> Iterat
     together = {"tensor_parallel": "tensor", "pipeline_parallel": "pipeline", "context_parallel": "context"}[quantity]
     batch = kept(known, more)
     if batch is not None:
-        lost = "the memory of so many ranks" if more > 1 else "copies that compute at once"
-        extra = f", {batch['gradient_accumulation_steps']} micro-batches to a step" if batch else ""
+        lost = "more memory per GPU" if more > 1 else "fewer data-parallel ranks"
+        extra = f", {batch['gradient_accumulation_steps']} micro-batches per step" if batch else ""
         yield Move(f"{together} parallel {size}{extra}", {quantity: size, **batch}, lost)
 
 
@@ -117,9 +117,9 @@ def _parts(known: Facts) -> Iterator[Move]:
     for parts in LONGER if stages > 1 else ():
         if parts > now and layers and layers % (stages * parts) == 0:
             values: dict[str, Value] = {"virtual_stages": parts}
-            yield Move(f"{parts} parts of the network on each stage", values, "communication between stages")
+            yield Move(f"{parts} virtual stages on each pipeline rank", values, "more communication between stages")
     if now > 1:
-        yield Move("one part of the network on each stage", {"virtual_stages": 1}, "a short wait of the pipeline")
+        yield Move("one virtual stage on each pipeline rank", {"virtual_stages": 1}, "larger pipeline bubbles")
 
 
 def _smaller(known: Facts) -> Iterator[Move]:
@@ -128,7 +128,7 @@ def _smaller(known: Facts) -> Iterator[Move]:
     if not now or not batch or count_of(known, "gradient_accumulation_steps"):
         return
     for size in sorted((one for one in factors(now) if one < now), reverse=True):
-        yield Move(f"micro-batches of {size}", {"micro_batch_size": size}, "the speed of larger matrix products")
+        yield Move(f"micro-batches of {size}", {"micro_batch_size": size}, "slower, smaller matrix products")
 
 
 def _larger(known: Facts) -> Iterator[Move]:
@@ -141,8 +141,8 @@ def _larger(known: Facts) -> Iterator[Move]:
             "micro_batch_size": now * multiple,
             "gradient_accumulation_steps": steps // multiple,
         }
-        title = f"micro-batches of {now * multiple}, {steps // multiple} of them to an optimizer step"
-        yield Move(title, values, "memory that is free today")
+        title = f"micro-batches of {now * multiple}, {steps // multiple} per optimizer step"
+        yield Move(title, values, "more memory, which is free today")
 
 
 def _groups(known: Facts) -> Iterator[Move]:
@@ -150,24 +150,24 @@ def _groups(known: Facts) -> Iterator[Move]:
     gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "shard_ranks")
     if known.likely("sharding") != "fsdp" or not gpus or not ranks:
         return
-    lost = "memory: fewer ranks share the states out"
+    lost = "more memory: fewer ranks share the states"
     if (stated := known.role.fields.get("hybrid_sharding")) is not None and stated.origins:
         if stated.value is False and gpus < ranks:
             yield Move(
-                f"hybrid sharding: a copy of the states on the {gpus} GPUs of each node",
+                f"hybrid sharding: a full set of states on the {gpus} GPUs of each node",
                 {"hybrid_sharding": True},
                 lost,
             )
         return
     for group in (gpus, 2 * gpus, 4 * gpus):
         if group < ranks and ranks % group == 0:
-            title = f"hybrid sharding: a copy of the states on every {group} GPUs"
+            title = f"hybrid sharding: a full set of states on every {group} GPUs"
             yield Move(title, {"shard_group": group}, lost)
 
 
 def _sequence_parallel(known: Facts) -> Iterator[Move]:
     if known.likely("sequence_parallel") is False and (count_of(known, "tensor_parallel") or 1) > 1:
-        yield Move("tokens shared out between the matrices (sequence parallel)", {"sequence_parallel": True})
+        yield Move("sequence parallelism: tokens sharded between the matrix products", {"sequence_parallel": True})
 
 
 def _context_ranks(known: Facts) -> Iterator[Move]:
@@ -189,7 +189,7 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
     room = world // (shared * max(1, count_of(known, "pipeline_parallel") or 1))
     for ranks in sorted(factors(math.gcd(experts, room)), key=lambda ranks: (ranks > now, abs(ranks - now))):
         if ranks != now:
-            lost = "the memory of experts on fewer ranks" if ranks < now else "tokens sent to more ranks"
+            lost = "more memory for experts on each rank" if ranks < now else "tokens sent to more ranks"
             yield Move(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, lost)
 
 
@@ -202,7 +202,7 @@ def _rollout_ranks(known: Facts) -> Iterator[Move]:
     for ranks in sorted(factors(math.gcd(world, heads)), reverse=True):
         if ranks < now:
             title = f"tensor parallel {ranks} in the engines that generate samples"
-            yield Move(title, {"rollout_tensor_parallel": ranks}, "the memory of so many ranks")
+            yield Move(title, {"rollout_tensor_parallel": ranks}, "more memory per GPU")
 
 
 def _more_machines(known: Facts) -> Iterator[Move]:
@@ -213,7 +213,7 @@ def _more_machines(known: Facts) -> Iterator[Move]:
         if batch is not None:
             pods = (now or 1) * times
             values: dict[str, Value] = {"pods_per_replica": pods, **batch}
-            yield Move(f"{pods} pods of {gpus} GPUs at the same batch", values, "further machines")
+            yield Move(f"{pods} pods of {gpus} GPUs at the same batch size", values, "the cost of more machines")
 
 
 def _recomputed_less(known: Facts) -> Iterator[Move]:

@@ -31,7 +31,7 @@ def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
     lost = ""
     if ratio > LONGER:
         told = _tokens_per_s(before) and _tokens_per_s(after)
-        lost = f"time: {ratio:.1f} times as long" if told else f"speed: the cards' peaks are {1 / ratio:.0%} of today's"
+        lost = f"a run {ratio:.1f} times as long" if told else f"lower speed: peak FLOP/s is {1 / ratio:.0%} of today's"
     gives_up = "; ".join(filter(None, (one.gives_up, lost)))
     return one._replace(hours=ratio, gives_up=gives_up, learns_otherwise=_learns_otherwise(one, before, after))
 

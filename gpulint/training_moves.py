@@ -27,7 +27,7 @@ BFLOAT16_SINCE = 8.0
 LAYERS_RECOMPUTED = frozenset({"full", "offloaded"})
 RECOMPUTED = "a third more computation in every step"
 """Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass beside a forward and a backward."""
-GATHERED = "communication: weights are gathered for every layer, twice a step"
+GATHERED = "more communication: weights are gathered for every layer, twice per step"
 
 
 def of(quantity: str, known: Facts) -> Iterator[Move]:
@@ -64,7 +64,7 @@ def _sharding(known: Facts) -> Iterator[Move]:
         yield Move(f"the distributed optimizer over {ranks} ranks", {"sharding": "distributed-optimizer"}, "")
     elif by in ("ddp", "none"):
         yield Move(
-            f"FSDP: weights, gradients and optimizer state shared out over {ranks} ranks",
+            f"FSDP: weights, gradients and optimizer state sharded over {ranks} ranks",
             {"sharding": "fsdp"},
             GATHERED,
         )
@@ -78,15 +78,15 @@ def _adapters(known: Facts) -> Iterator[Move]:
     """Adapters instead of all weights, and below them a base in 4 bits."""
     if known.role.text("engine") in HAVE_NO_ADAPTERS or known.likely("quantization") is not None:
         return
-    given = "full fine-tuning: adapters alone are trained"
+    given = "no full fine-tuning: only adapters are trained"
     values: dict[str, Value] = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}
     if known.likely("lora_rank") is None:
         yield Move(f"LoRA of rank {RANK} in every linear layer", values, given)
     elif isinstance(known.likely("lora_rank"), int):
         values, given = {}, ""
     if known.likely("checkpoint_quantization") is None and known.likely("sharding") in ("none", "ddp"):
-        lost = " and ".join(filter(None, (given, "a little accuracy of the base")))
-        yield Move("QLoRA: the base in 4 bits below the adapters", {**values, "quantization": "nf4"}, lost)
+        lost = " and ".join(filter(None, (given, "a slightly less accurate base model")))
+        yield Move("QLoRA: adapters on a base model in 4 bits", {**values, "quantization": "nf4"}, lost)
 
 
 def _optimizer(known: Facts) -> Iterator[Move]:
@@ -94,7 +94,7 @@ def _optimizer(known: Facts) -> Iterator[Move]:
     now = known.likely("optimizer")
     if now in ("adamw", "adamw-fused", "adam", "adam-fused") and known.likely("sharding") in ("none", "ddp"):
         yield Move(
-            "moments of the optimizer in 8 bits", {"optimizer": "adamw-8bit"}, "a little accuracy of the moments"
+            "8-bit optimizer moments", {"optimizer": "adamw-8bit"}, "slightly less accurate moments"
         )
 
 
@@ -116,9 +116,9 @@ def _micro_batch(known: Facts) -> Iterator[Move]:
         return
     for size in _halves(now):
         added = now // size * (steps if isinstance(steps, int) else 1)
-        title = f"micro-batches of {size}, {added} of them to an optimizer step"
+        title = f"micro-batches of {size}, {added} per optimizer step"
         values = {"micro_batch_size": size, "gradient_accumulation_steps": added}
-        yield Move(title, values, "the speed of larger matrix products")
+        yield Move(title, values, "slower, smaller matrix products")
 
 
 def _halves(now: int) -> Iterator[int]:
@@ -135,14 +135,14 @@ def _shorter(known: Facts) -> Iterator[Move]:
     now = known.likely("sequence_length")
     lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
     for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
-        yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are cut")
+        yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are truncated")
 
 
 def _resident(known: Facts) -> Iterator[Move]:
     """All that is kept in host memory back on the card."""
     kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
     if kept:
-        yield Move("states kept on the card", dict.fromkeys(kept, False))
+        yield Move("states kept in GPU memory", dict.fromkeys(kept, False))
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
@@ -156,7 +156,7 @@ def _gpus(known: Facts) -> Iterator[Move]:
     for count in GPUS_OF_A_NODE:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
-            title = f"{count} GPUs, over which the states are shared out"
+            title = f"{count} GPUs that share the states"
             if known.likely("sharding") == "none":
                 yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
@@ -172,7 +172,7 @@ def _one_gpu(known: Facts) -> Iterator[Move]:
         return
     if isinstance(share.adverse, float) and share.adverse < HELD:
         values: dict[str, Value] = {"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": size * gpus}
-        yield Move(f"one GPU with micro-batches of {size * gpus}", values, "the time that several GPUs save")
+        yield Move(f"one GPU with micro-batches of {size * gpus}", values, "a longer run")
 
 
 def _ranks(known: Facts) -> Iterator[Move]:
@@ -180,7 +180,7 @@ def _ranks(known: Facts) -> Iterator[Move]:
     now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
     for move in moves.moves("processes_per_pod", known):
         batch = kept(known, Fraction(gpus, now)) if now and gpus and now < gpus else {}
-        lost = "the batch of a step, which grows with its ranks" if batch is None else ""
+        lost = "a larger batch per step" if batch is None else ""
         yield Move(move.title, {**move.values, **(batch or {})}, lost)
 
 
@@ -189,8 +189,8 @@ def _pods(known: Facts) -> Iterator[Move]:
     now, gpus = known.likely("pods_per_replica"), known.likely("gpus_per_pod")
     for count in NODES:
         if isinstance(now, int) and isinstance(gpus, int) and now < count and gpus >= GPUS_OF_A_NODE[-1]:
-            title = f"{count} pods of {gpus} GPUs, over which the states are shared out"
-            yield Move(title, {"pods_per_replica": count}, "communication between machines")
+            title = f"{count} pods of {gpus} GPUs that share the states"
+            yield Move(title, {"pods_per_replica": count}, "more communication between machines")
 
 
 def _cards(known: Facts) -> Iterator[Move]:

@@ -55,9 +55,9 @@ def _diff(trial: Trial) -> Iterator[str]:
         yield f"  {signs.get(number, ' ')} {number:>{wide}} | {line}"
         for said in trial.said:
             if said.line == number:
-                yield f"    {'':<{wide}} |   spoke here: {said.severity}: {said.message}"
+                yield f"    {'':<{wide}} |   fired here: {said.severity}: {said.message}"
         if number in trial.silent:
-            yield f"    {'':<{wide}} |   expected here, and silent"
+            yield f"    {'':<{wide}} |   expected here, but did not fire"
     if above < len(lines):
         yield f"    {'':<{wide}} …"
 

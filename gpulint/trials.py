@@ -103,12 +103,12 @@ def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule])
     """What is wrong between a rule and the others: its name, and the names that it gives."""
     where = f"{rule.path}:1:1: "
     if own[rule.name] is not rule:
-        yield f"{where}{own[rule.name].path} is called {rule.name} too: a name is one rule's"
+        yield f"{where}{own[rule.name].path} is named {rule.name} too: rule names must be unique"
     other = shipped.get(rule.name)
     if other is not None and not rule.replaces and not same_file(rule, other):
         yield f"{where}gpulint has a rule {rule.name} of its own: rename the file, or write replaces: true"
     if rule.replaces and other is None:
-        yield f"{where}replaces: true, and gpulint has no rule {rule.name}: leave it out"
+        yield f"{where}replaces: true, but gpulint has no rule {rule.name}: remove it"
     for name in rule.absorbs:
         if name not in own and name not in shipped:
             yield f"{where}absorbs: no rule is called {name}{near(name, [*own, *shipped])}"
@@ -125,7 +125,7 @@ def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
         for number, text in enumerate(texts, 1)
     )
     judged = any(trial.passed and _about(rule, trial.text, given) for trial in trials if trial.side == "good")
-    unseen = "no good sample is one that the rule is about: show the smallest change that makes a bad one right"
+    unseen = "no good sample contains what the rule applies to: show the smallest change that makes a bad one right"
     failing = any(not trial.passed for trial in trials if trial.side == "good")
     return Tested(rule.name, rule.family, str(rule.path or ""), trials, () if judged or failing else (unseen,))
 
@@ -161,11 +161,11 @@ def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, 
         yield from _why_silent(rule, trial.text, report, given)
     if trial.astray:
         spoken, marked = (_listed(lines) for lines in ((one.line for one in trial.astray), trial.silent))
-        yield f"the rule speaks at line {spoken}" + (f", and is expected at line {marked}" if marked else ", unmarked")
+        yield f"the rule fires at line {spoken}" + (f", but is expected at line {marked}" if marked else ", which is not marked")
     for one in found:
         if one.confidence < SURE or one.severity != rule.severity:
             yield (
-                f"it is said as {one.severity.word}, holding in {one.confidence} of 3 worlds; "
+                f"it is reported as {one.severity.word}, firing in {one.confidence} of 3 scenarios; "
                 f"the rule declares {rule.severity.word}: show a clearer case"
             )
         yield from _unfilled(rule, trial.text, given)
@@ -177,9 +177,9 @@ def _listed(lines: Iterable[int]) -> str:
 
 def _of_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Iterator[str]:
     if trial.expected:
-        yield f"a good sample carries no mark; line {trial.expected[0]} has one"
+        yield f"a good sample must not be marked; line {trial.expected[0]} is"
     if trial.said:
-        yield f"the rule speaks at line {trial.said[0].line}, and this sample is right"
+        yield f"the rule fires at line {trial.said[0].line}, but this sample is good"
         return
     yield from _broken(rule, report)
     if lacking := _lacking(rule, report):
@@ -242,8 +242,8 @@ def _unread(rule: Rule, report: Report) -> str:
     skipped = next((one.reason for one in report.skipped if isinstance(one, Skip)), "")
     if skipped or rule.target.scope != "workload":
         return skipped or "it holds no document"
-    kind = next((f"a {one.kind} is read, and in it" for one in report.documents), "there is")
-    return f"{kind} no workload on a GPU; does it ask for one?"
+    kind = next((f"a {one.kind} was read, but it contains" for one in report.documents), "there is")
+    return f"{kind} no workload on a GPU; does it request one?"
 
 
 def _unheld(rule: Rule, text: str, given: Given) -> str:
@@ -251,17 +251,17 @@ def _unheld(rule: Rule, text: str, given: Given) -> str:
     roles = _roles(text, given)
     about = [one for one in roles if rule.name in {each.name for each in one.rules}]
     if rule.target.scope == "repository":
-        return "the condition holds for no budget here; a part that begins with `# file: gpulint.yaml` states them"
+        return "the condition holds for no budget here; a part that begins with `# file: gpulint.yaml` declares them"
     if rule.target.scope == "document":
         stated = f" of kind {' or '.join(rule.target.kind)}" if rule.target.kind else ""
         return f"the condition holds for no document{stated} here"
     if not about:
-        return f"the rule is about {_wanted(rule)}; this is {_held(roles)}"
+        return f"the rule applies to {_wanted(rule)}; this is {_held(roles)}"
     seen = "; ".join(dict.fromkeys(_seen(rule, one) for one in about))
     absorbing = {name for one in about for name in one.outcome.holding if rule.name in _absorbed_by(name, one)}
     if rule.name in {name for one in about for name in one.outcome.holding}:
-        instead = f"; {', '.join(sorted(absorbing))} speaks in its place" if absorbing else ""
-        return f"the condition holds, and nothing is said{instead}: {seen}"
+        instead = f"; {', '.join(sorted(absorbing))} fires instead" if absorbing else ""
+        return f"the condition holds, but no finding is reported{instead}: {seen}"
     return f"the condition does not hold: {seen}"
 
 

@@ -95,7 +95,7 @@ def list_text(wanted: Sequence[Quantity]) -> str:
 
 
 def _absence(one: Quantity) -> str:
-    return f" ({literal(one.absent[0])} where nothing states it)" if one.absent else ""
+    return f" ({literal(one.absent[0])} if not declared)" if one.absent else ""
 
 
 def values_text(roles: Sequence[Held], every: bool) -> str:
@@ -107,17 +107,17 @@ def _role(role: Held, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
     known = [one for one in role.facts if one.worlds is not None and (every or one.how != UNSTATED)]
     rows = [(one.quantity.name, _compared(one), _printed(one), textwrap.shorten(one.how, HOW_MAX)) for one in known]
-    yield _columns([("fact", "in a condition", "printed", "where from"), *rows])
+    yield _columns([("fact", "in a condition", "printed", "source"), *rows])
     silent = sum(one.worlds is not None for one in role.facts) - len(known)
     if silent:
-        yield f"unstated: {silent} more facts, each at what silence means; a WORD shows those that speak of it"
+        yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
     unknown = [one for one in role.facts if one.worlds is None]
     if every:
-        yield from (f"unknown: {one.quantity.name} (lacks {', '.join(one.needs)})" for one in unknown)
+        yield from (f"unknown: {one.quantity.name} (missing: {', '.join(one.needs)})" for one in unknown)
     elif unknown:
         lacking = Counter(need for one in unknown for need in one.needs).most_common(NEEDS_MAX)
         told = ", ".join(f"{name} ({count})" for name, count in lacking)
-        yield f"unknown: {len(unknown)} more facts; lacking {told}"
+        yield f"unknown: {len(unknown)} more facts; missing inputs: {told}"
     yield ""
 
 

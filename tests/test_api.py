@@ -104,7 +104,7 @@ def test_size_takes_the_words_of_a_role_with_units() -> None:
     ("workload", "stated", "said"),
     [
         ("Qwen/Qwen3-8C", {}, "no checkpoint is called Qwen/Qwen3-8C; did you mean"),
-        ("chat.yaml:caht", {}, "chat.yaml holds no workload called caht"),
+        ("chat.yaml:caht", {}, "chat.yaml contains no workload named caht"),
         ({"checkpont": "Qwen/Qwen3-8B"}, {}, "unknown key checkpont; did you mean checkpoint?"),
         ("Qwen/Qwen3-8B", {"accelerator": "l44"}, "no accelerator is called l44; did you mean"),
         ("Qwen/Qwen3-8B", {"tensor_paralel": 2}, "no quantity is called tensor_paralel; did you mean tensor_parallel"),

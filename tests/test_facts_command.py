@@ -55,7 +55,7 @@ def test_every_word_narrows_the_list_wherever_it_stands() -> None:
 
 
 def test_a_fact_that_may_be_null_says_so() -> None:
-    assert table(run("host_memory_bytes"))["host_memory_bytes"][-1].endswith("(null where nothing states it)")
+    assert table(run("host_memory_bytes"))["host_memory_bytes"][-1].endswith("(null if not declared)")
 
 
 def test_words_that_no_fact_has_are_misuse_with_the_nearest_name() -> None:

@@ -352,7 +352,7 @@ def test_limits_that_an_alias_repeats_are_not_changed() -> None:
     ],
 )
 def test_what_a_tool_made_is_left_alone(head: str) -> None:
-    assert "says that a tool made it" in reasons(head + CHAT)
+    assert "is a generated file" in reasons(head + CHAT)
 
 
 @pytest.mark.parametrize("head", ["# generate load with hey\n", "# edit the count below\n", "# Source: our wiki\n"])
@@ -417,14 +417,14 @@ def test_a_fix_that_brings_another_finding_is_dropped() -> None:
     (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
     (count,) = (edit for edit in finding.suggestions[0].edits if edit.location and edit.location.line == 19)
     half = Suggestion("limits only", (count,), values={"gpus_per_pod": 1})
-    with pytest.raises(Inexact, match="would speak anew"):
+    with pytest.raises(Inexact, match="would fire"):
         fix.proven(finding, half, "spec.yaml", {"spec.yaml": CHAT.encode()}, linter())
 
 
 def test_a_fix_after_which_the_finding_stays_is_dropped() -> None:
     (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
     edits = tuple(edit._replace(new="4") for edit in finding.suggestions[0].edits)
-    with pytest.raises(Inexact, match="the finding would stay"):
+    with pytest.raises(Inexact, match="the finding would remain"):
         fix.proven(
             finding,
             Suggestion("more", edits, values={"gpus_per_pod": 4}),

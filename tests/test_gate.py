@@ -434,7 +434,7 @@ def test_paths_count_from_the_current_folder_and_one_side_may_lack_them(
     monkeypatch.chdir(repository / "deep")
     assert spoken(gpulint.check(["old.yaml", "new.yaml"], gpulint.Options(base="HEAD^"))) == [(EXCEEDS, "new.yaml")]
     done = run("--base", "HEAD^", "never.yaml")
-    assert (done.exit_code, done.stderr) == (2, "gpulint: neither side has a file or folder never.yaml\n")
+    assert (done.exit_code, done.stderr) == (2, "gpulint: neither commit has a file or folder never.yaml\n")
 
 
 def test_links_submodules_and_odd_names_are_passed_by(repository: Path) -> None:
@@ -468,7 +468,7 @@ def test_two_runs_say_the_same(repository: Path) -> None:
 
 def test_a_name_that_is_no_commit_is_told_how_to_be_fetched(repository: Path) -> None:
     done = run("--base", "HEAD")
-    assert (done.exit_code, done.stderr) == (2, "gpulint: HEAD names no commit: nothing was committed yet\n")
+    assert (done.exit_code, done.stderr) == (2, "gpulint: HEAD has no commit yet\n")
     put(repository, {"a.yaml": RIGHT})
     commits.committed(repository)
     done = run("--base", "origin/main")

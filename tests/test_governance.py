@@ -234,7 +234,7 @@ def test_an_empty_label_is_none() -> None:
 def test_a_batch_script_states_its_labels_in_a_comment() -> None:
     policy = "require: [{labels: [team]}]"
     (found,) = ours(report(policy, {"t.sbatch": BATCH.format(comment="")}))
-    assert found.message == "missing among the labels: team; state it in a comment, as # gpulint: labels=NAME:VALUE"
+    assert found.message == "missing among the labels: team; state it in a comment such as # gpulint: labels=NAME:VALUE"
     assert ours(report(policy, {"t.sbatch": BATCH.format(comment="# gpulint: labels=team:search")})) == []
 
 
@@ -248,7 +248,7 @@ NEOX = """\
 
 def test_a_file_that_is_a_workload_as_a_whole_is_named_at_its_beginning() -> None:
     (found,) = ours(report("require: [{labels: [team]}]", {"configs/1-3B.yml": NEOX}))
-    assert (found.location.line, found.label) == (2, "a comment, as # gpulint: labels=NAME:VALUE here")
+    assert (found.location.line, found.label) == (2, "a comment such as # gpulint: labels=NAME:VALUE here")
 
 
 def test_labels_that_a_chart_writes_are_not_judged() -> None:
@@ -347,7 +347,7 @@ def test_a_team_takes_what_its_workloads_take_together() -> None:
     assert one.message == "team search: 3 GPUs are asked for, 2 are budgeted"
     assert one.arithmetic == ("2 a (a.yaml) + 1 b (b.yaml)",)
     assert [(place.label, place.location.path, place.location.line) for place in one.related] == [
-        ("the budget of team search", "gpulint.yaml", 1)
+        ("budget of team search", "gpulint.yaml", 1)
     ]
 
 
@@ -376,7 +376,7 @@ def test_known_parts_below_a_budget_are_no_verdict_where_others_are_unknown() ->
     found = report("budgets: [{team: search, gpus: 3}]", files)
     assert ours(found) == []
     assert budget(found) == [("team search", "gpus", 2, 3, "cannot tell")]
-    assert [one.reason for one in found.budgets] == ["1 of 2 workloads cannot be counted"]
+    assert [one.reason for one in found.budgets] == ["1 of 2 workloads could not be counted"]
 
 
 def test_a_workload_whose_team_cannot_be_told_leaves_every_team_open() -> None:
@@ -473,7 +473,7 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
         return lint.lint(sources, repository, replace(given, governance=partial, governed=None)).budgets
 
     (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
-    assert (one.verdict, one.reason) == ("cannot tell", "the run reads some files only")
+    assert (one.verdict, one.reason) == ("cannot tell", "only part of the repository was checked")
     (one,) = some("budgets: [{team: search, gpus: 1}]", {"a.yaml": team("a", 2)})
     assert one.verdict == "exceeded"
 
@@ -534,7 +534,7 @@ def test_the_text_says_how_much_of_each_budget_is_taken(tree: Path) -> None:
     from gpulint.reports import text
 
     shown = text.render(gpulint.check([str(tree / "apps/a.yaml")]))
-    assert "budget team search: at least 2 of 4 GPUs, cannot tell (the run reads some files only)\n" in shown
+    assert "budget team search: at least 2 of 4 GPUs, cannot tell (only part of the repository was checked)\n" in shown
     assert "budget dev/: 1 of 1 GPUs, within\n" in text.render(gpulint.check([str(tree)]))
 
 

@@ -67,7 +67,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "the memory and speed of 4 ranks",
+            "gives_up": "less memory and speed than 4 ranks",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",

@@ -256,7 +256,7 @@ SIX = f'gpulint/concurrency: "6", {SHORT}'
 def test_a_context_that_only_buys_the_card_is_cut_with_it() -> None:
     said, better = first(server(LONG, A100, said=f"{SIX}, gpulint/tpot: 200ms"))
     assert (said, better.title) == ("context-decides-card", "1 × L4 24GB with sequences of at most 8,192 tokens")
-    assert better.gives_up.startswith("longer sequences")
+    assert better.gives_up.startswith("longer requests are rejected")
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_replicas_that_the_stated_load_leaves_idle_are_fewer() -> None:
     assert (said, better.title, better.gives_up) == (
         "replicas-beyond-load",
         "2 replicas",
-        "room for more load than is stated",
+        "no spare capacity beyond the declared load",
     )
 
 
@@ -407,7 +407,7 @@ def test_whether_it_speaks_does_not_depend_on_printing_alternatives() -> None:
 
 def test_a_silent_rule_does_not_forbid_the_alternatives_of_others() -> None:
     (one,) = samples.report(SMALL, rules=[NEVER, EFFECT]).open
-    assert [better.title for better in one.suggestions] == ["90% of the card's memory instead of 70%"]
+    assert [better.title for better in one.suggestions] == ["90% of GPU memory instead of 70%"]
 
 
 def test_a_team_rule_that_speaks_only_with_an_alternative_names_what_may_change(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_a_large_card_bought_for_a_length_that_no_request_has_is_answered_with_a
     first = planned(text).options[0]
     assert first.values["accelerator"] == "l4"
     assert 2 * 1400 <= first.values["max_model_len"] < 32768  # type: ignore[operator]
-    assert "longer sequences" in first.gives_up
+    assert "longer requests are rejected" in first.gives_up
 
 
 def test_a_slower_card_is_not_offered_where_its_time_per_token_cannot_be_told() -> None:

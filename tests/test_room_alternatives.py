@@ -122,7 +122,7 @@ def test_what_leaves_no_error_comes_first() -> None:
     """
     assert titles(TWO_FEEDS, "rack-over-circuit") == [
         "1 of DGX H100 in r1, 3 in other racks",
-        "3 feeds of 415 V, three phases",
+        "3 three-phase 415 V feeds",
         "breakers of 100 A",
     ]
 
