@@ -1,4 +1,4 @@
-"""Acceptance: what a report is once waivers of policies and the baseline are held against all that a run looked at."""
+"""Suppression: apply waivers and the baseline to a report and report the unused ones."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gpulint.version import __version__
 
 
 class Scope(NamedTuple):
-    """What a run looked at: the files that it checked, and the folders that it went through whole, from the repository's root.
+    """Files that a run checked and folders that it scanned completely, as paths from the root.
 
-    `place` tells that of a path as it is shown.
+    `place` maps a shown path to one from the root.
     """
 
     seen: frozenset[str]
@@ -31,16 +31,19 @@ class Scope(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether all of the repository was gone through."""
+        """Return whether the whole repository was scanned."""
         return not all(self.walked)
 
     def walks(self, folder: str) -> bool:
-        """Whether all of a folder was gone through."""
+        """Return whether a folder was scanned completely."""
         return any(not one or folder == one or folder.startswith(f"{one}/") for one in self.walked)
 
 
 def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
-    """What a run looked at; with paths left out on the command line it has gone through no folder whole."""
+    """Return the scope of a run.
+
+    With paths excluded on the command line, no folder counts as scanned completely.
+    """
 
     def place(path: str) -> str:
         found = run.tree.from_root(path)
@@ -52,12 +55,15 @@ def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
 
 
 def _folder(path: str, root: Path, place: Callable[[str], str]) -> str:
-    """A folder that was named, from the root, which is empty."""
+    """Return a named folder as a path from the root; the root itself is empty."""
     return "" if root.is_relative_to(os.path.abspath(path)) else place(path)
 
 
 def settled(report: Report, run: Run, scope: Scope) -> Report:
-    """A report under policies and a baseline; where nothing is to be ignored, all that they silence speaks."""
+    """Apply policies and a baseline to a report.
+
+    With ignores disabled, suppressed findings are shown as open.
+    """
     report = _with(report, _unused(report, run, scope), run.given)
     if run.baseline is not None:
         report = _under(run.baseline, report, run, scope)
@@ -76,7 +82,9 @@ def _under(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
 
 
 def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
-    """What policies accept and no finding needs, where the run looked at all that it could reach and judged it."""
+    """Yield unused policy waivers within the scope of the run, unless their rule lacked facts
+    there.
+    """
     told = {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
     needing = [(one.rule, scope.place(one.location.path), one) for one in report.findings]
     lacking = _unjudged(report, scope)
@@ -88,7 +96,11 @@ def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
         open_to_doubt = {name for path, name in lacking if run.policies.reaches(one, path)}
         needed = {name for name, path, finding in needing if name in one.rules and _reaches(one, path, finding, run)}
         if idle := [name for name in one.rules if name in active(place.path) - needed - open_to_doubt]:
-            yield Trouble("unused-suppression", f"unused suppression: no {' or '.join(idle)} finding in the files it covers", place)
+            yield Trouble(
+                "unused-suppression",
+                f"unused suppression: no {' or '.join(idle)} finding in the files it covers",
+                place,
+            )
 
 
 def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
@@ -98,7 +110,7 @@ def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
 
 
 def _unjudged(report: Report, scope: Scope) -> set[tuple[str, str]]:
-    """The files and rules of which some role lacked facts."""
+    """Return the pairs of file and rule for which some role lacked facts."""
     return {
         (scope.place(workload.location.path), one.rule)
         for workload in report.workloads
@@ -108,7 +120,7 @@ def _unjudged(report: Report, scope: Scope) -> set[tuple[str, str]]:
 
 
 def against(report: Report, known: Baseline, scope: Scope, repository: Repository) -> Held:
-    """A baseline held against a report: an entry may move where its file is gone, or was checked."""
+    """Match a baseline against a report. An entry may move if its file is gone or was checked."""
 
     @functools.cache
     def free(path: str) -> bool:
@@ -121,9 +133,10 @@ def against(report: Report, known: Baseline, scope: Scope, repository: Repositor
 def stale_entries(
     report: Report, held: Held, scope: Scope, repository: Repository, given: Given
 ) -> Iterator[tuple[Entry, int]]:
-    """The entries of which a run would have found more than it did, with how many are gone.
+    """Yield the baseline entries that are no longer found, with the number that is gone.
 
-    Nothing is said of an entry whose rule did not run, or lacked facts in that file, nor of a file that may lie elsewhere.
+    Entries whose rule did not run or lacked facts are skipped, and so are entries of files that
+    could not be read or lie outside the scope.
     """
     unjudged = _unjudged(report, scope)
     failed = {*(one.path for one in report.failures), *(one.path for one in report.skipped)}
@@ -137,7 +150,9 @@ def stale_entries(
 
 
 def unsilenced(report: Report) -> Report:
-    """A report in which waivers and baseline silence nothing, with how many findings they would."""
+    """Return a report without suppression, with the number of findings that waivers and the
+    baseline would hide.
+    """
     shown = tuple(one._replace(suppressed=None) if _is_silenced(one) else one for one in report.findings)
     return report._replace(findings=shown, unsilenced=sum(map(_is_silenced, report.findings)))
 
@@ -154,7 +169,7 @@ def _trouble(known: Baseline, entry: Entry, number: int) -> Trouble:
 
 
 def _with(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
-    """A report with findings about waivers and baseline."""
+    """Return the report with added findings about waivers and the baseline."""
     said = subject.told(waivers.as_findings(troubles, given.rules), ())
     if not said:
         return report

@@ -1,4 +1,4 @@
-"""Aims: each objective that a role states, beside what is likely and what is possible at best."""
+"""Service-level objectives: each declared target against the expected and the best possible value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpulint.workload import Value
 
 
 class Compared(NamedTuple):
-    """An objective in words, the fact of what is likely, those of what is possible at best, and whether less is better."""
+    """An objective in words, the fact of its expected value, the facts of its best value, and
+    whether less is better.
+    """
 
     words: str
     likely: str
@@ -20,7 +22,7 @@ class Compared(NamedTuple):
     less: bool
 
     def known_best(self, known: Facts) -> str:
-        """The first of the facts that can be told, else the first."""
+        """Return the first known fact for the best value, else the first."""
         return next((name for name in self.best if not isinstance(known.find(name), Missing)), self.best[0])
 
 
@@ -34,16 +36,19 @@ COMPARED: dict[str, Compared] = {
 }
 STATED = ("request_prompt_tokens", "request_output_tokens", "target_growth", "training_total_tokens")
 MISSED = {"beyond physics": "undersized", "missed": "undersized", "likely missed": "likely undersized"}
-"""What a spec that fits in memory is called when an objective turns out so."""
+"""What a spec that fits in memory is called if an objective has this verdict."""
 
 
 def of(known: Facts) -> tuple[Aim, ...]:
-    """The objectives that are stated, each with its verdict; of a role without one, nothing is computed."""
+    """Return the declared objectives with their verdicts.
+
+    Nothing is computed for a role without any.
+    """
     return tuple(_aim(known, name, one) for name, one in COMPARED.items() if _wanted(known, name) is not None)
 
 
 def shown(known: Facts) -> Iterator[Fact]:
-    """The facts behind them, for reports that machines read."""
+    """Yield the facts behind the objectives, for machine-readable reports."""
     stated = [name for name in COMPARED if _wanted(known, name) is not None]
     if not stated:
         return
@@ -54,19 +59,19 @@ def shown(known: Facts) -> Iterator[Fact]:
 
 
 def untold(known: Facts) -> str:
-    """The first stated objective of which it cannot be told whether it is met; empty where there is none."""
+    """Return the first declared objective whose verdict is unknown; empty if there is none."""
     stated = (one for name, one in COMPARED.items() if _wanted(known, name) is not None)
     return next((one.words for one in stated if isinstance(known.worlds(one.likely), Missing)), "")
 
 
 def undersized(aims: tuple[Aim, ...]) -> str:
-    """What a role that fits is called for its objectives; empty where none of them is missed."""
+    """Return what to call a role that fits but misses an objective; empty if none is missed."""
     found = [MISSED[aim.verdict] for aim in aims if aim.verdict in MISSED]
     return min(found, key=len, default="")
 
 
 def _wanted(known: Facts, name: str) -> float | None:
-    """The stated objective as a number."""
+    """Return the declared objective as a number."""
     value = known.role.value(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -80,7 +85,7 @@ def _aim(known: Facts, name: str, one: Compared) -> Aim:
 
 
 def _verdict(known: Facts, name: str, one: Compared) -> str:
-    """Whether physics forbids it, or in how many worlds it is met."""
+    """Return whether physics rules the objective out, or in how many scenarios it is met."""
     wanted = _wanted(known, name) or 0.0
     if (physics := _physics(known, name, one)) and _worse(known.worlds(physics), wanted, one.less) == 3:
         return "beyond physics"
@@ -91,7 +96,10 @@ def _verdict(known: Facts, name: str, one: Compared) -> str:
 
 
 def _physics(known: Facts, name: str, one: Compared) -> str:
-    """What nothing can beat: a prompt may be cached, but weights are read for any token."""
+    """Return the fact of the hard bound.
+
+    A prompt may be cached, but weights are read for every token.
+    """
     if name == "target_concurrency" or (known.role.value("speculative") and not known.likely("draft_tokens")):
         return ""
     cached = name == "target_ttft_s" and known.likely("enable_prefix_caching") is not False
@@ -99,7 +107,7 @@ def _physics(known: Facts, name: str, one: Compared) -> str:
 
 
 def _worse(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:
-    """In how many worlds a quantity is worse than what is wanted."""
+    """Return the number of scenarios in which a quantity is worse than its target."""
     found = () if isinstance(worlds, Missing) else worlds
     numbers = [value for value in found if isinstance(value, int | float)]
     return sum((number > wanted) if less else (number < wanted) for number in numbers)

@@ -1,7 +1,9 @@
-"""Budgets: what the workloads of a run take together, against what their organisation's policy gives them.
+"""Budgets: what the workloads of a run take together, against the limits of their organisation's
+policy.
 
-A sum over what is known is the least that they take: beyond the budget it is an error whatever else is unknown, below it
-nothing is said unless every file was read and every part of the sum is known.
+The sum over known values is a minimum. If it exceeds the budget, that is an error whatever else is
+unknown. Below the budget, nothing is reported unless every file was read and every part of the sum
+is known.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ LARGEST = 5
 
 
 class Measure(NamedTuple):
-    """What a budget limits: the facts of its limit, of what is counted and spent, and of who takes most; of a role the fact."""
+    """What a budget limits, as names of facts: the limit, the amount counted and spent, the
+    consumers, and the fact of one role.
+    """
 
     limit: str
     counted: str
@@ -42,7 +46,9 @@ MEASURES = (
 
 
 class Consumer(NamedTuple):
-    """A role that takes GPUs: the place of its count, the least of each measure, and what would tell all of it."""
+    """A role that takes GPUs: the location of its count, the minimum of each measure, and the
+    missing inputs.
+    """
 
     workload: str
     place: Location
@@ -52,7 +58,10 @@ class Consumer(NamedTuple):
 
 
 def consumers(judged: Sequence[tuple[Workload, Facts]], governance: Governance) -> Iterator[Consumer]:
-    """The roles of a file that take GPUs, each GPU once: roles that run beside one another share theirs."""
+    """Yield the roles of a file that take GPUs.
+
+    Each GPU counts once: roles that run side by side share theirs.
+    """
     counted: set[Location] = set()
     for workload, known in judged:
         count = known.role.fields.get("gpus_per_pod")
@@ -84,7 +93,7 @@ def _consumer(workload: Workload, known: Facts, place: Location, governance: Gov
 
 
 def _team(known: Facts, label: str) -> str | None:
-    """The team that a workload names, empty where it names none; None where that cannot be told."""
+    """Return the team that a workload names, empty if it names none; None if that is unknown."""
     for key in (label, f"gpulint/{label}"):
         for name in ("labels", "annotations"):
             stated = known.likely(name)
@@ -96,7 +105,7 @@ def _team(known: Facts, label: str) -> str | None:
 
 
 def fewest(known: Facts) -> float:
-    """GPUs of the replicas that always run, where their fixed number is not stated."""
+    """Return the GPUs of the replicas that always run, if their fixed number is not declared."""
     each, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None
     return _number(each) * _number(least) if whole else 0.0
@@ -112,7 +121,9 @@ def _number(value: object) -> float:
 def judged(
     budgets: Iterable[Budget], found: Sequence[Consumer], rules: Iterable[Rule], unread: int
 ) -> tuple[list[tuple[Finding, Facts]], list[Spent]]:
-    """The findings about budgets that are exceeded, with what they rest on, and of every budget how much of it is taken."""
+    """Return the findings about exceeded budgets with their facts, and how much of every budget is
+    taken.
+    """
     about = [rule for rule in rules if rule.target.scope == "repository"]
     findings: list[tuple[Finding, Facts]] = []
     spent: list[Spent] = []
@@ -126,7 +137,7 @@ def judged(
 
 
 def _role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
-    """A budget as a role that states its limits and what its workloads take."""
+    """Return a budget as a role that declares its limits and what its workloads take."""
     origin = budget.origin or Origin(documents.load("gpulint.yaml", b"{}").documents[0], ())
     fields: dict[str, Field] = {"budget_name": Field(budget.name)}
     for one, limit in zip(MEASURES, (budget.gpus, budget.usd_per_hour, budget.power_w), strict=True):
@@ -141,7 +152,7 @@ def _role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
 
 
 def _unsure(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) -> Value | Unknown:
-    """Why the sum is only the least that is taken; None where it is all."""
+    """Return why the sum is only a minimum; None if it is complete."""
     open_ended = [each for each in mine if one.counted in each.needs]
     if open_ended:
         lacking = sorted(name for each in open_ended for name in each.needs[one.counted])[0]
@@ -155,7 +166,7 @@ def _unsure(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) ->
 
 
 def _listed(one: Measure, mine: Sequence[Consumer]) -> str:
-    """The largest consumers and what is left beside them, in words."""
+    """Return the largest consumers and the remainder in words."""
     unit = glossary()[one.counted].unit
     ordered = _ordered(one, mine)
     told = [f"{_amount(each, one, unit)} {each.workload} ({each.place.path})" for each in ordered[:LARGEST]]
@@ -175,7 +186,7 @@ def _ordered(one: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
 
 
 def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
-    """The finding at the largest consumer's count, with the budget's line beside it."""
+    """Return the finding at the largest consumer's count, related to the budget's line."""
     rule = verdict.rule
     one = next((each for each in MEASURES if {*each} & {*rule.at, *rule.facts}), MEASURES[0])
     first = next(iter(_ordered(one, mine)), None)
@@ -197,7 +208,7 @@ def _nobody(role: Role) -> Workload:
 
 
 def _spent(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iterator[Spent]:
-    """How much of each limit of a budget is taken."""
+    """Yield how much of each limit of a budget is taken."""
     for one in MEASURES:
         limit, least = known.role.value(one.limit), known.role.value(one.counted)
         if not isinstance(limit, int | float) or not isinstance(least, int | float):

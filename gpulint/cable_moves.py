@@ -1,4 +1,4 @@
-"""Cable moves: other transceivers, fibres, cables and splits that are worth a try for one link, those that change least first."""
+"""Cable changes: other transceivers, fibres, cables and splits for one link, smallest change first."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gpulint.optics import Optic
 from gpulint.workload import Value
 
 GRADES: Mapping[str, tuple[str, ...]] = {"multimode": ("OM4", "OM5"), "single-mode": ("OS2",)}
-"""The grades of fibre that are laid today, by what they are."""
+"""The grades of fibre that are laid today, by kind."""
 OSFP = frozenset({"OSFP", "OSFP-RHS"})
 COPPER = ("DAC", "ACC", "AEC")
 MEDIA: Mapping[str, str] = {"dac": "DAC", "acc": "ACC", "aoc": "AOC"}
 
 
 class Rewrite(NamedTuple):
-    """Other values of a part's quantities, what to call them, and what they ask of whoever lays the cables."""
+    """New values of a component's quantities, a title, and the trade-off."""
 
     title: str
     values: Mapping[str, Value]
@@ -27,7 +27,7 @@ class Rewrite(NamedTuple):
 
 
 def rewrites(quantity: str, known: Facts) -> Iterator[Rewrite]:
-    """The changes of one quantity of a cable or switch that are worth a try."""
+    """Return the proposed changes of one quantity of a cable or switch."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Rewrite]]] = {
         "cable_medium": _other_medium,
         "optic": _other_optic,
@@ -46,7 +46,9 @@ def _named(known: Facts, quantity: str) -> Optic | None:
 
 
 def _other_medium(known: Facts) -> Iterator[Rewrite]:
-    """A better grade of the fibre that the transceiver is made for; active copper in the place of passive."""
+    """Yield better grades of the fibre that the transceiver needs, or active copper instead of
+    passive.
+    """
     stated, near = known.role.text("cable_medium"), _named(known, "optic")
     better = COPPER[COPPER.index(stated) + 1 :] if stated in COPPER else GRADES.get(near.fibre if near else "", ())
     for medium in better:
@@ -55,7 +57,9 @@ def _other_medium(known: Facts) -> Iterator[Rewrite]:
 
 
 def _other_optic(known: Facts) -> Iterator[Rewrite]:
-    """Another transceiver of the same maker, rate and plug at each end, with its fibre; of a ready-made cable, a longer one."""
+    """Yield other transceivers of the same maker, rate and form factor, or a longer ready-made
+    cable.
+    """
     near, far = _named(known, "optic"), _named(known, "far_optic")
     if near is None:
         return
@@ -67,7 +71,9 @@ def _other_optic(known: Facts) -> Iterator[Rewrite]:
 
 
 def _instead_of(near: Optic, caged: bool) -> list[Optic]:
-    """What goes into the same port for the same links: on the same lanes, then on the same fibre, first the shortest reach.
+    """Return transceivers for the same port and links.
+
+    Those on the same lanes come first, then those on the same fibre, then the shortest reach.
 
     Where the cage is stated, the rules say whether a plug with fins or a flat one goes into it.
     """
@@ -87,7 +93,7 @@ def _longest(one: Optic) -> float:
 
 
 def _far_end(far: Optic | None, near: Optic) -> dict[str, str]:
-    """The transceiver for the other end that goes with one at this end; none where no other end is stated."""
+    """Return a matching transceiver for the other end; empty if no other end is declared."""
     if far is None:
         return {}
     fitting = [one for one in (far, *_instead_of(far, caged=False)) if one.signal == near.signal and one.reach_m]
@@ -95,7 +101,7 @@ def _far_end(far: Optic | None, near: Optic) -> dict[str, str]:
 
 
 def _medium_of(one: Optic, known: Facts) -> dict[str, str]:
-    """The medium that a transceiver or cable asks for, where the stated one is another."""
+    """Return the medium that a transceiver or cable needs, if the declared one differs."""
     stated = known.role.text("cable_medium")
     if one.length_m is not None:
         return {} if MEDIA[one.kind] == stated else {"cable_medium": MEDIA[one.kind]}
@@ -110,7 +116,7 @@ def _cost(one: Optic, medium: Mapping[str, str]) -> str:
 
 
 def _other_far_optic(known: Facts) -> Iterator[Rewrite]:
-    """A transceiver for the other end that goes into its cage and understands the one at this end."""
+    """Yield transceivers for the other end that fit its cage and match the one at this end."""
     near, far = _named(known, "optic"), _named(known, "far_optic")
     if near is None or far is None:
         return
@@ -135,7 +141,7 @@ def _its_polish(known: Facts) -> Iterator[Rewrite]:
 
 
 def _split(known: Facts) -> Iterator[Rewrite]:
-    """The port split into as many links as the other end is slower."""
+    """Yield the port split into as many links as the other end is slower."""
     near = known.number("cable_bytes_per_s") or known.number("optic_port_bytes_per_s")
     far = known.number("far_bytes_per_s") or known.number("far_port_bytes_per_s")
     if near and far and near > far and near % far == 0:
@@ -145,7 +151,7 @@ def _split(known: Facts) -> Iterator[Rewrite]:
 
 
 def _slower(known: Facts) -> Iterator[Rewrite]:
-    """The port set to what the transceiver carries, or to the speed of the other end."""
+    """Yield the port at the speed of the transceiver, or of the other end."""
     speeds = [known.number(name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
     now = known.number("cable_bytes_per_s")
     for speed in speeds:
@@ -155,7 +161,7 @@ def _slower(known: Facts) -> Iterator[Rewrite]:
 
 
 def _more_uplinks(known: Facts) -> Iterator[Rewrite]:
-    """As many uplinks as what the switch carries asks for."""
+    """Yield the number of uplinks that the allowed oversubscription requires."""
     names = ("uplinks", "oversubscription", "oversubscription_allowed")
     up, ratio, most = (known.number(name) for name in names)
     if up and ratio and most:

@@ -1,4 +1,4 @@
-"""Candidates: the whole shapes that a server could have instead: card, count, ranks, number format, instances."""
+"""Serving candidates: whole shapes of a server (GPU, count, ranks, number format, instances)."""
 
 from __future__ import annotations
 
@@ -14,44 +14,57 @@ from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
 from gpulint.workload import Value
 
 FILLED = 0.92
-"""Share of a card that weights may take before its formulas are asked: what no engine leaves to them is not tried."""
+"""Share of GPU memory that weights may take in a candidate. No engine leaves more to them."""
 SLICE_FILLED = 0.8
-"""The same share of a slice, whose context and workspace are those of a whole card."""
+"""The same share for a slice, whose context and workspace are as large as on a whole GPU."""
 PLAIN = re.compile(r"[1-4]g\.\d+gb")
-"""Profiles without media extensions, of less than a whole card."""
+"""Profiles without media extensions that are smaller than a whole GPU."""
 COUNTS_TRIED = 2
-"""GPU counts of a card that are tried: the smallest that holds the weights, and the next for the KV cache."""
+"""GPU counts tried per accelerator: the smallest that holds the weights, and the next for the KV
+cache.
+"""
 BESIDE_THE_BUS = 4
-"""Ranks from which vLLM's guide to parallelism advises stages where cards have no direct link."""
+"""Ranks from which vLLM's guide to parallelism advises pipeline stages if GPUs have no direct link.
+"""
 ACCURACY = "slightly lower accuracy"
 SPARE_REQUESTS = 2
-"""How many times the usual request the longest sequence must stay, so that longer ones than usual still pass."""
+"""Minimum ratio of the longest sequence to the typical request, so that longer requests still pass.
+"""
 
 
 CLIENTS = (8, 4, 2)
-"""Programs that are to share a card: more have too little of it each."""
+"""Numbers of programs that may share a GPU. More would leave too little for each."""
 TAKEN = 0.9
-"""Share of a card that all of its programs take together."""
+"""Share of GPU memory that all of its programs take together."""
 SHARE_FILLED = 0.4
-"""Share of one's part of a card that weights may take: contexts and workspaces do not become smaller with it."""
+"""Share of one program's part of a GPU that weights may take.
+
+Contexts and workspaces do not shrink with the part.
+"""
 SMALL_BYTES = 8 * units.GIB
-"""Weights of a network that is worth no card of its own: about four billion in 16 bits."""
+"""Largest weights of a model that may share a GPU: about four billion parameters in 16 bits."""
 OBJECTIVES = (
     *("target_tpot_s", "target_ttft_s"),
     *("target_tokens_per_s", "target_requests_per_s", "target_concurrency"),
 )
-"""How fast a card is for one of several programs is not known, nor whether it keeps these."""
+"""Objectives whose values are unknown on a shared GPU."""
 MEASURES_ITS_OWN = (0, 9, 2)
-"""The release from which vLLM does not take what other programs hold for its own: github.com/vllm-project/vllm/pull/18974."""
+"""The first release in which vLLM does not count the memory of other programs as its own:
+github.com/vllm-project/vllm/pull/18974.
+"""
 ALONE = (
     "no isolation and a varying speed: other programs run on the same GPU. The node pool must allow sharing, "
     "and the programs must not start at the same time"
 )
-"""Programs that start together count each other's memory: github.com/vllm-project/vllm/issues/55827."""
+"""Programs that start together count each other's memory:
+github.com/vllm-project/vllm/issues/55827.
+"""
 
 
 class Shape(NamedTuple):
-    """One card, how many of it each pod of an instance has, how ranks share them, in which number format, at what list price."""
+    """An accelerator with the GPUs of a pod, the pods, the stages, the number format and the list
+    price.
+    """
 
     card: hardware.Accelerator
     gpus: int
@@ -69,16 +82,19 @@ class Shape(NamedTuple):
 
 
 Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
-"""Lists shapes by today's facts, today's card and the bytes of all weights."""
+"""Function that lists shapes from the facts, the present accelerator and the bytes of all weights.
+"""
 
 
 def serving(known: Facts) -> Iterator[Move]:
-    """Every shape whose cards, or whose part of one, hold the weights, cheapest first, as changes of the present one."""
+    """Yield every shape whose GPUs, slices or shares hold the weights, cheapest first, as changes
+    of the present one.
+    """
     return _moves(known, (_shapes, _slices, _shared))
 
 
 def cards(known: Facts) -> Iterator[Move]:
-    """The same of whole cards."""
+    """Yield the same for whole GPUs only."""
     return _moves(known, (_shapes,))
 
 
@@ -115,7 +131,9 @@ def _shapes(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
 
 
 def _slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
-    """The smallest slices of a card, today's or another, that hold the weights: a whole instance on each."""
+    """Yield the smallest MIG slices of the present or another accelerator that hold the weights,
+    one instance on each.
+    """
     cloud = labels.cloud(known.role)
     for product in (one for one in _products(now, known) if one.mig):
         machine = offers.cheapest(known.role.available, product.id, 1, cloud)
@@ -128,7 +146,9 @@ def _slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
 
 
 def _shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
-    """Today's card in turns with others: as many as leave room for the weights, and the next number of them."""
+    """Yield the present GPU shared with other programs, by the two largest numbers of clients that
+    hold the weights.
+    """
     memory = now.cuda_memory_bytes or now.driver_memory_bytes or 0
     if not _may_share(known) or weights > SMALL_BYTES:
         return
@@ -139,7 +159,9 @@ def _shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
 
 
 def _may_share(known: Facts) -> bool:
-    """Whether it is one program on one card that measures its own memory, in turns if it shares, without an objective."""
+    """Return whether it is one program on one GPU that measures its own memory and has no
+    objective.
+    """
     role = known.role
     release = catalog.release(role.text("engine_version"))
     measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
@@ -151,14 +173,14 @@ def _may_share(known: Facts) -> bool:
 
 
 def _price(machine: offers.Offer | None, gpus: int) -> float:
-    """The share of a machine that so many of its cards are; not established is dearer than anything."""
+    """Return the price of so many GPUs of a machine. An unknown price counts as infinite."""
     if machine is None or machine.cost_usd_per_hour is None:
         return math.inf
     return machine.cost_usd_per_hour * gpus / machine.node_gpus
 
 
 def _pods(known: Facts) -> Iterator[int]:
-    """One pod; where the instance is a group of them, also as many as today and twice as many."""
+    """Yield one pod. For an instance of several pods, also yield the present number and twice that."""
     yield 1
     now = count_of(known, "pods_per_replica") or 1
     if now > 1:
@@ -166,14 +188,14 @@ def _pods(known: Facts) -> Iterator[int]:
 
 
 def _stages(product: hardware.Accelerator, gpus: int, pods: int) -> Iterator[int]:
-    """A stage for each pod; two where the cards of a pod meet over the host's bus."""
+    """Yield one stage per pod, and two if the GPUs of a pod connect over the host's bus."""
     yield pods
     if gpus >= BESIDE_THE_BUS and (product.link_domain_gpus or 1) < gpus:
         yield 2 * pods
 
 
 def _products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Accelerator]:
-    """The cards that the file can name, and today's."""
+    """Yield the present accelerator and those that the file can name."""
     found = [product for product, _ in priced(now, known.role)]
     yield now
     for product in found:
@@ -182,14 +204,18 @@ def _products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Acce
 
 
 def _formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str, float]]:
-    """As they are stored, and 16-bit weights in 8 bits where the card computes in them: with the share of bytes that is left."""
+    """Yield the stored format, and FP8 for 16-bit weights if the GPU supports it, with the share of
+    bytes left.
+    """
     yield "", 1.0
     if known.likely("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
         yield "fp8", 0.5
 
 
 def _share(shape: Shape, known: Facts) -> Mapping[str, Value]:
-    """So many clients, and no more of the card's memory than one's part."""
+    """Return the values for a shared GPU: the number of clients and one client's part of the
+    memory.
+    """
     if not shape.clients:
         return {}
     now, most = known.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
@@ -237,7 +263,10 @@ def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
 
 
 def for_requests(move: Move, changed: Facts) -> Move | None:
-    """A shape that is too small, with sequences cut to what fits; None where the stated requests come near that."""
+    """Return a shape that is too small with sequences cut to what fits.
+
+    None means that typical requests would come too close to the limit.
+    """
     prompt, output = (changed.likely(name) for name in ("request_prompt_tokens", "request_output_tokens"))
     if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
         return None
@@ -249,7 +278,10 @@ def for_requests(move: Move, changed: Facts) -> Move | None:
 
 
 def for_load(move: Move, changed: Facts) -> Move | None:
-    """A shape with the instances that carry the stated load in the adverse world; None where today's number does."""
+    """Return a shape with the instances that carry the load in the worst scenario;
+
+    None if today's number does.
+    """
     now = count_of(changed, "replicas")
     needed = [count for count in _instances(changed) if count]
     if not now or not needed or max(needed) == now:
@@ -260,7 +292,7 @@ def for_load(move: Move, changed: Facts) -> Move | None:
 
 
 def _instances(known: Facts) -> Iterator[int]:
-    """Instances that each stated load needs."""
+    """Yield the number of instances that each declared load needs."""
     from gpulint.layouts import LOADS
 
     now = count_of(known, "replicas") or 1

@@ -1,4 +1,6 @@
-"""Changed: the files that differ between two trees by their bytes, and those that name what such a file holds."""
+"""Changed files: those that differ between two trees, and those that refer to what such a file
+contains.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from gpulint.repository.tree import NAME
 Files = Iterable[Source | Skip]
 OF_POLICY = frozenset({settings.FILE, settings.PROJECT, settings.BASELINE})
 WORD_LEAST, WORDS_MAX = 3, 2_000
-"""Names that are shorter stand everywhere; a change of so many names touches everything."""
+"""Shorter names are too common to search for. More changed names than that touch everything."""
 WITHIN = frozenset({"containers", "initContainers", "env", "ports", "volumeMounts"})
-"""Lists whose items have names of their own, such as `vllm`, that are only meant beside them."""
+"""Lists whose items have local names, such as `vllm`, that other files do not refer to."""
 DEPTH = 24
 
 
 def since(files: Files, commit: GitTree) -> list[Source | Skip]:
-    """The files whose bytes a commit does not have at their path; all of them where one is a policy or a rule.
+    """Return the files whose bytes differ from a commit's; all files if a policy or a rule changed.
 
     A file that a checkout gave other line ends has not changed.
     """
@@ -35,9 +37,11 @@ def since(files: Files, commit: GitTree) -> list[Source | Skip]:
 
 
 def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
-    """Passes on the files of a side that differ on the other, and those that name what one of these holds.
+    """Return a filter for the files of a side that differ on the other side or refer to such a
+    file.
 
-    All pass where a policy differs, a rule, or a file that may define pools of nodes, which are found by their labels.
+    All pass where a policy differs, a rule, or a file that may define pools of nodes, which are
+    found by their labels.
     """
     paths = _differing(base, head)
     contents = [(path, content) for path in sorted(paths) for content in _contents(path, base, head)]
@@ -65,7 +69,7 @@ def _stands(one: Source, commit: GitTree) -> bool:
 
 
 def _id(content: bytes, like: str) -> str:
-    """The id that git gives to the bytes of a file, in the kind of ids that a repository has."""
+    """Return git's id of a file's content, in the hash format of the repository."""
     made = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return made(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
@@ -81,7 +85,9 @@ def _contents(path: str, *trees: GitTree) -> Iterator[bytes]:
 
 
 def _names(path: str, content: bytes) -> Iterator[bytes]:
-    """What another file may call a file, or what it holds, by: its name, that of its folder, and the names of objects in it."""
+    """Yield the names by which another file may refer to a file: its own, its folder's and those of
+    its objects.
+    """
     *folders, name = path.split("/")
     loaded = documents.load(path, content)
     called = [word for document in loaded.documents for word in _called(document.data, DEPTH)]
@@ -91,7 +97,7 @@ def _names(path: str, content: bytes) -> Iterator[bytes]:
 
 
 def _called(data: object, depth: int) -> Iterator[str]:
-    """Each `name` anywhere in an object, but of what nobody refers to from outside."""
+    """Yield each `name` anywhere in an object, except local names."""
     if isinstance(data, list):
         for item in data if depth else ():
             yield from _called(item, depth - 1)
@@ -108,7 +114,10 @@ def _reaches_far(path: str, content: bytes) -> bool:
 
 
 def _may_define_pools(content: bytes) -> bool:
-    """Whether one of the words of pools stands as a key or as what an object is; a label of a workload defines nothing."""
+    """Return whether a word of node pools is used as a key or a kind.
+
+    A label of a workload defines nothing.
+    """
     for match in re.finditer(pools.WORDS.encode(), content):
         before = content[content.rfind(b"\n", 0, match.start()) + 1 : match.start()]
         if match[0].endswith(b":") or b"apiVersion" in before or b"kind" in before:
@@ -117,7 +126,7 @@ def _may_define_pools(content: bytes) -> bool:
 
 
 def _governs(path: str, content: bytes) -> bool:
-    """Whether a file is a policy, a baseline, or one rule of a team."""
+    """Return whether a file is a policy, a baseline or a team's rule."""
     from gpulint.policy import rule_file
 
     is_rule = rule_file.is_one(path) and b"when:" in content and b"severity:" in content

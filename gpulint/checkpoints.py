@@ -1,4 +1,4 @@
-"""Checkpoints: the architecture of the one that a role names, from the catalog or the repository."""
+"""Checkpoints: resolve the architecture of a role's checkpoint from the catalog or the repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulint.workload import Role
 
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:
-    """The architecture of a role's checkpoint; None when no checkpoint is stated."""
+    """Return the architecture of a role's checkpoint; None if no checkpoint is declared."""
     reference = role.text("checkpoint")
     if not reference:
         return None
@@ -26,7 +26,7 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
 
 
 def _config(repository: Repository, path: str, reference: str) -> str | None:
-    """The text of a checkpoint's config.json beside the file or in the repository."""
+    """Return the text of a checkpoint's config.json, next to the file or in the repository."""
     if reference.startswith("/") or "://" in reference:
         return None
     name = join(reference, "config.json")
@@ -35,7 +35,7 @@ def _config(repository: Repository, path: str, reference: str) -> str | None:
 
 
 def _head(repository: Repository, path: str, reference: str, name: str, length: int) -> bytes | None:
-    """The first bytes of a file that lies beside a checkpoint's config.json."""
+    """Return the first bytes of a file next to a checkpoint's config.json."""
     near = normpath(join(dirname(path), reference))
     if repository.read(join(near, "config.json")) is not None:
         return repository.head(join(near, name), length)

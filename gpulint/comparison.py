@@ -1,4 +1,4 @@
-"""Comparison: what head has that base had not, what it has no more, and what that changes in hardware and cost."""
+"""Comparison: added, removed and changed findings, hardware and cost between base and head."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ Key = Callable[[Finding], object]
 
 
 class Side(NamedTuple):
-    """One side of a comparison: the commit as it was named, the report on it, and whether a file of it holds an object."""
+    """One side of a comparison: the name of its commit, its report, and a test whether a file holds
+    an object.
+    """
 
     name: str
     report: Report
@@ -35,14 +37,16 @@ class Side(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of a change beside its two reports: files that were only renamed, and which rules speak instead of which."""
+    """What is known besides the two reports: renamed files, and which rules absorb which."""
 
     renamed: Mapping[str, str] = MappingProxyType({})
     absorbed: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 def compared(base: Side, head: Side, known: Known) -> Report:
-    """The report on head, in which what stood on base is marked, with what the change makes of the whole."""
+    """Return the report on head with findings of base marked as such, and with the comparison
+    attached.
+    """
     names = renaming.names(base.report, head.report, known.renamed)
     paired = _Pairs(base, head, known.renamed, names)
     stood = paired.found(_standing(base.report), head.report.open, louder=False)
@@ -73,7 +77,9 @@ def compared(base: Side, head: Side, known: Known) -> Report:
 
 
 def _standing(report: Report) -> list[Finding]:
-    """The findings that count, and those that a baseline accepts: it may not follow their objects to another name."""
+    """Return the open findings and those accepted by a baseline, which may not follow renamed
+    objects.
+    """
     return [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "baseline"]
 
 
@@ -87,7 +93,9 @@ def _marked(finding: Finding, partner: Finding | None, base: str) -> Finding:
 
 
 class _Pairs(NamedTuple):
-    """Which findings of two sides are the same debt: in one file, in a renamed one, or where their object moved to."""
+    """Pairs findings of both sides that are the same, in one file, in a renamed one, or where their
+    object moved.
+    """
 
     base: Side
     head: Side
@@ -95,7 +103,10 @@ class _Pairs(NamedTuple):
     names: Names
 
     def found(self, before: Sequence[Finding], after: Sequence[Finding], louder: bool) -> dict[int, Finding]:
-        """The partners of later findings, by their identity; none is less severe than its own unless it may be `louder`."""
+        """Return the earlier partners of later findings, by identity.
+
+        A partner is not less severe unless `louder` is set.
+        """
         paired: dict[int, Finding] = {}
         for earlier, later in self._ways():
             taken = {id(one) for one in paired.values()}
@@ -118,12 +129,16 @@ class _Pairs(NamedTuple):
         yield _broken, lambda one: _broken(one, self._before(one))
 
     def _of_object_gone(self, one: Finding) -> Hashable:
-        """What is wrong with a workload whose object head's file no longer holds; of all else only the finding itself."""
+        """Return a key for a finding whose object head's file no longer holds; else only the
+        finding itself.
+        """
         gone = one.workload and _without(self.head, one.location.path, one.subject.object)
         return (*_of_workload(one), one.location.path) if gone else id(one)
 
     def _of_object_new(self, one: Finding) -> Hashable:
-        """The same where its object came into the file, as one does whose namespace or group is another one."""
+        """Return the matching key for an object that is new in the file, such as one with a new
+        namespace.
+        """
         path = self._before(one) or one.location.path
         new = one.workload and _without(self.base, path, one.subject.object)
         return (*_of_workload(one), path) if new else id(one)
@@ -138,14 +153,18 @@ class _Pairs(NamedTuple):
         return None
 
     def _stays(self, earlier: Finding, later: Finding) -> bool:
-        """Whether a sum is no larger than before; of all else whether what it is about stands, or was moved there."""
+        """Return whether a sum did not grow, or, for other findings, whether their object stayed or
+        was moved.
+        """
         if not later.subject.object.startswith(OF_BUDGET):
             return self._moved(earlier, later)
         before, after = _counted(earlier), _counted(later)
         return earlier.subject == later.subject or (before is not None and after is not None and after <= before)
 
     def _moved(self, earlier: Finding, later: Finding) -> bool:
-        """Whether two findings stand in one file or a renamed one, or their object left the one and came into the other."""
+        """Return whether two findings are in the same or a renamed file, or whether their object
+        moved between files.
+        """
         here, there = earlier.location.path, later.location.path
         if here in (there, self.renamed.get(there)):
             return True
@@ -161,7 +180,7 @@ def _in_its_file(one: Finding) -> tuple[object, ...]:
 
 
 def _without(side: Side, path: str, named: str) -> bool:
-    """Whether a file holds no such object; one in which we failed is not read again."""
+    """Return whether a file holds no such object. A file in which gpulint failed is not read again."""
     return all(failure.path != path for failure in side.report.failures) and not side.holds(path, named)
 
 
@@ -170,19 +189,21 @@ def _of_workload(one: Finding) -> tuple[object, ...]:
 
 
 def _budget(one: Finding) -> tuple[object, ...]:
-    """A budget that is exceeded, by whatever amount and by whomever most; of all else the finding itself."""
+    """Return a key for an exceeded budget that ignores its amount; else the key of the finding in
+    its file.
+    """
     if not one.subject.object.startswith(OF_BUDGET):
         return _in_its_file(one)
     return one.rule, one.subject._replace(value="")
 
 
 def _broken(one: Finding, path: str = "") -> Hashable:
-    """A file that cannot be read to its end, wherever that is seen first; of all else only the finding itself."""
+    """Return a key for a file that cannot be parsed completely; else only the finding itself."""
     return (one.rule, path or one.location.path) if one.rule == SYNTAX else id(one)
 
 
 def _counted(one: Finding) -> float | None:
-    """The sum that a finding about a budget is about."""
+    """Return the sum that a budget finding is about."""
     values = (fact.values.likely for fact in one.facts if fact.name == one.subject.quantity)
     return next((value for value in values if isinstance(value, int | float)), None)
 
@@ -200,7 +221,9 @@ def _at_its_place(one: Finding) -> tuple[object, ...]:
 
 
 def _stays(one: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozenset[str]]) -> bool:
-    """Whether the same is wrong with another value, or another rule speaks of the same cause now."""
+    """Return whether the same defect remains with another value, or another rule reports the same
+    cause.
+    """
     instead = absorbed.get(one.rule, frozenset())
     owner, quantity = (one.subject.object, one.role), one.subject.quantity
     beside = [other for other in new if (other.subject.object, other.role) == owner]
@@ -210,13 +233,15 @@ def _stays(one: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozense
 
 
 def _unread(report: Report) -> set[str]:
-    """The files that could not be read to their ends."""
+    """Return the files that could not be read completely."""
     wrong = (one.location.path for one in report.findings if one.rule == SYNTAX)
     return {*wrong, *(one.path for one in report.skipped), *(one.path for one in report.failures)}
 
 
 def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str], broken: set[str]) -> bool:
-    """Whether head cannot say that a finding of base is cured: nothing there is judged, or not by that rule."""
+    """Return whether head cannot show that a finding of base is fixed, because it was not evaluated
+    there.
+    """
     paths = {one.location.path, *(later for later, earlier in renamed.items() if earlier == one.location.path)}
     unread = {one.path for one in head.report.skipped} | {one.path for one in head.report.failures}
     if paths & unread:
@@ -232,7 +257,10 @@ def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str], broken: set
 
 
 def _roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
-    """The roles that a finding was about: of the workload in its file, and only where there is none, of that name elsewhere."""
+    """Yield the roles that a finding was about.
+
+    Workloads of the same name elsewhere count only if its file has none.
+    """
     alike = [workload for workload in report.workloads if _is(workload, one)]
     for workload in [there for there in alike if there.location.path == one.location.path] or alike:
         yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
@@ -246,7 +274,9 @@ def _is(workload: WorkloadSummary, one: Finding) -> bool:
 
 
 def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = renaming.NONE) -> Iterator[Change]:
-    """The workloads whose hardware or cost a change touches: as head has them, then those that it has no more."""
+    """Yield the workloads whose hardware or cost changes: those of head, then those that were
+    removed.
+    """
     left = _by_identity(base.report.workloads)
     cured, broken = (_unread(one.report) - _unread(other.report) for one, other in ((base, head), (head, base)))
     for (path, kind, name, number), after in _by_identity(head.report.workloads).items():
@@ -267,14 +297,17 @@ def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = r
 
 
 def _side(workload: WorkloadSummary | None, may_be: bool) -> Figures | None:
-    """What a workload takes; nothing where it is not there, and nobody knows what where that cannot be told."""
+    """Return the figures of a workload.
+
+    For a missing one, return unknown figures if it may exist, else None.
+    """
     if workload is not None:
         return figures(workload)
     return Figures() if may_be else None
 
 
 def _differs(earlier: WorkloadSummary | None, after: WorkloadSummary) -> bool:
-    """Whether what a workload takes is another amount, or may be."""
+    """Return whether the hardware of a workload changed, or may have changed."""
     if earlier is None or not _takes(earlier):
         return _takes(after)
     was, now = figures(earlier), figures(after)
@@ -282,12 +315,12 @@ def _differs(earlier: WorkloadSummary | None, after: WorkloadSummary) -> bool:
 
 
 def _takes(workload: WorkloadSummary) -> bool:
-    """Whether a workload has hardware of its own."""
+    """Return whether a workload has hardware of its own."""
     return any(role.figures is not None for role in workload.roles)
 
 
 def figures(workload: WorkloadSummary) -> Figures:
-    """What all roles of a workload take; of one without GPUs nothing."""
+    """Return what all roles of a workload take; zero for a workload without GPUs."""
     own = [role.figures for role in workload.roles if role.figures is not None]
     return Figures(
         gpus=_sum(one.gpus for one in own),
@@ -300,7 +333,7 @@ def figures(workload: WorkloadSummary) -> Figures:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum; None where one of them cannot be told."""
+    """Return the sum; None if a value is unknown."""
     total = 0.0
     for value in values:
         if value is None:
@@ -314,7 +347,7 @@ def _lacks(one: Figures) -> bool:
 
 
 def _read(workload: WorkloadSummary) -> object:
-    """What decides a workload's hardware, as far as it was read."""
+    """Return what was read of a workload that decides its hardware."""
     return [(role.name, role.accelerator, role.prices) for role in workload.roles]
 
 
@@ -322,7 +355,7 @@ Identity = tuple[str, str, str, int]
 
 
 def _by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, WorkloadSummary]:
-    """Workloads by path, kind, name, and their number among those that share them."""
+    """Return workloads by path, kind, name, and their index among equal ones."""
     numbers: dict[tuple[str, str, str], count[int]] = {}
     found: dict[Identity, WorkloadSummary] = {}
     for one in workloads:
@@ -332,12 +365,12 @@ def _by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, Workloa
 
 
 def _moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
-    """The workload of base that head has elsewhere, and no more where it was."""
+    """Return the workload of base that head has at another path only."""
     stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
     return next((one for one in left if one[1:3] == (kind, name) and one[:3] not in stands), None)
 
 
 def _of_another_kind(path: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
-    """The workload of base of that name in a file, which head reads as another kind of program."""
+    """Return the workload of base with that name in a file, which head reads as another kind."""
     stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
     return next((one for one in left if (one[0], one[2]) == (path, name) and one[:3] not in stands), None)

@@ -1,4 +1,4 @@
-"""Costs: what a role costs, draws and emits, as far as its machine and its site are known."""
+"""Costs: cost, power and emissions of a role, if its machine and site are known."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ OF_TRAINING = ("training_cost_usd", "training_cost_usd_per_billion_tokens", "tra
 REQUEST = frozenset({"request_prompt_tokens", "request_output_tokens"})
 LOAD = frozenset({"target_concurrency", "target_tokens_per_s", "target_requests_per_s"})
 RUN = frozenset({"max_steps", "training_total_tokens"})
-"""What has to be stated so that the speed of a server or the length of a run can be told, which takes time to work out."""
+"""Inputs that are needed to compute the speed of a server or the length of a run, which takes time.
+"""
 
 
 def shown(known: Facts) -> Iterator[Fact]:
-    """The facts of cost and energy that can be told."""
+    """Yield the known facts of cost and energy."""
     if not _pays(known):
         return
     for name in (*(OF_ANY if placed(known) else ("power_w",)), *_of_work(known)):
@@ -27,7 +28,7 @@ def shown(known: Facts) -> Iterator[Fact]:
 
 
 def per_hour(known: Facts) -> str:
-    """What a role costs an hour, in words, and on spot where that is known; empty where nobody knows."""
+    """Return the hourly cost of a role in words, with the spot price if known; empty if unknown."""
     if not _pays(known) or not placed(known):
         return ""
     on_demand, spot = (known.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
@@ -38,7 +39,10 @@ def per_hour(known: Facts) -> str:
 
 
 def figures(known: Facts) -> Figures | None:
-    """What a role takes, as numbers; None of one whose hardware another role counts, or that has no GPU."""
+    """Return what a role takes, as numbers;
+
+    None if it has no GPU or another role counts its hardware.
+    """
     if not _pays(known):
         return None
     room = "training_room" if engines.trains(known.role) else "headroom"
@@ -56,7 +60,7 @@ def _number(known: Facts, name: str) -> float | None:
 
 
 def of_work(known: Facts) -> str:
-    """What a million tokens of answers, or the run, cost, in words; empty where that cannot be told."""
+    """Return the cost of a million tokens or of the run in words; empty if unknown."""
     names = _of_work(known) if per_hour(known) else ()
     if names == OF_TRAINING:
         return f"{run} for the run" if (run := _interval(known, "training_cost_usd")) else ""
@@ -66,18 +70,21 @@ def of_work(known: Facts) -> str:
 
 
 def prices(known: Facts) -> str:
-    """Whose prices the cost of a role is of, where and how old; empty where there is none."""
+    """Return the source, region and age of the prices behind the cost; empty if there are none."""
     offer = known.offer() if per_hour(known) else None
     return offers.listing(offer, known.role.available.today) if offer else ""
 
 
 def _pays(known: Facts) -> bool:
-    """Whether a role has accelerators of its own that are counted with no other's."""
+    """Return whether a role has accelerators of its own that no other role counts."""
     return known.role.value("device") in (None, "gpu") and not known.role.text("part_of")
 
 
 def placed(known: Facts) -> bool:
-    """Whether it is known where a role runs: the cheapest machine of any cloud, or of a type unheard of, is nobody's cost."""
+    """Return whether it is known where a role runs.
+
+    Without a cloud, a pool or a known machine type, there is no cost.
+    """
     role, offer = known.role, known.offer()
     if offer is not None and (offer.own or offer.pool):
         return True

@@ -1,4 +1,4 @@
-"""Draws: what servers take from the feeds of their rack, and how it moves when a side of them fails."""
+"""Draws: the load of servers on the feeds of their rack, and how it moves when a side fails."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from gpulint.fabric import Unstated
 
 
 class Draw(NamedTuple):
-    """What one group of servers draws from one feed, through how many supplies; None where that is not known.
+    """What one group of servers draws from one feed, and through how many supplies;
 
-    What is of single supplies does not move to another feed: each goes dark with its own, wherever that is.
+    None if unknown.
+
+    What is of single supplies does not move to another feed: each goes dark with its own, wherever
+    that is.
     """
 
     feed: str
@@ -21,27 +24,30 @@ class Draw(NamedTuple):
 
 
 Draws = tuple[tuple[Draw, ...], ...]
-"""Of every group of servers, what it draws from each feed."""
+"""For every group of servers, its draw from each feed."""
 
 
 def on(feed: str, each: Draws) -> tuple[Draw, ...]:
-    """What the groups draw from one feed."""
+    """Return the draws of all groups from one feed."""
     return tuple(one for draws in each for one in draws if one.feed == feed)
 
 
 def load_w(feed: str, each: Draws) -> float:
-    """What all groups draw from one feed together."""
+    """Return the total draw of all groups from one feed."""
     return sum((one.draw_w for one in on(feed, each)), 0.0)
 
 
 def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], each: Draws) -> Mapping[str, Draws]:
-    """The draws after the loss of each side that a feed does not belong to, by side."""
+    """Return the draws after the loss of each other side, by side."""
     of = dict(zip(names, sides, strict=True))
     return {side: tuple(without(draws, of, side) for draws in each) for side in sides if side != of.get(feed)}
 
 
 def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple[Draw, ...]:
-    """The draws of a group when a side is lost: the supplies that are left take all of it, by their number."""
+    """Return the draws of a group when a side is lost.
+
+    The remaining supplies share the total equally.
+    """
     left = [one for one in draws if sides.get(one.feed) != lost]
     if not all(one.moves for one in draws):
         return tuple(left)
@@ -54,7 +60,8 @@ def _sum(draws: Iterable[Draw]) -> float:
 
 
 def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
-    """The numbers of a map that a file states, as cords by feed; Unstated where one is none.
+    """Return the counts of a map in a file, such as cords by feed; raise Unstated if one is not a
+    number.
 
     >>> counts({"A": "3", "B": 3}, "cords")
     {'A': 3.0, 'B': 3.0}

@@ -1,6 +1,7 @@
-"""Edits: where a file states quantities of a role, and the text that would state other values there.
+"""Edits: where a file declares quantities of a role, and the edits that declare other values there.
 
-Exactly, or not at all: a place whose characters are not plainly the present value is not rewritten.
+An edit is exact or it is not made: a place whose characters are not plainly the present value is
+never rewritten.
 """
 
 from __future__ import annotations
@@ -19,21 +20,26 @@ from gpulint.workload import Field, Origin, Role, Value
 WHOLE = "nvidia.com/gpu"
 SLICE = "nvidia.com/mig-"
 NODE_COUNT = "cloud.google.com/gke-accelerator-count"
-"""GPUs of the node that Autopilot makes for a pod: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
+"""GPUs of the node that Autopilot makes for a pod:
+cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
+"""
 FOLLOWING = frozenset({"gpus_per_replica", "gpu_limit", "gpu_request", "gpu_count_whole", "visible_devices"})
-"""Counts that follow from those of a pod's GPUs and an instance's pods."""
+"""Counts that follow from the GPUs of a pod and the pods of an instance."""
 SPELLED = frozenset({"kv_cache_dtype", "quantization", "weight_dtype"})
-"""Words of an engine's own, of which one engine knows what another does not."""
+"""Quantities whose words differ between engines."""
 SIDES = frozenset({"limits", "requests"})
 LEAST = frozenset({"minReplicas", "min_replicas"})
 MOST = frozenset({"maxReplicas", "max_replicas"})
 REFERENCE = re.compile(r"\$|\{\{")
 NAMED_FILE = re.compile(r"\.(?:ya?ml|json|toml)[\"']?$")
-"""A place that names the file whose value counts: what stands there stands there too."""
+"""A place that names the file which supplies the value."""
 
 
 def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
-    """The edits after which the file states these values; None where one of them cannot be written exactly."""
+    """Return the edits after which the file declares these values;
+
+    None if one cannot be written exactly.
+    """
     found: dict[Location | Edit, Edit] = {}
     for name, value in values.items():
         written = _written(role, name, value, values)
@@ -47,7 +53,7 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
 
 
 def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
-    """Whether a count that is rewritten takes part in another, which nobody says what it is to be."""
+    """Return whether a rewritten count is part of another count whose new value is not given."""
     numbers = ((one.location, spellings.stated_number(one.old), spellings.stated_number(one.new)) for one in written)
     counts = {at: (old, new) for at, old, new in numbers if old is not None}
     known = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
@@ -62,7 +68,7 @@ def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -
 
 
 def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The values, and those of further counts that the same places state."""
+    """Return the values, and those of further counts declared at the same places."""
     places = {(origin.path, origin.span): name for name in values for origin in _numeric(role, name)}
     further = {
         other: values[places[origin.path, origin.span]]
@@ -106,7 +112,7 @@ def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -
 
 
 def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """Every place that states a quantity, rewritten."""
+    """Return the edits of every place that declares a quantity."""
     places = _places(field.origins)
     if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
@@ -123,7 +129,7 @@ def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping
 
 
 def _argued(role: Role, name: str, value: Value, place: Place) -> str | None:
-    """The value of an argument, or the whole of it, as the engine spells it, where the same argument stands."""
+    """Return the new value of an argument, or the whole argument, in the engine's spelling."""
     argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value) or ""
     flag, equals, word = argument.partition("=")
     if not equals:
@@ -141,7 +147,7 @@ def _edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> S
 
 
 def _places(origins: Iterable[Origin]) -> list[Place]:
-    """The places of origins that state the value themselves; none where one of them is not exact.
+    """Return the exact places that declare a value themselves; none if one of them is not exact.
 
     One that names another file's value, or a variable, stays as it is.
     """
@@ -156,13 +162,15 @@ def _places(origins: Iterable[Origin]) -> list[Place]:
 
 
 def _repeated(places: Sequence[Place], field: Field) -> bool:
-    """Whether several places repeat one number as limits and requests."""
+    """Return whether several places repeat one number as limits and requests."""
     sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
     return sides and {spellings.stated_number(one.text) for one in places} == {field.value}
 
 
 def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
-    """The bounds beside a number of replicas that it would leave, or that state it together."""
+    """Return the edits of the replica bounds that the new number would leave, or that declare it
+    together.
+    """
     found: list[Edit] = []
     for origin in {one.origin for one in places if one.origin.path}:
         for other in _beside(origin, value):
@@ -175,7 +183,7 @@ def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequenc
 
 
 def _beside(origin: Origin, value: int) -> Iterator[Origin]:
-    """The bounds of a number of replicas that another number would have to move."""
+    """Yield the replica bounds that another number would have to change."""
     mapping, key = origin.document.get(origin.path[:-1]), origin.path[-1]
     for bound, stated_bound in mapping.items() if isinstance(mapping, dict) else ():
         if bound == key or bound not in LEAST | MOST:
@@ -186,13 +194,13 @@ def _beside(origin: Origin, value: int) -> Iterator[Origin]:
 
 
 def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
-    """Of the factors of a product the only one that is not one."""
+    """Return the only factor of a product that is not one."""
     larger = [one for one, number in zip(places, numbers, strict=True) if number != 1]
     return larger if len(larger) == 1 and spellings.stated_number(larger[0].text) == now else []
 
 
 def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
-    """Whether other quantities that are to change are the factors of a product, and make the value."""
+    """Return whether other changed quantities are the factors of the value and produce it."""
     new = {(one.path, one.span): others[name] for name in others for one in _numeric(role, name)}
     at = [(one.origin.path, one.origin.span) for one in places]
     factors = [new.get(key, spellings.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
@@ -203,7 +211,9 @@ def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str
 
 
 def _gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """A pod's GPUs at every place that counts them: limits, requests, visible devices, the label of the node to be made."""
+    """Return the edits of a pod's GPU count: limits, requests, visible devices and the node's
+    label.
+    """
     field = role.fields.get("gpus_per_pod")
     if field is None:
         return None
@@ -230,7 +240,7 @@ def _texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
 
 
 def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """Another machine type, where the count is that of the machine."""
+    """Return another machine type, if the count is that of the machine."""
     product = str(values.get("accelerator") or role.text("accelerator"))
     places = _places(field.origins)
     if isinstance(wanted := values.get("instance_type"), str):
@@ -242,7 +252,7 @@ def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[st
 
 
 def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
-    """The list of visible devices, where it is as long as the count."""
+    """Return the edits of the list of visible devices, if it is as long as the count."""
     field = role.fields.get("visible_devices")
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
@@ -251,7 +261,7 @@ def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
 
 
 def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
-    """The label that says how many GPUs the pod's node is to have, where it says as many as the pod asks for."""
+    """Return the edits of the label with the node's GPU count, if it equals the pod's."""
     for origin in field.origins[:1]:
         if "containers" in origin.path:
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
@@ -271,7 +281,7 @@ def _of_product(field: Field, texts: tuple[str, ...] | None) -> Sequence[Edit] |
 
 
 def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """Another machine type, with the card and as many of it as are to be."""
+    """Return another machine type with the accelerator and enough of its GPUs."""
     node = hardware.node(value)
     if node is None or node.accelerator != values.get("accelerator", role.value("accelerator")):
         return None
@@ -286,14 +296,15 @@ def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value
 
 
 def renames_resource(role: Role) -> bool:
-    """Whether a slice would be asked for by the name of a resource of its own."""
+    """Return whether a slice would be requested under a resource name of its own."""
     return role.value("mig_profile") is None and "gcp" not in (labels.cloud(role), role.text("cloud"))
 
 
 def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
-    """The resource of whole cards replaced by that of a slice, where the device plugin's mixed strategy may offer it.
+    """Return the edits that request a slice instead of whole GPUs, for the device plugin's mixed
+    strategy.
 
-    GKE offers slices under the name of whole cards, to pods that select a partition size.
+    On GKE, pods request slices under the name of whole GPUs and select a partition size.
     """
     field = role.fields.get("gpus_per_pod")
     offered = [name for name, _ in hardware.slices(role.text("accelerator")) if "+" not in name and ".me" not in name]
@@ -310,12 +321,12 @@ def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
 
 
 def _partitioned(role: Role, profile: str) -> Sequence[Edit] | None:
-    """The size of a partition beside GKE's label of the card."""
+    """Return the edit that adds the partition size next to GKE's accelerator label."""
     return _labelled(role, "mig_profile", [f"{PARTITION_KEY}: {profile}"])
 
 
 def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
-    """Further labels of the node beside GKE's label of the card."""
+    """Return the edits that add node labels next to GKE's accelerator label."""
     origins = role.fields["accelerator"].origins
     if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
         return None
@@ -324,7 +335,9 @@ def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] |
 
 
 def _shared(role: Role, sharing: str) -> Sequence[Edit] | None:
-    """GKE's two labels of a shared card, the words of gpulint's own spec, or another number of clients in either."""
+    """Return the edits for a shared GPU: GKE's labels, gpulint's own key, or another number of
+    clients.
+    """
     now, count = role.fields.get("sharing"), shares.clients(sharing)
     if now is None or now.value is None:
         if role.value("accelerator_resource") != WHOLE or labels.cloud(role) != "gcp":

@@ -1,4 +1,6 @@
-"""Elevations: what a report says of a facility, rack by rack: what stands where, and how much of each limit is taken."""
+"""Rack diagrams: what a report shows of a facility, rack by rack, and how much of each limit is
+taken.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ from gpulint.findings import (
 from gpulint.parts import PartFacts
 
 TWICE = 2
-"""Sides of a 2N rack; of more, what is left after a loss is not what is asked for: half of all."""
+"""Sides of a 2N rack. With more sides, a loss leaves more than half."""
 HIGHEST = 100
-"""Units of a machine that is drawn."""
+"""Maximum height in rack units of a machine that is drawn."""
 DRAWN_MAX = 200
-"""Machines of a rack that are drawn; the tallest racks have some sixty units."""
+"""Maximum machines of a rack that are drawn; the tallest racks have about sixty units."""
 
 
 YEAR = (
@@ -37,11 +39,11 @@ YEAR = (
     "overhead_year_usd",
     "co2_year_kg",
 )
-"""What is said of a facility's year."""
+"""The facts of a facility's year that reports show."""
 
 
 def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
-    """What a report says of a facility."""
+    """Return the summary of a facility for reports."""
     return FacilitySummary(
         root.role.name,
         root.role.anchor.location(),
@@ -53,7 +55,7 @@ def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
 
 
 def under(known: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
-    """A facility as reports show it, with the load of what a run places in it."""
+    """Return the summary of a facility with the load of the workloads that a run places in it."""
     return known._replace(areas=_areas(loaded), racks=_racks(loaded))
 
 
@@ -70,7 +72,9 @@ def _area(known: PartFacts) -> AreaSummary:
 
 
 def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
-    """The rules that lacked facts, each with the parts of which it lacked the same."""
+    """Return the rules that lacked facts, each with the components for which it lacked the same
+    facts.
+    """
     parts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for one in said:
         for lack in one.outcome.not_evaluated:
@@ -110,10 +114,10 @@ def _position(server: PartFacts) -> int | None:
 
 
 def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
-    """The machines with their units, and in words those that cannot be drawn.
+    """Return the machines with their rack units, and in words those that cannot be drawn.
 
-    A position is that of the first machine of its kind: the others, and those without one, stand where there is room above it,
-    or above the bottom.
+    A position is that of the first machine of its kind: the others, and those without one, stand
+    where there is room above it, or above the bottom.
     """
     slots: list[Slot] = []
     undrawn: list[str] = []
@@ -135,14 +139,16 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
 
 
 def _called(server: PartFacts) -> tuple[str, str]:
-    """The name and the type of a machine; several alike have no names of their own."""
+    """Return the name and the type of a machine; several of one type share the type's name."""
     stated = server.role.value("server_type")
     kind = stated if isinstance(stated, str) else ""
     return (kind if kind and _count(server) > 1 else server.role.name), kind
 
 
 def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
-    """The lowest unit of room for a machine: from that of a slot on, else below it, else from there on beyond the rack."""
+    """Return the lowest free unit for a machine: above its slot, else below it, else above the
+    rack.
+    """
     taken: set[int] = {unit for slot in slots for unit in range(slot.lowest, slot.lowest + slot.units)}
     within = itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest))
     candidates = itertools.chain(within, itertools.count(one.lowest))
@@ -153,7 +159,7 @@ def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
 
 
 def _feed(known: PartFacts) -> FeedSummary:
-    """A feed by its whole power and by its most loaded line, whichever is nearer to what it carries."""
+    """Return a feed with its total load or its most loaded line, whichever is nearer to its limit."""
     load = gauges.worlds(known, "feed_load_va")
     whole = _share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
     today = _greater(whole, _share(known, "feed_line_a", "feed_usable_a"))
@@ -179,7 +185,7 @@ def _feed(known: PartFacts) -> FeedSummary:
 
 
 def _supply(known: PartFacts) -> Iterator[str]:
-    """Voltage, phases and breaker, as far as they are stated."""
+    """Yield voltage, phases and breaker, if declared."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
         value = known.number(name)
         if value is not None:
@@ -188,10 +194,11 @@ def _supply(known: PartFacts) -> Iterator[str]:
 
 
 def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
-    """Whether a feed carries its load, also after the loss of another side, as far as that load is known.
+    """Return the verdict on a feed: whether it carries its load, also after the loss of another
+    side.
 
-    Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
-    and that a line is over its breaker where the feed as a whole is not.
+    Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what
+    all feeds together lack, and that a line is over its breaker where the feed as a whole is not.
     """
     if today is not None and min(today) > 1 and (by_line or _is_sure(known)):
         return "overloaded"
@@ -212,25 +219,29 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
 
 
 def _is_sure(known: PartFacts) -> bool:
-    """Whether the load of a feed is known by its cords, or beyond what carries it however the rack spreads it."""
+    """Return whether the load of a feed follows from its cords, or exceeds the limit in every
+    distribution.
+    """
     shares = _share(known, "corded_feed_va", "feed_usable_va"), _share(known, "least_load_va", "rack_usable_va")
     return gauges.is_so(known, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
 
 
 def _is_sure_after_loss(known: PartFacts) -> bool:
-    """Whether what a feed carries after a loss is known by its cords, or more than what is left carries in any way."""
+    """Return whether the load after a loss follows from the cords, or exceeds what is left in any
+    case.
+    """
     share = _share(known, "least_surviving_va", "survivors_va")
     return gauges.is_so(known, "cords_stated") or (share is not None and min(share) > 1)
 
 
 def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
-    """The share that one fact has of another, world by world."""
+    """Return the ratio of two facts in each scenario."""
     taken, most = gauges.worlds(known, part), gauges.worlds(known, whole)
     return Worlds(*map(_ratio, taken, most)) if taken and most else None
 
 
 def _greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
-    """The greater of two shares in each world; of one that is not known, the other."""
+    """Return the greater of two ratios in each scenario; if one is unknown, the other."""
     return Worlds(*map(max, one, other)) if one and other else one or other
 
 

@@ -1,4 +1,4 @@
-"""Facilities: every part of a facility under the rules about parts of its kind."""
+"""Facility evaluation: apply the rules to every component of a facility."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gpulint.workload import Field, Role, Value, Workload
 Key = tuple[str, tuple[str, ...], tuple[str | int, ...]]
 FROM_POLICY = "gpulint.yaml"
 NAMED_MAX = 3
-"""Further parts that a message names."""
+"""Maximum number of further components that a message names."""
 
 
 class Said(NamedTuple):
-    """What the rules say of one part."""
+    """The verdicts of the rules on one component."""
 
     known: PartFacts
     rules: tuple[Rule, ...]
@@ -28,28 +28,31 @@ class Said(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What the part is called: the names that lead to it."""
+        """The names that lead to the component."""
         return "/".join(self.known.path())
 
     @property
     def owner(self) -> Workload:
-        """The part as findings name their owner."""
+        """The component as findings name their owner."""
         return owner(self.known)
 
 
 def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
-    """The facts of a facility and of all its parts, with what a policy says of the numbers that its rules compare with."""
+    """Return the facts of a facility and its components, with the thresholds of a policy."""
     stated = {name: Field(value, source=FROM_POLICY) for name, value in thresholds.items()}
     return PartFacts(Part(part.kind, part.role.having(**stated), part.parts))
 
 
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
-    """What the rules say of every part, in the order of the file."""
+    """Evaluate the rules on every component, in the order of the file."""
     return _judged(root, rules, {})
 
 
 def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
-    """What the rules say of a facility that was judged before and now states other values: only what these reach is judged."""
+    """Evaluate the rules on a changed facility.
+
+    Components that the changes do not reach keep their verdicts.
+    """
     old = tuple(before[0].known.root().all()) if before else ()
     new = tuple(root.all())
     if [key(one) for one in old] != [key(one) for one in new]:
@@ -59,7 +62,7 @@ def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> t
 
 
 def _judged(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
-    """What the rules say of every part, of one that was judged before what they said then."""
+    """Evaluate the rules on every component except those with earlier verdicts in `held`."""
     about = by_kind(rules)
     parts = [one for one in root.all() if one.kind in about and not _is_none(one)]
     found = outcomes((one for one in parts if id(one) not in held), about)
@@ -74,7 +77,7 @@ def _values(role: Role) -> Mapping[str, object]:
 def outcomes(
     parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
 ) -> Iterator[tuple[PartFacts, check.Outcome]]:
-    """What the rules about its kind say of each part, found once for parts that have everything in common."""
+    """Yield the outcome of the rules for each component. Identical components are evaluated once."""
     by_name = {kind for kind, rules in about.items() if any(CALLED & {*cel.names(rule.when)} for rule in rules)}
     found: dict[object, check.Outcome] = {}
     for one in parts:
@@ -85,12 +88,12 @@ def outcomes(
 
 
 def _is_none(one: PartFacts) -> bool:
-    """Whether a part stands for machines of which there are none yet."""
+    """Return whether a component is a group of zero servers."""
     return one.kind == "server" and one.likely("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
-    """The rules about each kind of part."""
+    """Return the rules by kind of component."""
     about: dict[str, tuple[Rule, ...]] = {}
     for rule in rules:
         if rule.target.scope == "facility":
@@ -100,7 +103,7 @@ def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
 
 
 class Spoken(NamedTuple):
-    """A finding about a part, or about all that one entry of the file describes, with the part that it is told of."""
+    """A finding about a component, or about all components of one entry of the file."""
 
     finding: Finding
     said: Said
@@ -108,7 +111,9 @@ class Spoken(NamedTuple):
 
 
 def spoken(said: Sequence[Said]) -> list[Spoken]:
-    """The findings about parts; of those that one entry describes once, and not what is said of a part's rack already."""
+    """Return the findings about components, one for each entry of the file, without those that a
+    rack's finding absorbs.
+    """
     told: dict[object, list[Spoken]] = {}
     for one, verdict in _unabsorbed(said):
         found = _finding(one, verdict)
@@ -118,7 +123,7 @@ def spoken(said: Sequence[Said]) -> list[Spoken]:
 
 
 def _unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
-    """What is said of each part, without what is said of its rack and has the same cause."""
+    """Yield the verdicts that no verdict on the component's rack absorbs."""
     of_racks = {id(one.known): one.outcome.verdicts for one in said if one.known.kind == "rack"}
     for one in said:
         rack = one.known.nearest(("rack",)) if one.outcome.verdicts else None
@@ -130,7 +135,7 @@ def _unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
 def findings(
     told: Iterable[Spoken], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
 ) -> list[tuple[Finding, Facts]]:
-    """The findings about parts with the alternatives that were found, each with the facts behind it."""
+    """Return the findings about components with their suggestions and facts."""
     return [
         (one.finding._replace(suggestions=offered.get((key(one.said.known), one.finding.rule), ())), one.said.known)
         for one in told
@@ -138,7 +143,9 @@ def findings(
 
 
 def _as_one(alike: list[Spoken]) -> Spoken:
-    """The first of findings about one entry, with the names of the other parts: one more of them is another finding."""
+    """Return the first finding about one entry with the names of the other components in its
+    message.
+    """
     first, *others = alike
     names = list(dict.fromkeys(_short(one.said.known) for one in others))
     if not names:
@@ -150,18 +157,18 @@ def _as_one(alike: list[Spoken]) -> Spoken:
 
 
 def so_in(names: Sequence[str]) -> str:
-    """Of which further parts the same is said."""
+    """Return the end of a message that names further components."""
     further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
 def _short(known: PartFacts) -> str:
-    """A part by its name, one in a rack with the rack's."""
+    """Return the name of a component, prefixed with its rack's name if it is in one."""
     return "/".join(known.path()[-2:]) if known.nearest(("rack",)) else known.role.name
 
 
 def _finding(one: Said, verdict: check.Verdict) -> Finding:
-    """The finding about a part; it is another one once other servers stand there."""
+    """Return the finding about a component. Its identity changes when the servers there change."""
     found = check.finding(verdict, one.owner, one.known, _inheriting(one.known, verdict.rule))
     value = "; ".join(filter(None, (found.subject.value, _servers(one.known))))
     return found._replace(
@@ -172,7 +179,7 @@ def _finding(one: Said, verdict: check.Verdict) -> Finding:
 
 
 def _inheriting(known: PartFacts, rule: Rule) -> Role:
-    """The part with what parts above state for it, of the quantities that a rule points at."""
+    """Return the component's role with inherited values of the quantities that a rule points at."""
     named = (name for name in (*rule.at, rule.against) if name and glossary()[name].inherits)
     stated = ((name, _from_above(known, name)) for name in named if name not in known.role.fields)
     return known.role.having(**{name: field for name, field in stated if field is not None})
@@ -186,7 +193,7 @@ def _from_above(known: PartFacts, name: str) -> Field | None:
 
 
 def _servers(known: PartFacts) -> str:
-    """The servers of a part, or of the rack that it stands in, by how many there are of each kind."""
+    """Return the servers of a component, or of its rack, by kind and count."""
     holder = known if known.of_kind("server") else known.nearest(("rack",))
     counted: Counter[str] = Counter()
     for one in holder.of_kind("server") if holder else ():
@@ -196,11 +203,11 @@ def _servers(known: PartFacts) -> str:
 
 
 def key(known: PartFacts) -> Key:
-    """What a part is called in all variants of its facility."""
+    """Return the identity of a component in all variants of its facility."""
     return known.kind, known.path(), known.role.anchor.path
 
 
 def owner(known: PartFacts) -> Workload:
-    """A part as the owner of findings: called as the whole facility, of the kind that it is."""
+    """Return a component as the owner of findings, named after the facility and with its own kind."""
     document = known.role.anchor.document
     return Workload(known.root().role.name, known.kind, "facility", document, known.role.anchor.path, (known.role,))

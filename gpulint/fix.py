@@ -1,4 +1,6 @@
-"""Fix: findings answered in the text of their files, each change kept only if the same rules, run on the new text, agree."""
+"""Fix: write suggestions into files; each change is kept only if the same rules confirm it on the
+new text.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from gpulint.splices import Inexact
 
 Files = Mapping[str, bytes]
 Linted = Callable[[Files, bool], Report]
-"""The report on files with these contents, with alternatives or without."""
+"""Function that returns the report on files with these contents, with or without suggestions."""
 
 FIXES_OF_A_FILE_MAX = 100
 HEAD_LINES = 12
@@ -22,27 +24,29 @@ GENERATED = re.compile(
     r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|\b(?:code )?generated (?:by|with)\b"
     r"|# Source: \S+/templates/"
 )
-"""What tools write at the top of a file that they made: Go's convention, `helm template` and others."""
+"""Markers of generated files: Go's convention, `helm template` and others."""
 COMMENTS = ("#", "//", "/*", "<!--")
 MARK_8, MARKS_16 = b"\xef\xbb\xbf", {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class Done(NamedTuple):
-    """A finding and the suggestion that was written."""
+    """A finding and the suggestion that was applied."""
 
     finding: Finding
     suggestion: Suggestion
 
 
 class Left(NamedTuple):
-    """A finding that has an alternative which was not written, and why."""
+    """A finding whose suggestions were not applied, with the reason."""
 
     finding: Finding
     reason: str
 
 
 class Outcome(NamedTuple):
-    """The new content of each file that changes, what was done, what was left and why, and what waits for --unsafe."""
+    """New content of each changed file, applied and skipped findings, and the number that wait for
+    --unsafe.
+    """
 
     contents: Files
     done: tuple[Done, ...] = ()
@@ -51,9 +55,10 @@ class Outcome(NamedTuple):
 
 
 def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
-    """What answering the findings of one file changes, one finding after the other until none is left that can be.
+    """Fix the findings of one file one by one until none is left that can be fixed.
 
-    `given` are the files that may change; each change is kept if the finding is gone and nothing else is new.
+    `given` are the files that may change; each change is kept if the finding is gone and nothing
+    else is new.
     """
     contents: dict[str, bytes] = {}
     done: list[Done] = []
@@ -80,7 +85,7 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
 
 
 def _next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
-    """The worst finding that stands, has an alternative that may be written, and was not tried in vain; of equals the first."""
+    """Return the most severe open finding that has a permitted suggestion and was not tried before."""
     open_ones = (one for one in report.open if _identity(one) not in left and _choice(one, unsafe))
     return max(open_ones, key=lambda one: one.severity, default=None)
 
@@ -90,7 +95,7 @@ def _identity(one: Finding) -> tuple[str, ...]:
 
 
 def _choice(finding: Finding, unsafe: bool) -> list[Suggestion]:
-    """The suggestions that may be written, the safe ones first."""
+    """Return the permitted suggestions, safe ones first."""
     safe = [one for one in finding.suggestions if one.is_safe]
     return safe + [one for one in finding.suggestions if unsafe and one not in safe]
 
@@ -99,7 +104,9 @@ def _choice(finding: Finding, unsafe: bool) -> list[Suggestion]:
 
 
 def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> Files:
-    """The contents after a suggestion is written, if it answers its finding and nothing else is new; else Inexact."""
+    """Return the contents after a suggestion, if it fixes its finding and adds none; else raise
+    Inexact.
+    """
     changed = written(one, given)
     about = {name: given[name] for name in (path, *changed)}
     before, after = linted(about, False), linted({**about, **changed}, False)
@@ -109,7 +116,7 @@ def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: L
 
 
 def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> bool:
-    """Whether a suggestion, once written, answers its finding and brings nothing new."""
+    """Return whether a suggestion fixes its finding and adds none."""
     try:
         proven(finding, one, path, given, linted)
     except Inexact:
@@ -118,7 +125,7 @@ def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Li
 
 
 def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
-    """A suggestion whose edits tell the characters that they change, as far as those are sure; `read` reads a file."""
+    """Return a suggestion whose edits carry exact replacements where they are certain."""
     return one._replace(edits=tuple(edit._replace(exact=_exact(edit, read)) for edit in one.edits))
 
 
@@ -135,7 +142,9 @@ def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Repl
 
 
 def written(one: Suggestion, given: Files) -> dict[str, bytes]:
-    """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
+    """Return the contents of the files that a suggestion changes; raise Inexact if an edit has no
+    exact location.
+    """
     if not one.edits:
         raise Inexact("no file declares the value it changes")
     by_path: dict[str, list[Edit]] = {}
@@ -159,7 +168,7 @@ def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
 
 
 def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
-    """Splices, those that put something in at the same place as one."""
+    """Yield text edits, with insertions at the same position merged into one."""
     at: dict[tuple[int, int], list[str]] = {}
     for one in dict.fromkeys(found):
         at.setdefault((one.start, one.end), []).append(one.new)
@@ -171,7 +180,7 @@ def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
 
 
 def _refuse_generated(one: Suggestion, given: Files) -> None:
-    """What a tool made it would make again; its own source is the place to change."""
+    """Raise Inexact for generated files, whose source is the place to change."""
     for path in {edit.location.path for edit in one.edits if edit.location}:
         head = decoded(given.get(path, b"")).splitlines()[:HEAD_LINES]
         if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
@@ -179,7 +188,7 @@ def _refuse_generated(one: Suggestion, given: Files) -> None:
 
 
 def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
-    """A file whose structure the edits change beyond themselves, or that no longer parses."""
+    """Raise Inexact if the file no longer parses or changes beyond the edits."""
     if len(before.documents) != len(after.documents) or len(before.problems) < len(after.problems):
         raise Inexact("the file would no longer parse")
     old, new = _leaves(before), _leaves(after)
@@ -188,7 +197,7 @@ def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
 
 
 def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
-    """Every scalar of a file's documents by its path, in which a place in a list does not count."""
+    """Count every scalar of a file's documents by its path, without positions in lists."""
     found: Counter[tuple[object, ...]] = Counter()
     pending: list[tuple[tuple[object, ...], object]] = [((at,), one.data) for at, one in enumerate(loaded.documents)]
     while pending:
@@ -206,9 +215,9 @@ def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
 
 
 def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -> str:
-    """Why a change is not better by our own rules; empty where it is.
+    """Return why a change is not better by the rules; empty if it is.
 
-    A rule that speaks of one wrong word at a time may speak of the next one then.
+    A rule that reports one wrong word at a time may report the next one afterwards.
     """
     if after.failures or len(after.skipped) > len(before.skipped):
         return "the file could no longer be read completely"
@@ -242,7 +251,7 @@ def _spoken(report: Report) -> dict[tuple[str, ...], list[Severity]]:
 
 
 def _no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
-    """Whether the findings are no more and, the worst compared with the worst, none is worse."""
+    """Return whether the findings are no more and, compared from the worst on, no more severe."""
     pairs = zip(sorted(after, reverse=True), sorted(before, reverse=True), strict=False)
     return len(after) <= len(before) and all(one <= other for one, other in pairs)
 
@@ -257,7 +266,7 @@ def _lacking(report: Report) -> Counter[tuple[str, str, str]]:
 
 
 def _understood(report: Report) -> Counter[tuple[str, ...]]:
-    """The roles of a report, with what runs in each of them."""
+    """Count the roles of a report with what runs in each of them."""
     return Counter(
         (workload.name, role.name, role.engine, role.architecture)
         for workload in report.workloads
@@ -266,7 +275,9 @@ def _understood(report: Report) -> Counter[tuple[str, ...]]:
 
 
 def _told(report: Report) -> Counter[tuple[str, str, str]]:
-    """What is known of each role, by the name of the quantity: no rule passes because one has become unknown."""
+    """Count the known facts of each role by name, so that no rule passes because one became
+    unknown.
+    """
     return Counter(
         (workload.name, role.name, fact.name)
         for workload in report.workloads
@@ -279,13 +290,13 @@ def _told(report: Report) -> Counter[tuple[str, str, str]]:
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file as its documents have it: without a byte order mark."""
+    """Return the text of a file without its byte order mark."""
     encoding = MARKS_16.get(content[:2])
     return content[2:].decode(encoding) if encoding else content.removeprefix(MARK_8).decode("utf-8")
 
 
 def _encoded(text: str, like: bytes) -> bytes:
-    """A text in the encoding of another file's content, with its mark."""
+    """Return a text in the encoding of another file's content, with its byte order mark."""
     encoding = MARKS_16.get(like[:2])
     if encoding:
         return like[:2] + text.encode(encoding)

@@ -1,4 +1,4 @@
-"""The gate: what a change introduces, from the commits of both of its sides."""
+"""Gate: report what a change introduces, from the commits of both sides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpulint.run import Watched
 
 
 class Sides(NamedTuple):
-    """The two commits of a change, by the names that they are shown under, and their trees."""
+    """The two commits of a change, with the names to show and their trees."""
 
     base_name: str
     head_name: str
@@ -31,7 +31,7 @@ class Sides(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """What governs base and head, and what had to be left out of that."""
+    """The sessions of base and head, and what was skipped."""
 
     base: Run
     head: Run
@@ -39,12 +39,15 @@ class Runs(NamedTuple):
 
 
 def report(paths: Sequence[str], options: Options, policy: Stands = None, watched: Watched = iter) -> Report:
-    """The report on head, in which what stood on base does not count, or on the work tree where there is no base.
+    """Return the report on head without the findings of base; without a base, the report on the
+    work tree.
 
     Unusable where a commit cannot be read.
     """
     if policy is not None and options.policy_from:
-        raise Unusable("a policy that replaces all others and the policy of a commit exclude each other: give one of them")
+        raise Unusable(
+            "a policy that replaces all others and the policy of a commit exclude each other: give one of them"
+        )
     asked = list(paths) or ["."]
     try:
         git = Git(repository.root_of(preparation.folder(paths)))
@@ -57,7 +60,9 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
 
 
 def _of_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
-    """The report on the work tree, as far as it changed if that is asked, under a commit's policy if one is named."""
+    """Return the report on the work tree, limited to changes and under a commit's policy if
+    requested.
+    """
     found = _under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
     if not options.changed:
         return run.report(found, paths, watched)
@@ -78,7 +83,7 @@ def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) 
 
 
 def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
-    """The report on one side; what is wrong with the policy of a third commit is no finding of this change."""
+    """Return the report on one side, without findings about the policy of a third commit."""
     report, seen = run.looked(found, watched(_sources(found, other, asked)))
     settled = run.settled(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
@@ -98,14 +103,17 @@ def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched)
 
 
 def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
-    """A run over the work tree under the policies and waivers of a commit."""
+    """Return a session over the work tree under the policies and waivers of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
     found = preparation.prepared(paths, options, reader=Commit(tree, options.policy_from))
     return _vouched(found, Vouching(tree, options.policy_from, {}))
 
 
 def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
-    """Both sides under one policy: that of head, or of the commit that is named; hints and pools are each side's own."""
+    """Return the sessions of both sides under one policy, that of head or of the named commit.
+
+    Overrides and pools are each side's own.
+    """
     if not options.policy_from:
         head = preparation.prepared(paths, options, policy, sides.head, Commit(sides.head))
         try:
@@ -124,19 +132,19 @@ def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) 
 
 
 def _silent(base: Run) -> Run:
-    """A run that looks for no alternatives."""
+    """Return a session that generates no suggestions."""
     return base._replace(given=replace(base.given, alternatives=False))
 
 
 def _on(tree: GitTree, other: Run) -> Run:
-    """A run over another tree that is governed alike."""
+    """Return a session over another tree with the same policy."""
     left_out = tree.leaving_out(())
     left_out.exclude = other.tree.exclude
     return other._replace(tree=left_out)
 
 
 def _vouched(found: Run, vouching: Vouching) -> Run:
-    """A run in which a waiver counts only where a commit has it too."""
+    """Return a session in which a waiver counts only if a commit has it too."""
 
     def at(path: str) -> Given:
         return replace(found.given.at(path), vouched=vouching)
@@ -145,7 +153,7 @@ def _vouched(found: Run, vouching: Vouching) -> Run:
 
 
 def _stated_by(judging: Given, stating: Given) -> Given:
-    """The rules of one policy over what another states of hardware, prices and objectives."""
+    """Combine the rules of one policy with the hardware, prices and objectives of another."""
 
     def at(path: str) -> Given:
         return _mixed(judging.at(path), stating.at(path))
@@ -169,7 +177,7 @@ def _mixed(judging: Given, stating: Given) -> Given:
 
 
 def opened(git: Git, base: str, head: str) -> Sides:
-    """Head, and the commit that it has grown from on the way to base."""
+    """Return both sides: head, and its merge base with base."""
     newest, target = git.commit(head), git.commit(base)
     start = git.merge_base(target, newest)
     if start is None:
@@ -187,7 +195,7 @@ def _unrelated(git: Git, base: str, head: str) -> str:
 
 
 def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
-    """The files of one side; a path that only the other side has is passed by."""
+    """Yield the files of one side; a path that exists only on the other side is skipped."""
     held = [path for path in paths if found.tree.has(path)]
     for path in paths:
         if path not in held and not other.has(path):
@@ -196,7 +204,7 @@ def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Sourc
 
 
 def _renamed(sides: Sides) -> dict[str, str]:
-    """The files of head that base has under another path, which head has no more, by their paths as shown."""
+    """Return the files of head that were renamed since base, with their earlier paths."""
     before = {path: item for path, item in sides.base.held.items.items() if path not in sides.head.held.items}
     left: dict[str, list[str]] = {}
     for path, item in before.items():
@@ -206,14 +214,14 @@ def _renamed(sides: Sides) -> dict[str, str]:
 
 
 class _File(NamedTuple):
-    """The objects that a file holds; all of its bytes where not all of it could be read."""
+    """The objects of a file, and its bytes if it could not be read completely."""
 
     objects: tuple[str, ...]
     unread: bytes = b""
 
 
 def _holds(tree: GitTree) -> comparison.Holds:
-    """Whether a file of a tree holds an object; where it is none of an API, whether there is the file."""
+    """Return a function that tells whether a file of a tree holds an object."""
 
     @functools.cache
     def file(path: str) -> _File | None:
@@ -245,7 +253,7 @@ def _items(data: dict[str, object]) -> list[object]:
 
 
 def _absorbed(rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
-    """The rules that speak instead of each."""
+    """Return, for each rule, the rules that absorb it."""
     instead: dict[str, set[str]] = {}
     for rule in rules:
         for name in rule.absorbs:

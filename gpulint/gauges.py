@@ -1,4 +1,4 @@
-"""Gauges: how much of each limit a part of a facility takes, by the facts that say so."""
+"""Utilization: how much of each limit a component takes, and which facts say so."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from gpulint.parts import PartFacts
 
 
 class Gauge(NamedTuple):
-    """The facts of a meter: what is taken, at least, and of how much.
+    """The facts of a utilization: the amount taken, its minimum, and the limit.
 
-    What is taken counts as the least where it has no fact of its own, and where a server lacks the fact `each`.
+    What is taken counts as the least where it has no fact of its own, and where a server lacks the
+    fact `each`.
     """
 
     taken: str
@@ -24,7 +25,7 @@ class Gauge(NamedTuple):
 
 
 PLACED = "placed"
-"""The meter of what a run places; where it places nothing there is none."""
+"""The utilization by workloads of the run; without any, it is left out."""
 _PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
 _COOLED = ("cooling_installed_w", "cooling_reserved_w")
 _PLACED = (Gauge("placed_load_w", "", "power_limit_w"),)
@@ -72,11 +73,11 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
     "site": _SITE,
     "facility": _SITE,
 }
-"""The meters of each kind of part; of several gauges the one that comes nearest to its limit is shown."""
+"""The utilizations of each kind of component. Of several, the one nearest to its limit is shown."""
 
 
 def meters(known: PartFacts) -> Iterator[Meter]:
-    """The meters of a part."""
+    """Yield the utilizations of a component."""
     for name, gauges in GAUGES[known.kind].items():
         nearest = max((_meter(known, name, gauge) for gauge in gauges), key=_nearness)
         if name != PLACED or nearest.taken is not None:
@@ -84,7 +85,9 @@ def meters(known: PartFacts) -> Iterator[Meter]:
 
 
 def _nearness(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
-    """How much a meter tells: a stated limit before a usual one before none, what is over for sure, then the share of it."""
+    """Return the sort key of a utilization: declared limits first, then certain excess, then the
+    share taken.
+    """
     likely = meter.taken.likely if meter.taken else meter.least
     share = likely / meter.limit if likely is not None and meter.limit else -1.0
     has_limit, is_known = meter.limit is not None, likely is not None
@@ -112,7 +115,7 @@ def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
 
 
 def _unit(gauge: Gauge) -> str:
-    """The unit of a meter; rack units are a count."""
+    """Return the unit of a utilization; rack units are a count."""
     return glossary()[gauge.taken].unit or "u"
 
 
@@ -130,7 +133,7 @@ def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Wo
 
 
 def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
-    """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
+    """Return the missing inputs of a utilization, including its limit."""
     lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
     return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(known, gauge.limit) is None else set()))
 
@@ -139,7 +142,7 @@ def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
 
 
 def worlds(known: PartFacts, name: str) -> Worlds[float] | None:
-    """A fact in numbers; None where it is missing, or known to be absent."""
+    """Return a fact as numbers in each scenario; None if it is unknown or absent."""
     found = known.worlds(name)
     if isinstance(found, Missing) or not all(_is_number(one) for one in found):
         return None
@@ -151,11 +154,11 @@ def _is_number(value: object) -> bool:
 
 
 def is_so(known: PartFacts, name: str) -> bool:
-    """Whether a flag is known to be set."""
+    """Return whether a flag is known to be set."""
     return known.likely(name) is True
 
 
 def word(known: PartFacts, name: str) -> str:
-    """A fact in words; empty where it is missing, or known to be absent."""
+    """Return a fact as text; empty if it is unknown or absent."""
     found = known.likely(name)
     return found if isinstance(found, str) else ""

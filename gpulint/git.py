@@ -1,4 +1,6 @@
-"""Git: commits and what they hold, read through git's plumbing; no work tree, index, hook, filter or remote is touched."""
+"""Git: read commits through git's plumbing, without touching work tree, index, hooks, filters or
+remotes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ CLOSED = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""No object is fetched that a partial clone lacks, also by releases of git that know only the first."""
+"""Environment that keeps git from fetching missing objects of a partial clone; old releases know
+only the first variable.
+"""
 ALWAYS = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 FETCH_ALL = "gpulint never fetches; fetch what the partial clone leaves out: git fetch --refetch --no-filter origin"
 BRANCH = re.compile(r"[\w.][\w./+-]*")
@@ -31,18 +35,18 @@ KINDS = {"100644": "file", "100755": "file", "100664": "file", "120000": "link",
 
 
 class GitError(ValueError):
-    """What git cannot answer, with what would help."""
+    """A question that git cannot answer, with advice."""
 
 
 class Item(NamedTuple):
-    """What a commit holds at a path: a `file`, a `link` or a `submodule`, and the id of its bytes."""
+    """An entry of a commit at a path: a `file`, a `link` or a `submodule`, and the id of its bytes."""
 
     kind: str
     id: str
 
 
 class Git:
-    """One repository's objects; what was read of them is kept, so that two commits share what they have in common."""
+    """Objects of one repository. What was read is kept, so that two commits share common content."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -56,15 +60,16 @@ class Git:
             raise GitError(_outside(root, bare))
 
     def commit(self, name: str) -> str:
-        """The id of the commit that a name stands for."""
+        """Return the id of the named commit."""
         if found := self._named(name):
             return found
         raise GitError(self._unknown(name))
 
     def merge_base(self, base: str, head: str) -> str | None:
-        """The commit that two have grown from, the best one where there are several; None where this clone has none.
+        """Return the best common ancestor of two commits; None if this clone has none.
 
-        A shallow clone of a merge does not know its parents as commits; they stand in it all the same.
+        A shallow clone of a merge does not know its parents as commits; they stand in it all the
+        same.
         """
         if base in self._parents(head):
             return base
@@ -76,11 +81,11 @@ class Git:
         return [line[7:].decode("ascii") for line in head.split(b"\n") if line.startswith(b"parent ")]
 
     def is_shallow(self) -> bool:
-        """Whether the clone lacks history."""
+        """Return whether the clone lacks history."""
         return self._run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def items(self, commit: str) -> Iterator[tuple[str, Item]]:
-        """What a commit holds, by its path from the root, in git's order."""
+        """Yield the entries of a commit with their paths from the root, in git's order."""
         listed = self._run("ls-tree", "-r", "-z", "--full-tree", _id(commit))
         for line in listed.split(b"\0"):
             about, _, path = line.partition(b"\t")
@@ -90,7 +95,9 @@ class Git:
                 yield os.fsdecode(path), Item(kind, name.split(" ")[1])
 
     def expect(self, commit: str, every: Iterable[str], soon: Sequence[str]) -> None:
-        """That the sizes of some objects of a commit will be asked for, and the bytes of others, in that order."""
+        """Announce which sizes of a commit's objects will be needed, and which contents, in that
+        order.
+        """
         new = [one for one in dict.fromkeys(every) if one not in self._sizes]
         try:
             told = self._sized(new)
@@ -106,30 +113,33 @@ class Git:
                 self._order.append(one)
 
     def _sized(self, ids: Iterable[str]) -> dict[str, int]:
-        """The sizes of objects; of one that the clone lacks, git says so or fails on all of them."""
+        """Return the sizes of objects.
+
+        If the clone lacks one, git reports it or fails on all of them.
+        """
         told = self._run("cat-file", "--batch-check", "--buffer", told=_lines(ids)).decode("ascii")
         words = (line.split(" ") for line in told.split("\n"))
         return {line[0]: int(line[2]) for line in words if len(line) == 3}
 
     def _lacking(self, commit: str) -> set[str]:
-        """The objects of a commit that a partial clone has not fetched."""
+        """Return the objects of a commit that a partial clone has not fetched."""
         told = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _id(commit))
         return {line[1:] for line in told.decode("ascii").split("\n") if line.startswith("?")}
 
     def size(self, id_: str) -> int:
-        """How many bytes an object has; OSError where a partial clone lacks it."""
+        """Return the size of an object in bytes; raise OSError if a partial clone lacks it."""
         if id_ not in self._sizes:
             raise OSError("this clone lacks it")
         return self._sizes[id_]
 
     def content(self, id_: str) -> bytes:
-        """The bytes of an object; those that are expected next are read with it."""
+        """Return the bytes of an object and read those that are expected next with it."""
         if id_ not in self._held:
             self._read(self._next(id_))
         return self._held[id_]
 
     def head(self, id_: str, length: int) -> bytes:
-        """The first bytes of an object of any size."""
+        """Return the first bytes of an object of any size."""
         if self.size(id_) <= AT_ONCE_BYTES:
             return self.content(id_)[:length]
         with self._started("cat-file", "blob", _id(id_)) as running:
@@ -142,7 +152,7 @@ class Git:
                 running.kill()
 
     def _next(self, id_: str) -> list[str]:
-        """An object and the ones that are expected after it, as many as are read at once."""
+        """Return an object and the expected ones after it, up to the size of one batch."""
         wanted, size = [id_], self.size(id_)
         at = self._at.get(id_)
         for one in self._order[at + 1 : at + AT_ONCE] if at is not None else ():
@@ -218,7 +228,7 @@ class Git:
 
 
 def _id(told: str) -> str:
-    """An object's id as git prints it, which can be taken for nothing else."""
+    """Return a verified object id."""
     if not ID.fullmatch(told):
         raise GitError(f"{told!r} is not an object id")
     return told
@@ -229,7 +239,7 @@ def _lines(ids: Iterable[str]) -> bytes:
 
 
 def _said(lines: Sequence[str]) -> str:
-    """What git says of a failure: its first line, and the command that it advises."""
+    """Return git's error: its first line and the command that it advises."""
     advised = [line.strip() for line in lines[1:] if line.startswith("\tgit ")]
     return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without an error message"
 

@@ -1,4 +1,4 @@
-"""Governed: a workload with what its organisation's policy demands of it, as quantities that rules compare."""
+"""Policy requirements: a workload's requirements as quantities that rules compare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCE = "gpulint.yaml"
 
 
 def governed(workload: Workload, governance: Governance) -> Workload:
-    """The workload with thresholds, what is permitted, and what it is to state."""
+    """Return the workload with thresholds, allowed accelerators and required declarations."""
     return replace(workload, roles=tuple(_governed(role, workload, governance) for role in workload.roles))
 
 
@@ -27,7 +27,10 @@ def _governed(role: Role, workload: Workload, governance: Governance) -> Role:
 
 
 def _required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
-    """What the requirements that apply want stated; a role that runs beside another states nothing of its own."""
+    """Yield what the requirements want declared.
+
+    A role that runs next to another declares nothing of its own.
+    """
     words = {
         "required_labels": [(one, name) for one in applying for name in one.labels],
         "required_annotations": [(one, name) for one in applying for name in one.annotations],
@@ -48,7 +51,7 @@ def _places(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
 
 
 def _places_of_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
-    """Where labels and annotations go in this format, in words, and the place of what holds them or is nearest to it."""
+    """Return where labels and annotations belong in this format, in words and as a location."""
     document, metadata = workload.document, (*workload.path, "metadata")
     if not isinstance(document.get(metadata), dict):
         anchor = workload.roles[0].anchor

@@ -1,4 +1,4 @@
-"""Hints: what a file cannot say, from its comments and annotations, from gpulint.yaml and from the command line."""
+"""Overrides: values from comments, annotations, gpulint.yaml and the command line."""
 
 from __future__ import annotations
 
@@ -18,36 +18,38 @@ QUANTITIES: Mapping[str, str] = {
     "gpus": "gpus_per_pod",
     "nodes": "pods_per_replica",
 }
-"""The words of a hint, and the quantity that each states."""
+"""The keys of an override, and the quantity of each."""
 OF_OTHERS: Mapping[str, frozenset[str]] = {
     "prefill": frozenset({"target_tpot_s", "target_tokens_per_s", "target_requests_per_s", "target_concurrency"}),
     "decode": frozenset({"target_ttft_s"}),
 }
-"""The objectives of a service that the replicas of a prefill and decode split leave to the others, by what their names hold."""
+"""Objectives that a prefill or decode role leaves to the other phase, by the word in its name."""
 LINKS: Mapping[str, str] = {
     "nvlink-bridge": "nvlink_bridge",
     "network": "network_bytes_per_s",
     "network-kind": "network_kind",
 }
-"""The words about what joins cards and nodes."""
+"""The keys about links of GPUs and nodes."""
 OBJECT: Mapping[str, str] = {"namespace": "object_namespace", "labels": "labels", "annotations": "annotations"}
-"""The words about whose a workload is, which formats without metadata have no place for."""
+"""The keys about an object's metadata, for formats without metadata."""
 AIMS = frozenset({word for word, one in objectives.WORDS.items() if one.quantity.startswith("target_")} - {"growth"})
-"""The words that state an objective, and not the load that it is measured at."""
+"""The keys that declare an objective, not the load at which it is measured."""
 WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objectives.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
 FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Told(NamedTuple):
-    """What one comment states, and its line."""
+    """The values of one comment, and its line."""
 
     line: int
     fields: Mapping[str, Field]
 
 
 def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
-    """The hints of a file's comments, and those that cannot be read, with the reason."""
+    """Return the overrides of a file's comments, and the comments that cannot be read with the
+    reason.
+    """
     found: list[Told] = []
     mistaken: list[tuple[Comment, str]] = []
     for comment in comments:
@@ -63,7 +65,7 @@ def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comme
 
 
 def _wrong(word: str) -> str:
-    """What is wrong with a word of a hint; empty when nothing is."""
+    """Return what is wrong with a word of an override; empty if nothing is."""
     name, equals, value = word.partition("=")
     if not equals or not value:
         return f"`{word}` has no value; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
@@ -83,13 +85,13 @@ def _wrong(word: str) -> str:
 
 
 def _entry(text: str) -> tuple[str, str] | None:
-    """The name and the value of a label or an annotation; None where either is missing."""
+    """Return name and value of a label or annotation; None if either is missing."""
     name, colon, value = text.partition(":")
     return (name, value) if name and colon and value else None
 
 
 def _unwired(name: str, value: str) -> str:
-    """What is wrong with a word about links; empty when nothing is."""
+    """Return what is wrong with a word about links; empty if nothing is."""
     if name == "nvlink-bridge":
         return "" if value in FLAGS else f"{name} must be yes or no, not {value}"
     if name == "network-kind":
@@ -121,7 +123,7 @@ def _stated(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
 
 
 def _read(word: str, value: str) -> str | float | bool | Mapping[str, str]:
-    """The value of a word that was found right."""
+    """Return the value of a valid word."""
     if word in MAPS:
         return dict(filter(None, map(_entry, value.split(","))))
     if word in COUNTS:
@@ -132,13 +134,13 @@ def _read(word: str, value: str) -> str | float | bool | Mapping[str, str]:
 
 
 def _aim(word: str, value: str | float, source: str) -> tuple[str, Field]:
-    """An objective of a hint, whose value was read before."""
+    """Return the quantity and field of an objective."""
     told = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
     return objectives.WORDS[word].quantity, told
 
 
 def _field(quantity: str, value: str | float | bool | Mapping[str, str], source: str) -> Field:
-    """A hint as a field; an accelerator that the catalog lacks stays unknown."""
+    """Return an override as a field; an accelerator that the catalog lacks stays unknown."""
     row = shipped.glossary()[quantity]
     named, shown = (
         str(row["meaning"]) if row["unit"] else quantity.replace("_", " "),
@@ -154,7 +156,7 @@ def _field(quantity: str, value: str | float | bool | Mapping[str, str], source:
 
 
 def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
-    """The workload with what hints say: comments of its own over the file, settings and `--accelerator` where it is silent."""
+    """Apply overrides: comments beat the file; settings and --accelerator fill gaps."""
     own = [one.fields for one in told if _is_about(one.line, workload)]
     further = [dict(_of_settings(one)) for one in settings if one.matches(workload.document.path, workload.name)]
     if accelerator:
@@ -167,7 +169,7 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
 
 
 def _aimed(workload: Workload) -> Workload:
-    """The workload with the objectives that are stated for any of its roles, also where they are those of the others."""
+    """Return the workload with the objectives declared for any of its roles."""
     words = tuple(
         word
         for word in objectives.WORDS
@@ -180,15 +182,16 @@ def _aimed(workload: Workload) -> Workload:
 
 
 def _described(role: Role) -> Role:
-    """A role of which the usual request is stated, said to be so."""
+    """Mark a role whose typical request is declared."""
     stated = {"request_prompt_tokens", "request_output_tokens"} <= role.fields.keys()
     return role.having(request_stated=Field(True, source="declared prompt and output tokens")) if stated else role
 
 
 def _phases(workload: Workload) -> Mapping[str, str]:
-    """The phase of each role that computes prompts for others, or answers to prompts of others, by what its name holds.
+    """Return the phase of each role of a prefill and decode split, by the word in its name.
 
-    Dynamo's examples name the workers of a graph without a split after decoding too: there both phases have to stand.
+    Dynamo's examples name the workers of a graph without a split after decoding too: there both
+    phases have to stand.
     """
     found = {
         role.name: next(
@@ -202,7 +205,7 @@ def _phases(workload: Workload) -> Mapping[str, str]:
 
 
 def _of_phase(role: Role, phase: str | None) -> Role:
-    """A role of a prefill and decode split with the objectives that are its own."""
+    """Return a role of a prefill and decode split with its own objectives only."""
     if phase is None:
         return role
     kept = {name: field for name, field in role.fields.items() if name not in OF_OTHERS[phase]}
@@ -212,7 +215,7 @@ def _of_phase(role: Role, phase: str | None) -> Role:
 
 
 def wired(workload: Workload, fabrics: Sequence[NamedFabric]) -> Workload:
-    """The workload with the links and networks that `fabric:` of the settings states for its roles."""
+    """Return the workload with the links and networks that `fabric:` of the settings declares."""
     if not fabrics:
         return workload
     return replace(workload, roles=tuple(_joined(role, workload, fabrics) for role in workload.roles))
@@ -244,7 +247,7 @@ def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
 
 
 def _is_about(line: int, workload: Workload) -> bool:
-    """Whether a comment stands in the lines of a workload, or above all that its document holds."""
+    """Return whether a comment is within a workload, or above the whole content of its document."""
     first, last = _lines(workload.document, None)
     if not first <= line <= last:
         return line < first and workload.document.index == 0
@@ -253,7 +256,9 @@ def _is_about(line: int, workload: Workload) -> bool:
 
 
 def _lines(document: Document, workload: Workload | None) -> tuple[int, int]:
-    """The first and last line of a workload in its document; of a document, those that no other one holds."""
+    """Return the first and last line of a workload, or of a document without those of other
+    documents.
+    """
     node = document.node(workload.path) if workload else document.root
     if workload is None or not workload.path or node is None:
         others = [one.root.start for one in document.beside if one.path == document.path and one.index > document.index]
@@ -271,7 +276,7 @@ def _line(document: Document, offset: int) -> int:
 
 
 def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Mapping[str, Field]]) -> Role:
-    """The role with its own hints, and with the others for what it does not state."""
+    """Return the role with its own overrides, and with the others for what it does not declare."""
     stated: dict[str, Field] = {}
     for fields in own:
         stated.update(
@@ -288,14 +293,14 @@ def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Ma
 
 
 def _joint(told: Field, before: Field | None) -> Field:
-    """A hint; labels and annotations of a hint stand beside those that are stated."""
+    """Return an override; its labels and annotations are merged with the declared ones."""
     if before is None or not isinstance(told.value, Mapping) or not isinstance(before.value, Mapping):
         return told
     return replace(told, value={**before.value, **told.value}, origins=before.origins)
 
 
 def _counted(role: Role) -> dict[str, Field]:
-    """The GPUs of an instance from those of its pods."""
+    """Return the GPUs of an instance from those of its pods."""
     each, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
     if not isinstance(each, int) or not isinstance(pods, int) or role.text("part_of"):
         return {}

@@ -1,4 +1,4 @@
-"""Labels: how the place that names an accelerator would name another, and the cloud it belongs to."""
+"""Labels: how the location that names an accelerator would name another one, and its cloud."""
 
 from __future__ import annotations
 
@@ -11,34 +11,49 @@ from gpulint.documents import Path
 from gpulint.workload import Origin, Role, Value
 
 TODAY = "NVIDIA-"
-"""Drivers since 470 put the maker in front of a product's name; labels of older ones are still listed."""
+"""Drivers since 470 put the vendor in front of a product name; labels of older drivers are still
+listed.
+"""
 OWN_KEYS = frozenset({"gpulint/accelerator", "accelerator"})
-"""Whose whole value is an id of the catalog; part of a value is another format's name for the product (Truss: `H100:2`)."""
+"""Keys whose whole value is an id of the catalog.
+
+A part of a value is another format's name (Truss: `H100:2`).
+"""
 GKE = "cloud.google.com/gke-accelerator"
 COPIES = {"serving.kserve.io/gke-accelerator": GKE, "serving.kubeflow.org/gke-accelerator": GKE}
 """Annotations that KServe turns into a node selector."""
 PRODUCT = "nvidia.com/gpu.product"
 FAMILY = re.compile(r"(?:karpenter\.k8s\.aws|eks\.amazonaws\.com)/instance-family")
 SUFFIX = re.compile(r"(?P<mig>-MIG-(?P<profile>\d+g\.\d+gb)(?:[.-](?:me|gfx)(?:\.all)?)?)?(?P<shared>-SHARED)?$")
-"""What the device plugin's labels say behind a product's name: NVIDIA/k8s-device-plugin, docs/gpu-feature-discovery."""
+"""What the device plugin's labels append to a product name: NVIDIA/k8s-device-plugin,
+docs/gpu-feature-discovery.
+"""
 BESIDE = re.compile(
     r"nvidia\.com/(?:gpu\.(?:family|memory|machine|compute\..*)|cuda\.compute\..*|gfd\..*)|amd\.com/gpu\.(?:device-id|family|vram|cu-count)"
     r"|cloud\.google\.com/machine-family"
     r"|karpenter\.k8s\.aws/instance-(?:gpu-memory|gpu-count|size|category|generation|cpu|memory)"
     r"|eks\.amazonaws\.com/instance-(?:gpu-memory|gpu-count|size|category|generation)|karpenter\.azure\.com/sku-(?!gpu-name).*"
 )
-"""Labels that describe a card or its machine without naming a product: under another product they would contradict it."""
+"""Labels that describe a GPU or its machine without a product name.
+
+They would contradict another product.
+"""
 COMPUTE_CLASS = "cloud.google.com/compute-class"
 ANY_CARD = frozenset({"Accelerator"})
-"""Classes that say no more of a node than that it has cards: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
+"""Classes that only say that a node has GPUs:
+cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
+"""
 SIZED = re.compile(r"(?i)\d+(?:\.\d+)?\s*[gt]b")
 CASES = (str.lower, str.upper)
 
 
 def relabelled(role: Role, product: str, values: Mapping[str, Value] | None = None) -> tuple[str, ...] | None:
-    """The text each place would hold for another product, in the order of the origins; None when one of them cannot.
+    """Return the text of each location for another product, in the order of the origins;
 
-    `values` are what else is to change: the count of a request that names none, and the machine type.
+    None if one has none.
+
+    `values` are what else is to change: the count of a request that names none, and the machine
+    type.
     """
     field = role.fields.get("accelerator")
     origins = field.origins if field else ()
@@ -49,7 +64,7 @@ def relabelled(role: Role, product: str, values: Mapping[str, Value] | None = No
 
 
 def cloud(role: Role) -> str | None:
-    """The cloud that the place that names the accelerator belongs to; None when any may."""
+    """Return the cloud of the location that names the accelerator; None if any is possible."""
     field = role.fields.get("accelerator")
     if field is None or not field.origins:
         return None
@@ -57,7 +72,9 @@ def cloud(role: Role) -> str | None:
 
 
 def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False) -> str | None:
-    """Another machine type of the same cloud with enough of a product, the cheapest; of `whole` ones, with just so many."""
+    """Return the cheapest machine type of the same cloud with enough of a product; of `whole` ones,
+    with exactly that count.
+    """
     old = hardware.node(now)
     if old is None or not isinstance(gpus, int):
         return None
@@ -74,9 +91,11 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
 
 
 def hosted(role: Role, product: str, gpus: Value) -> bool:
-    """Whether some machine to be had with so many of a product holds the cores and the memory that the pod asks for.
+    """Return whether an available machine with so many of a product has the cores and memory that
+    the pod requests.
 
-    Of a cluster of its own, whose nodes a batch system's file names, only what the settings say that it has.
+    Of a cluster of its own, whose nodes a batch system's file names, only what the settings say
+    that it has.
     """
     if not isinstance(gpus, int):
         return True
@@ -87,7 +106,7 @@ def hosted(role: Role, product: str, gpus: Value) -> bool:
 
 
 def _of_own_cluster(role: Role) -> bool:
-    """Whether a batch system's option names the card, which rents nothing."""
+    """Return whether an option of a batch system names the accelerator, so that nothing is rented."""
     field = role.fields.get("accelerator")
     return field is not None and any(
         one.document.format == "shell" and slurm.product_of(_option(one.text())[1]) is not None for one in field.origins
@@ -106,7 +125,7 @@ def _holds_the_rest(role: Role, instance_type: str) -> bool:
 
 
 def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
-    """What a request that names a product without a count would say of another product, of a count, or of both."""
+    """Return a request without a count for another product, another count, or both."""
     old = origin.text().strip()
     if not (platforms := _platforms(origin)) or SIZED.search(_whole(origin).replace(old, "", 1)):
         return None
@@ -136,20 +155,25 @@ def _renamed(role: Role, origin: Origin, product: str, values: Mapping[str, Valu
 
 
 def pool_of(role: Role, product: str) -> str | None:
-    """The team's pool that a file comes to by the label of another product; None where it chooses no pool by one."""
+    """Return the team's pool that the label of another product selects;
+
+    None if no label selects a pool.
+    """
     field = role.fields.get("accelerator")
     places = ((_key(origin), origin.text()) for origin in (field.origins if field else ()))
     return next((found.name for key, old in places if (found := _pool(role, key, old, product))), None)
 
 
 def _of_pool(role: Role, key: str, old: str, product: str) -> str | None:
-    """The same label of that pool."""
+    """Return the same label of that pool."""
     found = _pool(role, key, old, product)
     return dict(found.labels)[key] if found else None
 
 
 def _pool(role: Role, key: str, old: str, product: str) -> offers.Pool | None:
-    """The team's first pool with a product, where a file chooses one of its pools by a label that this one has too."""
+    """Return the team's first pool with a product, if the file selects one of its pools by a label
+    of that pool.
+    """
     pools = role.available.pools
     if all(dict(one.labels).get(key) != old for one in pools):
         return None
@@ -157,7 +181,9 @@ def _pool(role: Role, key: str, old: str, product: str) -> offers.Pool | None:
 
 
 def _labelled(key: str, old: str, product: str) -> str | None:
-    """The label's value for a product; of a slice or a shared card, the same part of the other."""
+    """Return the label value of a product; for a slice or a shared GPU, the same part of the other
+    product.
+    """
     listed = hardware.labels()
     if (key, SUFFIX.sub("", old) if key == PRODUCT else old) not in listed:
         return None  # a cluster's own name, whose other names nobody lists
@@ -171,7 +197,7 @@ def _labelled(key: str, old: str, product: str) -> str | None:
 
 
 def _other_machine(role: Role, origin: Origin, product: str, values: Mapping[str, Value]) -> str | None:
-    """The machine type that is asked for, else the cheapest that holds the pod's GPUs."""
+    """Return the requested machine type, else the cheapest that holds the pod's GPUs."""
     if isinstance(wanted := values.get("instance_type"), str):
         node = hardware.node(wanted)
         return wanted if node and node.accelerator == product else None
@@ -184,7 +210,7 @@ def _other_machine(role: Role, origin: Origin, product: str, values: Mapping[str
 
 
 def _other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
-    """The family of AWS's machines with a product, where one family alone has it."""
+    """Return the AWS machine family of a product, if only one family has it."""
     families = {one.instance_type.partition(".")[0] for one in hardware.holding(product, 1, "aws")}
     known = any(one.instance_type.startswith(f"{old}.") for one in hardware.nodes())
     holds = isinstance(gpus, int) and offers.cheapest(role.available, product, gpus, "aws") is not None
@@ -192,7 +218,7 @@ def _other_family(role: Role, old: str, product: str, gpus: Value) -> str | None
 
 
 def _of_cluster(old: str, product: str) -> str | None:
-    """The name of another product where a batch system's option names one, spelled as the present one is."""
+    """Return another product's name in a batch system's option, in the spelling of the present one."""
     head, name, tail = _option(old)
     if not name or slurm.product_of(name) is None:
         return None
@@ -203,7 +229,7 @@ def _of_cluster(old: str, product: str) -> str | None:
 
 
 def _option(old: str) -> tuple[str, str, str]:
-    """An option of a batch system around the one name it holds: `--gres=gpu:`, `a100`, `:8`."""
+    """Split an option of a batch system around its one name: `--gres=gpu:`, `a100`, `:8`."""
     found = re.fullmatch(
         r"(?P<head>(?:--?[\w-]+=)?[\"']?(?:gres[/:])?(?:gpu:)?)(?P<name>[A-Za-z][\w.-]*)(?P<tail>(?::\d+)?[\"']?)", old
     )
@@ -211,7 +237,7 @@ def _option(old: str) -> tuple[str, str, str]:
 
 
 def _same_maker(role: Role, product: str) -> bool:
-    """Whether a product takes the same drivers and images as today's."""
+    """Return whether a product uses the same drivers and images as the present one."""
     now, other = hardware.accelerator(role.text("accelerator")), hardware.accelerator(product)
     return now is None or other is None or now.vendor == other.vendor
 
@@ -220,7 +246,7 @@ def _same_maker(role: Role, product: str) -> bool:
 
 
 def _platforms(origin: Origin) -> tuple[str, ...]:
-    """The tables of names that a request is written in, the nearest first; empty where it is none."""
+    """Return the name tables of a request, nearest first; empty if it is not a platform request."""
     path = tuple(part for part in origin.path if isinstance(part, str))
     if origin.document.format == "shell":
         return ()
@@ -242,7 +268,7 @@ def _clouds(origin: Origin) -> tuple[str, ...]:
 
 
 def _named(platforms: tuple[str, ...], product: str) -> str | None:
-    """A platform's name for a product, which it reads as that product again."""
+    """Return a platform's name for a product that the platform reads as that product again."""
     rows = [row for row in catalog.rows("resource_profiles") if row["platform"] in platforms]
     names = [row["profile"] for row in rows if row["accelerator"] == product and not row["mig_profile"]]
     fitting = [name for name in names if rented.product(platforms, name) == product]
@@ -250,18 +276,18 @@ def _named(platforms: tuple[str, ...], product: str) -> str | None:
 
 
 def _is_listed(platforms: tuple[str, ...], name: str) -> bool:
-    """Whether a platform lists a name, be it with the memory behind it."""
+    """Return whether a platform lists a name, possibly with the memory size appended."""
     rows = [row for row in catalog.rows("resource_profiles") if row["platform"] in platforms]
     return name.casefold() in {row["profile"].casefold().partition(":")[0] for row in rows}
 
 
 def _whole(origin: Origin) -> str:
-    """All of the text of which a request's name is a part."""
+    """Return the whole text that a request's name is part of."""
     return origin._replace(span=None).text()
 
 
 def _described(origin: Origin) -> bool:
-    """Whether a label beside the place describes the card in further words."""
+    """Return whether a neighbouring label describes the GPU in other words."""
     beside = origin.document.get(origin.path[:-1]) if "nodeSelector" in origin.path else None
     if not isinstance(beside, dict):
         return False
@@ -269,7 +295,7 @@ def _described(origin: Origin) -> bool:
 
 
 def _key(origin: Origin) -> str:
-    """The label that a selector or affinity value belongs to."""
+    """Return the label of a selector or affinity value."""
     path: Path = origin.path
     if not path:
         return ""

@@ -1,4 +1,4 @@
-"""Layouts: other ways to share the same work out over the same GPUs, with the product of ranks and the batch of a step kept."""
+"""Serving layouts: other ways to use the same GPUs, with the product of ranks kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulint.workload import Value
 LATENCY = "higher latency of a single sequence"
 ONE_COPY = "less memory for each replica, and higher latency"
 MORE_REPLICAS = (2, 3, 4, 6, 8)
-"""Multiples of today's instances that are tried, smallest first."""
+"""Multiples of today's instances to try, smallest first."""
 MOST_REPLICAS = 256
 LOADS = (
     ("wanted_tokens_per_s", "service_tokens_per_s"),
@@ -21,11 +21,11 @@ LOADS = (
     ("grown_tokens_per_s", "service_tokens_per_s"),
     ("grown_concurrency", "service_concurrency"),
 )
-"""What is wanted of a whole service, and what all of its replicas give."""
+"""What is wanted of a whole service, and what all of its replicas deliver."""
 
 
 def serving(quantity: str, known: Facts) -> Iterator[Move]:
-    """The layouts of a server that are worth a try when one of its quantities may change."""
+    """Return the proposed layouts of a server for one quantity that may change."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "data_parallel": _copies,
         "replicas": _replicas,
@@ -43,12 +43,14 @@ def serving(quantity: str, known: Facts) -> Iterator[Move]:
 
 
 def factors(count: int) -> Iterator[int]:
-    """The divisors of a count, ascending."""
+    """Return the divisors of a count in ascending order."""
     return (one for one in range(1, count + 1) if count % one == 0)
 
 
 def _copies(known: Facts) -> Iterator[Move]:
-    """Copies of fewer ranks on the same GPUs, the most first; of copies of the attention, as many as divide the ranks."""
+    """Yield more replicas of fewer ranks on the same GPUs; for attention data parallelism, sizes
+    that divide the ranks.
+    """
     ranks, copies = count_of(known, "tensor_parallel"), count_of(known, "data_parallel")
     if not ranks or not copies:
         return
@@ -67,7 +69,7 @@ def _copies(known: Facts) -> Iterator[Move]:
 
 
 def _replicas(known: Facts) -> Iterator[Move]:
-    """The same GPUs in more instances of fewer ranks, then more instances."""
+    """Yield the same GPUs in more instances of fewer ranks, then more instances."""
     now = count_of(known, "replicas")
     if not now:
         return
@@ -77,16 +79,22 @@ def _replicas(known: Facts) -> Iterator[Move]:
         for left in (one for one in factors(ranks) if one < ranks):
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
-            yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY)
+            yield Move(
+                f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY
+            )
     fewer = known.worlds("enough_replicas")
     if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
-        yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load")
+        yield Move(
+            f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load"
+        )
     for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Move(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
 
 
 def _shorter_on_less(known: Facts) -> Iterator[Move]:
-    """As many of a cheaper card, with the context that the stated requests need, cheapest first."""
+    """Yield the same number of a cheaper GPU with the context that the declared requests need,
+    cheapest first.
+    """
     now, gpus, length = (
         hardware.accelerator(known.role.text("accelerator")),
         count_of(known, "gpus_per_pod"),
@@ -101,7 +109,7 @@ def _shorter_on_less(known: Facts) -> Iterator[Move]:
 
 
 def _enough(known: Facts, now: int) -> list[int]:
-    """Instances that carry each load that is wanted even in the adverse world, fewest first."""
+    """Return the instances that carry each wanted load even in the worst scenario, fewest first."""
     needed = []
     for load, carried in LOADS:
         wanted, given = (known.worlds(name) for name in (load, carried))
@@ -111,7 +119,9 @@ def _enough(known: Facts, now: int) -> list[int]:
 
 
 def _stages(known: Facts) -> Iterator[Move]:
-    """Ranks of each layer turned into stages of layers on the same GPUs, few first; then stages into ranks."""
+    """Yield tensor ranks turned into pipeline stages on the same GPUs, few stages first; then
+    stages into ranks.
+    """
     ranks, stages = count_of(known, "tensor_parallel"), count_of(known, "pipeline_parallel")
     layers = count_of(known, "layers")
     if not ranks or not stages:
@@ -131,20 +141,24 @@ def _stages(known: Facts) -> Iterator[Move]:
 
 
 def _whole_experts(known: Facts) -> Iterator[Move]:
-    """Whole experts on each rank instead of a slice of every expert."""
+    """Yield whole experts on each rank instead of a slice of every expert."""
     if count_of(known, "experts") and known.likely("expert_parallel") is False:
-        yield Move("expert parallelism: whole experts on each rank", {"expert_parallel": True}, "uneven load when few experts are used")
+        yield Move(
+            "expert parallelism: whole experts on each rank",
+            {"expert_parallel": True},
+            "uneven load when few experts are used",
+        )
 
 
 def _prompts_apart(known: Facts) -> Iterator[Move]:
-    """Prompts on replicas of their own, so that decoding does not wait for those of other requests."""
+    """Yield prompts on replicas of their own, so that decoding does not wait for them."""
     if known.likely("prefill_apart") is False:
         lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
         yield Move("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
 
 def _expert_ranks(known: Facts) -> Iterator[Move]:
-    """Expert parallel ranks that divide the experts and the ranks of a server, most first."""
+    """Yield expert parallel sizes that divide the experts and the ranks of a server, largest first."""
     ranks, now, experts = (count_of(known, name) for name in ("tensor_parallel", "expert_parallel_size", "experts"))
     if not ranks or not now or not experts:
         return
@@ -152,7 +166,9 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
     for fewer in sorted(factors(math.gcd(ranks, experts + copies)), reverse=True):
         if fewer != now:
             yield Move(
-                f"expert parallel {fewer}", {"expert_parallel_size": fewer}, "the experts are stored on another number of ranks"
+                f"expert parallel {fewer}",
+                {"expert_parallel_size": fewer},
+                "the experts are stored on another number of ranks",
             )
 
 
@@ -161,7 +177,9 @@ UNTRIED = "decode context parallelism is new, so verify its outputs"
 
 
 def _sequence_ranks(known: Facts) -> Iterator[Move]:
-    """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
+    """Yield decode context parallel sizes up to the number of ranks that store the same KV entries,
+    largest first.
+    """
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
     most = count_of(known, "decode_context_limit")
     if not ranks or not now or not most or known.likely("vendor") == "amd" or _keeps_several_caches(known):
@@ -172,7 +190,8 @@ def _sequence_ranks(known: Facts) -> Iterator[Move]:
 
 
 def _keeps_several_caches(known: Facts) -> bool:
-    """Whether layers differ in what they keep, which vLLM shares out over no sequence before mid 2026.
+    """Return whether layers differ in their caches, which vLLM does not split over a sequence
+    before mid 2026.
 
     https://github.com/vllm-project/vllm/pull/40996
     """
@@ -181,7 +200,7 @@ def _keeps_several_caches(known: Facts) -> bool:
 
 
 def _linked(known: Facts) -> Iterator[Move]:
-    """Products that join all tensor parallel ranks of a pod by a direct link, cheapest first."""
+    """Yield accelerators that connect all tensor parallel ranks of a pod directly, cheapest first."""
     now, ranks = hardware.accelerator(known.role.text("accelerator")), count_of(known, "tensor_parallel")
     if now is None or not ranks:
         return
@@ -200,7 +219,9 @@ def _linked(known: Facts) -> Iterator[Move]:
 
 
 def machines(known: Facts) -> Iterator[Move]:
-    """Machine types of the same cloud with the same card and a faster network, cheapest first, then other cards'."""
+    """Yield machine types of the same cloud with a faster network: same accelerator first, then
+    others, cheapest first.
+    """
     now, gpus = hardware.node(known.role.text("instance_type")), count_of(known, "gpus_per_pod")
     if now is None or not gpus:
         return
@@ -231,7 +252,7 @@ def _network(instance_type: str) -> float:
 
 
 def _decoded_together(known: Facts) -> Iterator[Move]:
-    """Fewer sequences at once, so that each token comes sooner, then more, so that more tokens come in all."""
+    """Yield fewer concurrent sequences for faster tokens, then more for higher throughput."""
     now = count_of(known, "max_num_seqs")
     if not now:
         return
@@ -249,7 +270,9 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
 
 
 def _of_one_group(known: Facts) -> int:
-    """Sequences that each group has to run for the load that is stated or will be; nothing where none is."""
+    """Return the sequences that each group must run for the present or planned load; 0 if none is
+    declared.
+    """
     wanted, replicas, groups = (
         known.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
     )

@@ -1,4 +1,4 @@
-"""Ledger: how a baseline is made, pruned, and brought up to date with what a run found."""
+"""Baseline update: create, prune and update a baseline from the findings of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from gpulint.preparation import Run
 
 
 class Change(NamedTuple):
-    """A baseline as it would be: its entries, what is gone from it with its number, and the findings that it lacks."""
+    """A changed baseline: its entries, the stale ones with their number, and the findings that it
+    lacks.
+    """
 
     entries: tuple[Entry, ...]
     gone: tuple[tuple[Entry, int], ...] = ()
@@ -22,12 +24,14 @@ class Change(NamedTuple):
 
 
 def made(report: Report, scope: Scope) -> Change:
-    """A first baseline: all that a run found and no waiver accepts."""
+    """Return a first baseline of all findings that no waiver accepts."""
     return Change(baseline.of(report.open, scope.place))
 
 
 def updated(report: Report, known: Baseline, run: Run, scope: Scope, accept_new: bool) -> Change:
-    """A baseline after a run: without what is gone, at its places of today, and with what is new if that is accepted."""
+    """Return a baseline after a run: stale entries removed, locations updated, new findings added
+    if accepted.
+    """
     held = acceptance.against(report, known, scope, run.tree)
     gone = tuple(acceptance.stale_entries(report, held, scope, run.tree, run.given))
     stood = [one for index, one in enumerate(report.findings) if index in held.accepted]
@@ -42,7 +46,7 @@ def updated(report: Report, known: Baseline, run: Run, scope: Scope, accept_new:
 
 
 def pruned(report: Report, known: Baseline, run: Run, scope: Scope) -> Change:
-    """A baseline without what is gone from it, and otherwise as it stands."""
+    """Return a baseline without its stale entries and otherwise unchanged."""
     held = acceptance.against(report, known, scope, run.tree)
     gone = dict(acceptance.stale_entries(report, held, scope, run.tree, run.given))
     kept = (one._replace(number=one.number - gone.get(one, 0)) for one in known.entries)
@@ -50,7 +54,7 @@ def pruned(report: Report, known: Baseline, run: Run, scope: Scope) -> Change:
 
 
 def _summed(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Entries of the same debt in the same file as one."""
+    """Merge entries of the same debt in the same file."""
     numbers: dict[Entry, int] = {}
     for one in entries:
         alike = one._replace(number=1, line=1)

@@ -1,4 +1,4 @@
-"""Listings: the tables of the catalog, row by row, as `gpulint catalog` shows them."""
+"""Listings: the tables of the catalog, as `gpulint catalog` shows them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.sizes import columns
 
 
 def rows(name: str) -> list[tuple[str, ...]]:
-    """A table of the catalog with its head."""
+    """Return a table of the catalog with its header."""
     if name == "accelerators":
         head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
         return [head, *(_accelerator(one) for one in hardware.accelerators())]
@@ -59,7 +59,7 @@ def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
 
 
 def row(name: str, wanted: str) -> str | None:
-    """One row with every cell and its source; None when there is none of that name."""
+    """Return one row with every cell and its source; None if there is none of that name."""
     record: hardware.Accelerator | servers.Server | optics.Optic | switches.Switch | architecture.Architecture | None
     if name == "accelerators":
         record = hardware.named(wanted)
@@ -100,15 +100,15 @@ ENDINGS = {
     "_db": "db",
     "_w": "w",
 }
-"""The unit of a column by how its name ends."""
+"""The unit of a column by the ending of its name."""
 
 
 def accelerator_id(name: str) -> str:
-    """The id of an accelerator that is named in any of the ways it is known by."""
+    """Return the id of an accelerator with any of its names."""
     product = hardware.named(name)
     return product.id if product else name
 
 
 def known(name: str) -> tuple[str, ...]:
-    """The first column of a table."""
+    """Return the first column of a table."""
     return tuple(row[0] for row in rows(name)[1:]) if name != "architectures" else architecture.ids()

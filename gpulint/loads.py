@@ -1,7 +1,8 @@
-"""Loads: what the workloads of a run put on the pools of a facility, and on the racks and rooms of their servers.
+"""Allocation: GPU and power allocation of workloads to pools, racks and rooms.
 
-Services always run, all at once, and so their least counts for sure; jobs wait for one another. An object that two files hold
-counts once, and what may run in several pools counts for none of them.
+Services run all the time and all at once, so their minimum is certain. Jobs wait for one another.
+An object in two files counts once, and a workload that may run in several pools counts for none of
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ WAITING = (
     *("Job", "JobSet", "Workflow", "Task", "Run", "AppWrapper", "SparkApplication"),
     *("Pod", "RayCluster", "Notebook", "Template", "Runtime"),
 )
-"""What the kinds of objects end in that run to an end, that nobody keeps running, or that others are made of."""
+"""Endings of the kinds of objects that run to completion, that nothing keeps running, or that are
+templates.
+"""
 SUMMED = frozenset(
     {
         "pool_service_gpus",
@@ -35,14 +38,18 @@ SUMMED = frozenset(
         "placed_workloads",
     }
 )
-"""Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
+"""Facts of a facility that come from a run.
+
+Rules about them are evaluated after every file is read.
+"""
 SOURCE = "the files of this run"
 
 
 class Placed(NamedTuple):
-    """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs.
+    """A role that runs in one pool: the location of its count, its minimum and expected GPUs, and
+    whether it always runs.
 
-    `each` are those of one instance; `sure` says that it takes no more than that.
+    `each` is the GPUs of one instance; `sure` is set if the role takes no more than that.
     """
 
     workload: str
@@ -57,12 +64,16 @@ class Placed(NamedTuple):
 
     @property
     def counted(self) -> float:
-        """What counts of it: of a service what always runs, of a job what it takes while it runs."""
+        """The GPUs that count: the minimum of a service, the expected number of a job while it
+        runs.
+        """
         return self.least if self.always else self.likely
 
 
 class Total(NamedTuple):
-    """What is placed on one pool: GPUs of services, of all jobs and of the largest, and who takes them."""
+    """Allocation of one pool: GPUs of services, of all jobs and of the largest job, and the
+    workloads that take them.
+    """
 
     service: float
     queued: float
@@ -71,7 +82,7 @@ class Total(NamedTuple):
 
 
 def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
-    """The roles of a file that run in one pool of the facility, each GPU once."""
+    """Yield the roles of a file that run in one pool of the facility. Each GPU counts once."""
     counted: set[Location] = set()
     for workload, known in judged:
         pools = known.role.value("facility_pools")
@@ -92,7 +103,7 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
 
 
 def _gpus(known: Facts) -> tuple[float, float, bool]:
-    """The least GPUs that a role takes, those that it likely takes, and whether it takes no more."""
+    """Return the minimum and the expected GPUs of a role, and whether that is all."""
     found = known.worlds("workload_gpus")
     if isinstance(found, Missing):
         fewest = budgets.fewest(known)
@@ -105,7 +116,7 @@ def _gpus(known: Facts) -> tuple[float, float, bool]:
 
 
 def _each(known: Facts) -> float:
-    """The GPUs of one instance: of an array of jobs, those of one."""
+    """Return the GPUs of one instance; for an array of jobs, those of one job."""
     return 0.0 if known.role.text("mig_profile") else known.number("gpus_per_replica") or 0.0
 
 
@@ -115,13 +126,13 @@ def _text(known: Facts, name: str) -> str:
 
 
 def _always(workload: Workload, known: Facts) -> bool:
-    """Whether a role is part of a service that runs all the time, and waits in no queue."""
+    """Return whether a role belongs to a service that runs all the time and waits in no queue."""
     labels = known.likely("labels")
     return is_kept_running(workload.kind, _text(known, "object_kind"), labels if isinstance(labels, Mapping) else {})
 
 
 def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
-    """Whether an object is a service that something keeps running, and that waits in no queue."""
+    """Return whether an object is a service that is kept running and waits in no queue."""
     queued = any("queue" in key for key in labels)
     return purpose == "inference" and bool(kind) and not kind.endswith(WAITING) and not queued
 
@@ -132,7 +143,7 @@ def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
 def judged(
     root: PartFacts, found: Sequence[Placed], rules: Iterable[Rule], thresholds: Mapping[str, float]
 ) -> list[tuple[Finding, Facts]]:
-    """What the rules about sums over workloads say of a facility, each finding with the facts behind it."""
+    """Evaluate the rules about allocation on a facility; return each finding with its facts."""
     about = [rule for rule in rules if rule.target.scope == "facility" and _is_of_a_run(rule)]
     if not about or not found:
         return []
@@ -144,7 +155,9 @@ def judged(
 
 
 def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
-    """Findings, those of one rule at one place about several parts as one that names the others."""
+    """Yield findings, with those of one rule at one location merged into one that names the other
+    components.
+    """
     alike: dict[object, list[tuple[Finding, PartFacts]]] = {}
     for one, known in each:
         alike.setdefault((one.rule, one.severity, one.location), []).append((one, known))
@@ -155,12 +168,12 @@ def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Findi
 
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:
-    """A facility under what is placed on its pools."""
+    """Return a facility with the allocation of its pools."""
     return _loaded(root, _totals(root, found))
 
 
 def _totals(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
-    """What is placed on each pool of a facility."""
+    """Return the allocation of each pool of a facility."""
     return {one.role.name: _total(one.role.name, found) for one in root.of_kind("pool")}
 
 
@@ -169,7 +182,7 @@ def _is_of_a_run(rule: Rule) -> bool:
 
 
 def _total(pool: str, found: Sequence[Placed]) -> Total:
-    """What is placed on a pool; of one object that several files hold, what takes most."""
+    """Return the allocation of a pool. Of one object in several files, the largest count is used."""
     single: dict[tuple[str, ...], Placed] = {}
     for one in found:
         if one.pool == pool and one.counted >= (known.counted if (known := single.get(one.identity)) else 0):
@@ -182,7 +195,7 @@ def _total(pool: str, found: Sequence[Placed]) -> Total:
 
 
 def _loaded(known: PartFacts, totals: Mapping[str, Total]) -> Part:
-    """A part, and those that it holds, with what is placed on its pool or on the pools of its servers."""
+    """Return a component and its children with the allocation of its pool or its servers' pools."""
     here = [total for name in _pools(known) if (total := totals.get(name)) is not None]
     fields: dict[str, Field] = {}
     if here and known.kind in ("pool", "server"):
@@ -197,7 +210,7 @@ def _loaded(known: PartFacts, totals: Mapping[str, Total]) -> Part:
 
 
 def _pools(known: PartFacts) -> tuple[str, ...]:
-    """The pools that a part is, belongs to, or holds servers of."""
+    """Return the pools that a component is, belongs to, or has servers of."""
     if known.kind == "pool":
         return (known.role.name,)
     servers = (known,) if known.kind == "server" else known.of_kind("server")
@@ -215,14 +228,14 @@ def _of_pool(total: Total) -> dict[str, Field]:
 
 
 def _held(server: PartFacts) -> float | None:
-    """The GPUs of the whole pool that a server belongs to."""
+    """Return the GPUs of the whole pool that a server belongs to."""
     name = server.likely("pool")
     pool = next((one for one in server.root().of_kind("pool") if one.role.name == name), None)
     return pool.number("held_gpus") if pool else None
 
 
 def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) -> Iterator[Spent]:
-    """How much of each pool of a facility is taken, of those on which anything is placed."""
+    """Yield how much of each pool of a facility is taken, for pools with an allocation."""
     for name, total in _totals(root, found).items():
         pool = next(one for one in root.of_kind("pool") if one.role.name == name)
         held = pool.number("held_gpus")
@@ -236,7 +249,7 @@ def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) ->
 
 
 def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
-    """Why what services take is only the least that the pool carries; empty where it is all."""
+    """Return why the GPUs of services are only a minimum; empty if they are all."""
     unsure = sum(not one.sure for one in total.takers)
     if unsure:
         return f"{unsure} of {len(total.takers)} workloads may use more"
@@ -250,7 +263,7 @@ def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
 
 
 def _listed(takers: Sequence[Placed]) -> str:
-    """The largest takers and what is left beside them, in words."""
+    """Return the largest workloads and the remainder in words."""
     ordered = sorted(takers, key=lambda one: (-one.counted, one.place.path, one.place.line))
     told = [
         f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else '; not always running'})"
@@ -263,7 +276,7 @@ def _listed(takers: Sequence[Placed]) -> str:
 
 
 def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str, Total]) -> Finding:
-    """The finding at the count of the largest taker, with the part of the facility beside it."""
+    """Return the finding at the count of the largest workload, related to the component."""
     known = said.known
     found = check.finding(verdict, said.owner, known)
     takers = [taker for name in _pools(known) for taker in totals[name].takers if name in totals]

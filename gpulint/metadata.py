@@ -1,4 +1,4 @@
-"""Metadata: whose a workload is, as its object says: its name and kind, its namespace, labels and annotations, its image."""
+"""Metadata: name, kind, namespace, labels, annotations and image of a workload's object."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MAPS = ("labels", "annotations")
 FILLED_IN = ("{{", "$")
-"""Marks of what a tool fills in before anything is applied; neither names nor images hold them."""
+"""Marks of templates; names and images do not contain them."""
 TARGETS: Mapping[str, tuple[Path, ...]] = {
     "helm_release": (("spec", "targetNamespace"), ("metadata", "namespace")),
     "argo_cd": (("spec", "destination", "namespace"), ("spec", "template", "spec", "destination", "namespace")),
 }
-"""Where objects that install a chart say into which namespace, by adapter."""
+"""Where objects that install a chart declare its namespace, by adapter."""
 BY_CHART = "the chart's templates set it"
 BY_MODULE = "expressions of the module set it"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -33,7 +33,9 @@ class Added(NamedTuple):
 
 
 def described(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
-    """The workload with what its object, and a Kustomization beside its file, say of it, beside what its roles state."""
+    """Return the workload with the metadata of its object and of a Kustomization in the same
+    folder.
+    """
     added = _kustomized(workload.document, read) if _is_object(workload.document) else None
     return replace(workload, roles=tuple(_described(role, workload, added) for role in workload.roles))
 
@@ -56,14 +58,14 @@ def _described(role: Role, workload: Workload, added: Added | None) -> Role:
 
 
 def _item(value: object, part: str | int) -> object:
-    """What a mapping or a list holds under a step of a path."""
+    """Return what a mapping or list holds under one step of a path."""
     if isinstance(value, dict):
         return value.get(part)
     return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
 
 
 def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
-    """What the Kustomization of the same folder adds, where it lists the file of an object."""
+    """Return what the Kustomization of the same folder adds, if it lists the object's file."""
     folder, name = posixpath.split(document.path)
     for file in KUSTOMIZATIONS:
         path = posixpath.join(folder, file)
@@ -88,7 +90,7 @@ def _added(one: Document) -> Added:
 
 
 def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
-    """The fields that a Kustomization changes: its own words count, and its overlays may add more."""
+    """Return the fields that a Kustomization changes. Its own values count; overlays may add more."""
     changed = {"kustomization": Field(added.path, source="the same folder")}
     for name in MAPS:
         if isinstance(before := own[name].value, Mapping):
@@ -99,7 +101,9 @@ def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
 
 
 def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
-    """The `metadata` of an object and of the templates in it that a role comes from, outermost first."""
+    """Yield the `metadata` of an object and of the templates that a role comes from, outermost
+    first.
+    """
     document = workload.document
     paths = [workload.path, *([role.anchor.path] if role.anchor.document is document else [])]
     seen: set[Path] = set()
@@ -131,7 +135,7 @@ def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
 
 
 def _map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
-    """Labels or annotations: the object's own, and those of a pod template for what the object does not say."""
+    """Return labels or annotations: those of the object, completed by those of its pod template."""
     if workload.adapter == "helm_values":
         return Field(Unknown(BY_CHART))
     if workload.document.format == "hcl":
@@ -145,7 +149,7 @@ def _map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
 
 
 def _of_service(name: str, workload: Workload) -> list[Origin]:
-    """The labels of a service of Compose, which takes them as a mapping or as a list of `key=value`."""
+    """Return the labels of a Compose service, a mapping or a list of `key=value`."""
     place = Origin(workload.document, (*workload.path, name))
     stated = workload.adapter == "compose" and isinstance(workload.document.get(place.path), dict | list)
     return [place] if stated else []
@@ -167,7 +171,7 @@ def _is_object(document: Document) -> bool:
 
 
 def _image(anchor: Origin) -> Field | None:
-    """The image of the container that a role is anchored in; None where nothing states one that is whole."""
+    """Return the image of the role's container; None if none is declared."""
     document = anchor.document
     for end in range(len(anchor.path), -1, -1):
         place = Origin(document, (*anchor.path[:end], "image"))

@@ -1,4 +1,4 @@
-"""Moves: the changes of a role that are worth a try, by the quantity that a rule says may change."""
+"""Candidates: proposed changes of a role, by the quantity that a rule lets change."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from gpulint.workload import Role, Value
 
 GPUS_OF_A_NODE = (1, 2, 4, 8)
 USUAL_UTILIZATION = 0.9
-"""What every release of vLLM takes at least when nothing is stated."""
+"""The minimum default of all vLLM releases."""
 
 
 USUAL_STATIC_FRACTION = 0.9
-"""Leaves the forward pass a tenth of the card; the rules check whether that is enough."""
+"""Leaves a tenth of GPU memory to the forward pass; the rules check whether that is enough."""
 HIGHEST_UTILIZATION = 0.95
-"""What engines still start with on a card of their own: half a GiB is the CUDA context's."""
+"""The highest share with which engines still start alone on a GPU: the CUDA context takes half a
+GiB.
+"""
 
 
 class Move(NamedTuple):
-    """A change to try: what to call it, the quantities it sets, and what it gives up."""
+    """A candidate: its title, the quantities it sets, and its trade-off."""
 
     title: str
     values: Mapping[str, Value]
@@ -31,7 +33,7 @@ class Move(NamedTuple):
 
 
 def moves(quantity: str, known: Facts) -> Iterator[Move]:
-    """The changes of one quantity that are worth a try, smallest or cheapest first."""
+    """Return the proposed changes of one quantity, smallest or cheapest first."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "tensor_parallel": _tensor_parallel,
         "gpus_per_pod": _gpus,
@@ -55,13 +57,13 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
 
 
 CAPS = (0.8, 0.7)
-"""Shares of a board's power that are tried: drivers take limits down to about half of it."""
+"""Shares of a board's power to try; drivers accept limits down to about half of it."""
 YOUNG = "higher latency of a single sequence; decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
 def _tensor_parallel(known: Facts) -> Iterator[Move]:
-    """Other tensor parallel sizes on the GPUs that the instance already has."""
+    """Yield other tensor parallel sizes on the GPUs that the instance already has."""
     now, gpus = count_of(known, "tensor_parallel"), count_of(known, "gpus_per_replica")
     stages, copies = count_of(known, "pipeline_parallel"), count_of(known, "data_parallel")
     if not (now and gpus and stages and copies):
@@ -81,7 +83,9 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
 
 
 def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> Iterator[Move]:
-    """The same layout where the ranks that would hold the same KV entries share out the tokens of a sequence."""
+    """Yield the same layout with the tokens of a sequence split over ranks that would store the
+    same KV entries.
+    """
     heads = 1 if count_of(known, "kv_lora_rank") else count_of(known, "kv_heads")
     ranks = values["tensor_parallel"]
     if heads and isinstance(ranks, int) and ranks > heads:
@@ -90,7 +94,9 @@ def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> It
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
-    """Other GPU counts: as many as the program sees or the parallelism occupies, else with tensor parallel to match."""
+    """Yield other GPU counts: those that the program sees or the parallelism occupies, else with
+    matching tensor parallel.
+    """
     yield from _used(known)
     now = known.likely("gpus_per_pod")
     if not isinstance(now, int | float):
@@ -123,7 +129,7 @@ MEANT = "no GPUs for further ranks, if they were intended"
 
 
 def _used(known: Facts) -> Iterator[Move]:
-    """No more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
+    """Yield no more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
     now = count_of(known, "gpus_per_pod")
     for name in ("visible_devices", "processes_per_pod"):
         used = count_of(known, name)
@@ -133,7 +139,10 @@ def _used(known: Facts) -> Iterator[Move]:
 
 
 def _shards(known: Facts, ranks: int) -> bool:
-    """Whether the heads divide by so many ranks: as the rules say where they are known, else as fewer of today's ranks."""
+    """Return whether the heads divide by a number of ranks.
+
+    If they are unknown, it must divide today's ranks.
+    """
     now = count_of(known, "tensor_parallel")
     return count_of(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
@@ -143,14 +152,16 @@ def _gpus_named(count: int) -> str:
 
 
 def _counts(now: int, fitting: int | None) -> list[int]:
-    """GPU counts of a node: from the smallest that fits when fewer do, else the nearest to the present one first."""
+    """Return GPU counts of a node: from the smallest that fits if fewer do, else the nearest to
+    today's first.
+    """
     if fitting and fitting < now:
         return [count for count in GPUS_OF_A_NODE if count >= fitting]
     return sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), -count))
 
 
 def _data_parallel(known: Facts) -> Iterator[Move]:
-    """Fill the GPUs given with further copies."""
+    """Yield data parallelism that fills the GPUs of the instance."""
     gpus, pods = count_of(known, "gpus_per_replica"), known.likely("pods_per_replica")
     ranks = (count_of(known, "tensor_parallel") or 0) * (count_of(known, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
@@ -159,7 +170,9 @@ def _data_parallel(known: Facts) -> Iterator[Move]:
 
 
 def _max_model_len(known: Facts) -> Iterator[Move]:
-    """The longest round sequence length that fits in the adverse world and that the checkpoint knows."""
+    """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
+    longest first.
+    """
     trained = count_of(known, "trained_context")
     fitting = known.worlds("kv_cache_tokens")
     limits = [trained] if trained else []
@@ -169,17 +182,19 @@ def _max_model_len(known: Facts) -> Iterator[Move]:
     longest = min(limits, default=0)
     for length in _round_lengths(longest):
         if now is None or length < now:
-            yield Move(f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected")
+            yield Move(
+                f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected"
+            )
 
 
 def _round_lengths(longest: int) -> Iterator[int]:
-    """Lengths 2^k and 3·2^(k−1) up to a limit, and the limit itself if it is one, longest first, three of them."""
+    """Yield up to three lengths 2^k or 3·2^(k−1) up to a limit, longest first."""
     lengths = sorted({size for power in range(9, 24) for size in (2**power, 3 * 2 ** (power - 1))}, reverse=True)
     yield from itertools.islice((length for length in lengths if length <= longest), 3)
 
 
 def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
-    """The share that the engine takes unasked, where less was asked for."""
+    """Yield the engine's default share if less is declared, or the highest share if more is."""
     now = known.likely("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
         title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
@@ -190,7 +205,7 @@ def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
 
 
 def _static_memory_fraction(known: Facts) -> Iterator[Move]:
-    """A share that still leaves a tenth for the forward pass, where less or more was asked for."""
+    """Yield the share that leaves a tenth for the forward pass, if another is declared."""
     now = known.likely("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
         gives_up = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
@@ -211,14 +226,18 @@ def _quantization(known: Facts) -> Iterator[Move]:
 
 
 def _weight_dtype(known: Facts) -> Iterator[Move]:
-    """16 bits, as the checkpoint is stored where the card computes in it."""
+    """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
+    float16.
+    """
     if known.likely("checkpoint_dtype") == "bfloat16" and _at_least(known, "compute_capability", 8.0):
         yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
     yield Move("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
 
 def _accelerator(known: Facts) -> Iterator[Move]:
-    """Other products of the same maker that the file can name, cheapest first: as many of them, else one."""
+    """Yield other products of the same vendor that the file can name, cheapest first: the same
+    count, else one.
+    """
     now = hardware.accelerator(known.role.text("accelerator"))
     gpus, weights = count_of(known, "gpus_per_pod"), known.likely("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
@@ -237,12 +256,16 @@ def _accelerator(known: Facts) -> Iterator[Move]:
 
 
 def loses_bfloat16(known: Facts, product: hardware.Accelerator) -> bool:
-    """Whether a bfloat16 checkpoint would have to be cast: some networks refuse float16, and early releases any cast."""
+    """Return whether a bfloat16 checkpoint would have to be cast.
+
+    Some architectures refuse float16.
+    """
     return known.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
 
 
 def unsuited(known: Facts, product: hardware.Accelerator) -> bool:
-    """Whether a product does not compute in the format of the weights: bfloat16, or FP8 without weight-only kernels.
+    """Return whether a product does not support the weights' format: bfloat16, or FP8 without
+    weight-only kernels.
 
     vLLM and TGI turn FP8 weights back into 16 bits; of SGLang that depends on how they are stored.
     """
@@ -253,18 +276,24 @@ def unsuited(known: Facts, product: hardware.Accelerator) -> bool:
 
 
 def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
-    """What another product gives up: the direct link between several, and memory bandwidth."""
+    """Return the trade-off of another product: the direct link between several GPUs, and memory
+    bandwidth.
+    """
     lost = []
     if count > 1 and (other.link_domain_gpus or 1) < count <= (now.link_domain_gpus or 1):
         lost.append(f"no direct link between the GPUs (today: {now.link})")
     before, after = (now.memory_bytes_per_s or 0) * gpus, (other.memory_bytes_per_s or 0) * count
     if after < before:
-        lost.append(f"lower memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})")
+        lost.append(
+            f"lower memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})"
+        )
     return " and ".join(lost)
 
 
 def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
-    """Products to be had in the same cloud that the file's own label can name, by the price of one; pools without one last."""
+    """Return the available products of the same cloud that the file's label can name, by price of
+    one; pools without a price last.
+    """
     found = []
     cloud = labels.cloud(role)
     for product in hardware.accelerators():
@@ -300,7 +329,9 @@ def _gpu_request(known: Facts) -> Iterator[Move]:
 
 
 def _global_batch(known: Facts) -> Iterator[Move]:
-    """The batch that the stated parts make; else the nearest that the copies share out whole."""
+    """Yield the batch that the declared parts make; else the nearest that divides by the
+    data-parallel ranks.
+    """
     now, micro = count_of(known, "global_batch_size"), count_of(known, "micro_batch_size")
     copies, accumulated = count_of(known, "training_copies"), known.likely("gradient_accumulation_steps")
     if not (now and micro and copies):
@@ -318,21 +349,27 @@ def _global_batch(known: Facts) -> Iterator[Move]:
 
 
 def _processes(known: Facts) -> Iterator[Move]:
-    """As many ranks as there are GPUs."""
+    """Yield as many ranks as there are GPUs."""
     gpus = count_of(known, "gpus_per_pod")
     if gpus and gpus != known.likely("processes_per_pod"):
         yield Move(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
 
 
 def _zero_stage(known: Facts) -> Iterator[Move]:
-    """Sharing out the optimizer state, then the gradients, then the weights too."""
+    """Yield higher ZeRO stages: they shard the optimizer state, then the gradients, then the
+    weights.
+    """
     now = known.likely("zero_stage")
     for stage in range(now + 1, 4) if isinstance(now, int) else ():
-        yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "more communication: weights are gathered" if stage == 3 else "")
+        yield Move(
+            f"ZeRO stage {stage}",
+            {"zero_stage": stage},
+            "more communication: weights are gathered" if stage == 3 else "",
+        )
 
 
 def _power_cap(known: Facts) -> Iterator[Move]:
-    """Lower limits of each card's power, of which the speed is known to follow."""
+    """Yield lower power limits of each GPU whose effect on speed is known."""
     board, now = known.likely("board_w"), known.likely("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
         return
@@ -342,7 +379,7 @@ def _power_cap(known: Facts) -> Iterator[Move]:
 
 
 def count_of(known: Facts, name: str) -> int | None:
-    """A count in the likely world; None where it is no whole number, or not known."""
+    """Return a count in the expected scenario; None if it is unknown or not a whole number."""
     value = known.likely(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

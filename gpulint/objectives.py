@@ -1,4 +1,4 @@
-"""Objectives: the words in which people state what a service or a run is there to reach, and the quantity of each."""
+"""Objectives: the keys for declaring service-level objectives and loads, and the quantity of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.workload import Value
 
 
 class Word(NamedTuple):
-    """What a word states: the quantity, how it is written, and what it means."""
+    """A key: its quantity, how its value is parsed, and what it means."""
 
     quantity: str
     read: Callable[[str | float], Value]
@@ -77,18 +77,18 @@ OTHERS: Mapping[str, str] = {
     "training-tokens": "tokens",
     "train-time": "time-to-train",
 }
-"""What others call the same; it is named in a message and never read."""
+"""Common synonyms of the keys. Messages name the right key; the synonym itself is never read."""
 
 
 def read(word: str, value: object) -> Value:
-    """The quantity that a word's value states in base units; ValueError says what is wrong with it."""
+    """Parse the value of a key into base units; ValueError says what is wrong with it."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("write a number, or a time with its unit")
     return WORDS[word].read(value)
 
 
 def meant(word: str, known: Iterable[str] = WORDS) -> str:
-    """The end of a message about an unknown word: what it may be meant to be; empty when nothing is near."""
+    """Return the end of a message that proposes a key for an unknown word; empty if none is near."""
     plain = word.lower().replace("_", "-")
     other = OTHERS.get(plain) or next(iter(difflib.get_close_matches(plain, known, n=1)), "")
     return f"; did you mean {other}?" if other else ""

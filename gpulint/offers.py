@@ -1,4 +1,7 @@
-"""Offers: the machines that a team can have, where, and at what price; settings narrow the catalog and replace its prices."""
+"""Offers: machines that a team can have, with region and price.
+
+Settings narrow the catalog and replace its prices.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ SETTINGS = "gpulint.yaml"
 
 
 class Offer(NamedTuple):
-    """One kind of machine that can be had: costs are of the whole machine, None is not established."""
+    """One kind of available machine. Costs are of the whole machine; None means unknown."""
 
     accelerator: str
     node_gpus: int
@@ -29,7 +32,7 @@ class Offer(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Nodes that a team has: what one of them holds, and the labels by which a file chooses them."""
+    """Nodes that a team has: what one of them holds, and the labels that select them."""
 
     name: str
     accelerator: str
@@ -39,7 +42,7 @@ class Pool(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a team pays: for a machine of a type or a pool, or for one accelerator; in one region or in any."""
+    """What a team pays for a machine type, a pool or an accelerator, in one region or in all."""
 
     usd_per_hour: float
     date: str
@@ -52,7 +55,7 @@ class Price(NamedTuple):
 
 
 class Energy(NamedTuple):
-    """What electricity costs and emits where a team computes; None is not stated."""
+    """Price and emissions of electricity at a team's site; None is not declared."""
 
     usd_per_kwh: float | None = None
     co2_kg_per_kwh: float | None = None
@@ -60,10 +63,12 @@ class Energy(NamedTuple):
 
 
 class Available(NamedTuple):
-    """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file.
+    """What a team can have and what it pays.
 
-    `today` is the day on which the age of prices is told, empty where it is not. `barred` are the accelerators that its
-    organisation lets nobody use.
+    Empty means the whole catalog at its prices, in the cloud of the file.
+
+    `today` is the date for the age of prices, empty to leave the age out. `barred` are the
+    accelerators that the organisation forbids.
     """
 
     clouds: tuple[str, ...] = ()
@@ -79,7 +84,7 @@ class Available(NamedTuple):
     barred: frozenset[str] = frozenset()
 
     def allows(self, accelerator: str) -> bool:
-        """Whether a team may use a product at all."""
+        """Return whether a team may use an accelerator."""
         if accelerator in self.forbidden or accelerator in self.barred:
             return False
         return not self.accelerators or accelerator in self.accelerators
@@ -90,9 +95,11 @@ EVERYTHING = Available()
 
 @functools.lru_cache(maxsize=512)
 def of(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
-    """All that can be had, or of one accelerator: a team's pools, and what the clouds it names rent out, else one or any.
+    """Return all available machines, or those with one accelerator: the team's pools, and what the
+    named or given clouds offer.
 
-    Hosts with Arm processors, which most images are not built for, are among them where the team names their type or card.
+    Hosts with Arm processors are included only if the team names their type or accelerator, because
+    most images are not built for them.
     """
     pooled = tuple(_pooled(pool, available) for pool in available.pools)
     rented = () if available.pools_only else _rented(available, cloud, accelerator)
@@ -101,12 +108,14 @@ def of(available: Available, cloud: str | None = None, accelerator: str = "") ->
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
-    """The cheapest machine to be had, in a cloud or anywhere, that holds that many of a card; else a pool without a price."""
+    """Return the cheapest available machine that holds so many of an accelerator, else a pool
+    without a price.
+    """
     return _cheapest(of(available, cloud, accelerator), gpus, cloud)
 
 
 def machine(available: Available, instance_type: str) -> Offer | None:
-    """The machine type of that name at the price that a team pays, whether it may be had anew or not."""
+    """Return a machine type at the price that a team pays, even if the settings do not offer it."""
     node = hardware.node(instance_type)
     return _priced(node, available) if node else None
 
@@ -114,7 +123,9 @@ def machine(available: Available, instance_type: str) -> Offer | None:
 def carrying(
     available: Available, accelerator: str, gpus: int, instance_type: str = "", pool: str = "", cloud: str | None = None
 ) -> Offer | None:
-    """The machine that a pod runs on: of its pool or its type, else the cheapest to be had, else the cheapest there is."""
+    """Return the machine that a pod runs on: its pool or type, else the cheapest available, else
+    the cheapest at all.
+    """
     own = next((_pooled(one, available) for one in available.pools if pool and one.name == pool), None)
     stated = machine(available, instance_type)
     if own or (stated and cloud in (None, stated.cloud)):
@@ -126,11 +137,11 @@ def carrying(
 
 
 SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
-"""Facts of the site where a machine stands."""
+"""Facts of a machine's site."""
 
 
 def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
-    """What an offer says of a machine, and where it is from."""
+    """Return a fact of an offered machine with its source."""
     match fact:
         case "machine_gpus":
             return one.node_gpus, one.instance_type or one.pool
@@ -141,7 +152,7 @@ def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
 
 
 def listing(one: Offer, today: str = "") -> str:
-    """Whose price it is, where and of which day, and how old it is on a day."""
+    """Return whose price it is, where, from which day, and how old it is today."""
     if one.cost_usd_per_hour is None:
         return ""
     where = " ".join(filter(None, (one.pool or one.cloud, one.region)))
@@ -149,7 +160,7 @@ def listing(one: Offer, today: str = "") -> str:
 
 
 def age(day: str, today: str) -> str:
-    """The end of a sentence about a day that is past."""
+    """Return the end of a sentence about the age of a date."""
     if not today:
         return ""
     from datetime import date
@@ -159,7 +170,9 @@ def age(day: str, today: str) -> str:
 
 
 def site(available: Available, one: Offer | None, fact: str) -> tuple[float | None, str]:
-    """What settings say of the site, else what is published for the region that they name, or for the cloud."""
+    """Return a fact of the site from settings, else the published one of the named region or the
+    cloud.
+    """
     if (stated := getattr(available.energy, fact)) is not None:
         return stated, SETTINGS
     if one is None or not one.cloud:
@@ -184,7 +197,7 @@ def _dearness(one: Offer) -> tuple[float, str, str]:
 
 @functools.lru_cache(maxsize=512)
 def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
-    """Every machine type of the catalog that holds an accelerator."""
+    """Return every machine type of the catalog with an accelerator."""
     team = Available(prices=prices, regions=regions)
     return tuple(_priced(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
 
@@ -203,19 +216,21 @@ def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[
 
 
 def _named(node: Node, available: Available) -> bool:
-    """Whether what a team names leaves a machine type in."""
+    """Return whether the settings of a team admit a machine type."""
     if available.instance_types:
         return node.instance_type in available.instance_types
     return not node.arm or node.accelerator in available.accelerators
 
 
 def _elsewhere(one: Offer, regions: tuple[str, ...]) -> bool:
-    """Whether a machine has no price in the regions of a team, and others of the same cloud have."""
+    """Return whether a machine has no price in a team's regions although the same cloud has such
+    prices.
+    """
     return one.region not in regions and any((one.cloud, region) in hardware.priced_regions() for region in regions)
 
 
 def _priced(node: Node, available: Available) -> Offer:
-    """A machine type with what a team pays for it, else its list price."""
+    """Return a machine type with the price that a team pays, else its list price."""
     bare = Offer(node.accelerator, node.node_gpus, node.instance_type, node.cloud)
     listed = [one for one in hardware.list_prices(node.instance_type) if one.usd_per_hour is not None]
     near = [one for one in listed if one.region in available.regions] or [one for one in listed if one.home]
@@ -232,7 +247,7 @@ def _priced(node: Node, available: Available) -> Offer:
 
 
 def _pooled(pool: Pool, available: Available) -> Offer:
-    """One node of a pool: at its own price, else at that of its machine type."""
+    """Return one node of a pool at its own price, else at that of its machine type."""
     node = hardware.node(pool.instance_type)
     rented = _priced(node, available) if node else Offer("", 0)
     held = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
@@ -240,7 +255,9 @@ def _pooled(pool: Pool, available: Available) -> Offer:
 
 
 def _at_own_price(one: Offer, available: Available) -> Offer:
-    """The offer at the price that settings state for its pool, its machine type or its accelerators, in that order."""
+    """Return the offer at the price declared for its pool, machine type or accelerator, in that
+    order.
+    """
     stated = [price for price in available.prices if _is_of(price, one, available.regions)]
     if not stated:
         return one
@@ -258,7 +275,7 @@ def _at_own_price(one: Offer, available: Available) -> Offer:
 
 
 def _is_of(price: Price, one: Offer, regions: tuple[str, ...]) -> bool:
-    """Whether a stated price is of an offer: of what it names, all of it, in a region of the team."""
+    """Return whether a declared price applies to an offer in one of the team's regions."""
     named = ((price.pool, one.pool), (price.instance_type, one.instance_type), (price.accelerator, one.accelerator))
     here = not price.region or not regions or price.region in regions
     return here and all(not stated or stated == held for stated, held in named)

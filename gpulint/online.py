@@ -1,4 +1,6 @@
-"""A hub of checkpoints, asked over HTTP for config.json and for what the weights' files hold; only `size --online` does."""
+"""Hub: read config.json and the index of a checkpoint's weights over HTTP, for `size --online`
+only.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from gpulint.version import __version__
 
 HUB = "https://huggingface.co"
 ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-"""An id with its owner, as hubs accept them (huggingface_hub v1.9.2 utils/_validators.py, validate_repo_id)."""
+"""An id with its owner, as hubs accept it (huggingface_hub v1.9.2 utils/_validators.py,
+validate_repo_id).
+"""
 CONFIG = "config.json"
 CONFIG_BYTES_MAX = 5_000_000
 ANSWER_S = 15.0
@@ -37,7 +41,7 @@ ABSENT = frozenset({404, 410})
 
 
 class Unanswered(Exception):
-    """Why a hub did not say what was asked, as a sentence."""
+    """Why a hub did not answer, as a sentence."""
 
 
 class Hub:
@@ -53,7 +57,10 @@ class Hub:
         self.opener = _opener()
 
     def head(self, reference: str, file: str, length: int) -> bytes | None:
-        """The first bytes of a checkpoint's file, at most so many; None where the hub has no such file."""
+        """Return the first bytes of a checkpoint's file, up to a length;
+
+        None if the hub has no such file.
+        """
         request = urllib.request.Request(f"{self.address}/{quote(reference)}/resolve/main/{quote(file)}")  # noqa: S310
         request.add_header("User-Agent", f"gpulint/{__version__}")
         request.add_header("Range", f"bytes=0-{length - 1}")
@@ -71,7 +78,10 @@ class Hub:
             raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_said(error)}") from None
 
     def _read(self, read: Callable[[int], bytes], length: int) -> bytes:
-        """At most so many bytes, in blocks: a server that ignores the range, or trickles, is left."""
+        """Read up to a length in blocks.
+
+        A server that ignores the range or is too slow is abandoned.
+        """
         content = bytearray()
         while len(content) < length and (block := read(min(BLOCK, length - len(content)))):
             content += block
@@ -86,7 +96,7 @@ class Hub:
 
 
 def resolve(reference: str, hub: Hub) -> Resolved:
-    """The architecture of a hub's checkpoint with the weights that its files hold."""
+    """Return the architecture of a hub's checkpoint with the weights of its files."""
     if not ID.fullmatch(reference):
         raise Unanswered(f"{reference} is not the id of a checkpoint on a hub; write OWNER/NAME")
     content = hub.head(reference, CONFIG, CONFIG_BYTES_MAX)
@@ -102,7 +112,9 @@ def resolve(reference: str, hub: Hub) -> Resolved:
 
 
 def _shape(reference: str, config: str, hub: Hub) -> Resolved:
-    """What config.json describes; of a family that is not read, what the catalog or the name tells."""
+    """Return the architecture of config.json; for unsupported families, that of the catalog or the
+    name.
+    """
     try:
         shape = network.read(reference, config).architecture
     except Unread as reason:
@@ -123,7 +135,7 @@ def _said(error: Exception) -> str:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a hub to its file servers: never from https to http; the token stays with the hub."""
+    """Follow a hub to its file servers, never from https to http. The token stays with the hub."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
@@ -138,7 +150,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """HTTP and HTTPS, through the system's proxy, and no other protocol."""
+    """Return an opener for HTTP and HTTPS through the system's proxy, without other protocols."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

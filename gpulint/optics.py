@@ -1,4 +1,4 @@
-"""Transceivers and ready-made cables of the catalog, looked up by exact name."""
+"""Optics: transceivers and ready-made cables of the catalog, looked up by exact name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ GRADES = ("om3", "om4", "om5", "os2")
 
 @dataclass(frozen=True, slots=True)
 class Optic:
-    """One product or standard; the links of its `ports` share its rate, and a ready-made cable has a length of its own."""
+    """One product or standard.
+
+    The links of its `ports` share its rate, and a ready-made cable has a length.
+    """
 
     name: str
     kind: str
@@ -43,12 +46,14 @@ class Optic:
 
 
 def named(text: str) -> Optic | None:
-    """The transceiver or cable of a listed name, in either case."""
+    """Return the transceiver or cable with a listed name, in any case."""
     return _by_name().get(text.strip().lower())
 
 
 def listed(text: str, quantity: str) -> Optic:
-    """The transceiver or cable of that name; where the catalog has none, the quantity that named it is not known."""
+    """Return the transceiver or cable with that name; raise Unstated with the quantity if the
+    catalog has none.
+    """
     found = named(text)
     if found is None:
         raise Unstated(quantity)
@@ -57,7 +62,7 @@ def listed(text: str, quantity: str) -> Optic:
 
 @functools.cache
 def optics() -> tuple[Optic, ...]:
-    """All transceivers and cables of the catalog."""
+    """Return all transceivers and cables of the catalog."""
     return tuple(_optic(row) for row in catalog.rows("optics"))
 
 
@@ -91,7 +96,7 @@ def _optic(row: catalog.Row) -> Optic:
 
 
 def _by_grade(row: catalog.Row, unit: str) -> dict[str, float]:
-    """The cells of a row that hold a figure for each grade of fibre."""
+    """Return the cells of a row that have a figure for each grade of fibre."""
     cells = {grade.upper(): row[f"{grade}_{unit}"] for grade in GRADES}
     return {grade: float(cell) for grade, cell in cells.items() if cell}
 

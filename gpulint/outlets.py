@@ -1,4 +1,4 @@
-"""Outlets: which sockets of a distribution unit an inlet of a supply fits, and what they carry."""
+"""Outlets: which sockets of a power distribution unit an inlet fits, and their ratings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from gpulint import catalog, units
 
 
 class Outlet(NamedTuple):
-    """A kind of socket: the inlets that a cord joins to it, and its rating by IEC and in North America."""
+    """A kind of socket: the inlets that a cord connects to it, and its rating by IEC and in North
+    America.
+    """
 
     name: str
     inlets: frozenset[str]
@@ -30,7 +32,7 @@ def _outlet(row: catalog.Row) -> Outlet:
 
 
 def inlets(word: str) -> frozenset[str]:
-    """The inlets that a socket serves, by its name or by those of one that takes several plugs; all where it is not listed.
+    """Return the inlets that a socket or a combined socket serves; all if it is not listed.
 
     >>> sorted(inlets("C13")), inlets("C13/C19") == inlets("C19"), inlets("L6-30R") == every_inlet()
     (['C14', 'C16'], True, True)
@@ -41,12 +43,12 @@ def inlets(word: str) -> frozenset[str]:
 
 
 def every_inlet() -> frozenset[str]:
-    """All inlets that some outlet serves."""
+    """Return all inlets that some outlet serves."""
     return frozenset().union(*(one.inlets for one in _outlets().values()))
 
 
 def inlet(word: str) -> str:
-    """The inlet that a word names, also by the connector that goes into it: C19, C20 and C19/C20 are all C20.
+    """Return the inlet that a word names, also by its connector: C19, C20 and C19/C20 are all C20.
 
     >>> inlet("c20"), inlet("C19/C20"), inlet("busbar")
     ('C20', 'C20', 'BUSBAR')
@@ -60,6 +62,9 @@ _MADE_FOR = {inlet: connector for connector, inlet in _CONNECTORS.items()}
 
 
 def rated_for(word: str) -> tuple[float, float] | None:
-    """The rating of the outlets made for an inlet, by IEC and in North America; None where it is no inlet for a cord."""
+    """Return the rating of the outlets for an inlet, by IEC and in North America;
+
+    None if no cord fits it.
+    """
     found = _outlets().get(_MADE_FOR.get(inlet(word), ""))
     return (found.iec_a, found.ul_a) if found else None

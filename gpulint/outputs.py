@@ -18,24 +18,26 @@ TEXT = "text"
 
 
 class Output(NamedTuple):
-    """A format and the file that it goes to; no file is stdout."""
+    """A format and its file; without a file it goes to stdout."""
 
     format: str
     file: str = STDOUT
 
 
 class OutputError(ValueError):
-    """An output that cannot be made: a format that there is not, or a file that cannot be written."""
+    """An output that cannot be produced: an unknown format, or a file that cannot be written."""
 
 
 def formats() -> tuple[str, ...]:
-    """Every format: the modules of the reports that render one."""
+    """Return all formats: the modules of the reports that render one."""
     found = shipped.functions(shipped.PACKAGE / "reports")
     return tuple(sorted(name for name, public in found.items() if "render" in public))
 
 
 def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()) -> tuple[Output, ...]:
-    """The outputs that FORMAT[:FILE] words ask for, or text on stdout; OutputError before anything is checked."""
+    """Return the outputs of FORMAT[:FILE] words, or text on stdout; raise OutputError before
+    anything is checked.
+    """
     if not words and on_stdout is None:
         return (Output(TEXT),)
     outputs = (*((Output(_known(on_stdout)),) if on_stdout is not None else ()), *map(_parsed, words))
@@ -47,7 +49,7 @@ def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()
 
 
 def _parsed(word: str) -> Output:
-    """FORMAT:FILE, where only the first colon parts the two; `-` is stdout."""
+    """Parse FORMAT:FILE at the first colon; `-` is stdout."""
     name, colon, file = word.partition(":")
     if colon and not file:
         raise OutputError(f"{word} names no file: write {name}:FILE, or {name} for stdout")
@@ -74,7 +76,7 @@ def _refuse_doubles(outputs: Sequence[Output]) -> None:
 
 
 def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
-    """OutputError where a file could not be put: found before a long run, not after it."""
+    """Raise OutputError if a file cannot be written, before a long run instead of after it."""
     place = Path(file)
     if os.path.abspath(file) in map(os.path.abspath, paths):
         raise OutputError(f"{file} is one of the files to check, and the output would overwrite it")
@@ -92,7 +94,7 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
 
 
 def rendered(report: Report, name: str) -> str:
-    """The report in a format; OutputError where there is none of that name."""
+    """Return the report in a format; raise OutputError for an unknown one."""
     module = _module(_known(name))
     needy = getattr(module, "NEEDS_SAMPLES", False)
     shown: str = module.render(_with_samples(report) if needy else report)
@@ -104,7 +106,7 @@ def _module(name: str) -> ModuleType:
 
 
 def write(report: Report, outputs: Iterable[Output]) -> list[str]:
-    """Write the files; of those that could not be written, why."""
+    """Write the files and return the errors."""
     troubles = []
     for one in outputs:
         if one.file != STDOUT:
@@ -118,7 +120,7 @@ def write(report: Report, outputs: Iterable[Output]) -> list[str]:
 
 
 def _with_samples(report: Report) -> Report:
-    """A report whose rules show their first wrong and right sample."""
+    """Return a report whose rules show their first bad and good example."""
     return report._replace(rules={name: _sampled(card) for name, card in report.rules.items()})
 
 

@@ -1,4 +1,4 @@
-"""Parts: the things a facility is made of, each with the facts of its kind, of what holds it and of what it holds."""
+"""Components of a facility, each with the facts of its kind, of its parents and of its children."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LISTS: Mapping[str, str] = {
     "cables": "cable",
     "server_types": "server_type",
 }
-"""The key that lists the parts of a kind."""
+"""The kind of component that each key lists."""
 _BESIDE = frozenset({"panel", "cdu", "pool", "switch", "cable", "server_type"})
 HOLDS: Mapping[str, frozenset[str]] = {
     "facility": frozenset({"site", "room", "row", "rack"}) | _BESIDE,
@@ -35,47 +35,50 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "row": frozenset({"rack"}) | _BESIDE,
     "rack": frozenset({"feed", "server", "switch"}),
 }
-"""The kinds of part that a part of a kind may hold."""
+"""The kinds of component that a component of a kind may contain."""
 NAMELESS = frozenset({"facility", "feed", "server", "cable"})
-"""Kinds whose parts need no name."""
+"""Kinds whose components need no name."""
 LINKED: Mapping[str, tuple[str, ...]] = {"cable": ("switch",), "switch": ("cable",)}
-"""The kinds of part whose facts hang on one that they name, or that names them."""
+"""Kinds of component whose facts depend on those that they name, or that name them."""
 ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
-"""The facts by which a kind of part names others, wherever in the facility they are."""
+"""The facts by which a kind of component names others, anywhere in the facility."""
 _UNSOUGHT = frozenset({"site", "room", "row", "rack", "feed", "server"})
-"""Kinds of part that no other names: they are not looked up by what they are called."""
+"""Kinds of component that no other component refers to by name."""
 CALLED = frozenset({"facility_name", "site_name", "room_name", "row_name", "rack_name"})
-"""Facts that no formula takes: parts that differ in them alone have all others in common."""
+"""Facts that no formula takes. Components that differ only in them share all other facts."""
 _STAYING = frozenset({"site", "room", "row", "rack", "cable", "switch"})
-"""Kinds of part that a change elsewhere leaves as they are."""
+"""Kinds of component that a change elsewhere leaves unchanged."""
 NAMED = frozenset({"panel", "cdu", "pool", "switch"})
-"""Kinds whose parts hold nothing themselves: those that name one in a key of its kind belong to it."""
+"""Kinds of component without children of their own.
+
+Components that name one in a key of its kind belong to it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing of a facility: its kind, what is stated of it, and the parts that it holds."""
+    """One component of a facility: its kind, its declared values, and its children."""
 
     kind: str
     role: Role
     parts: tuple[Part, ...] = ()
 
     def all(self) -> Iterator[Part]:
-        """This part and those that it holds, at any depth."""
+        """Yield this component and its children, at any depth."""
         yield self
         for one in self.parts:
             yield from one.all()
 
 
 class Contents:
-    """Numbers parts by what is stated of them and of all that they hold: parts of one number state the same."""
+    """Numbers components by their declared values and children; equal numbers mean equal content."""
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
         self._of: dict[int, tuple[Part, int]] = {}
 
     def number(self, part: Part) -> int:
-        """The number of a part; its name counts where others may be looked up by it."""
+        """Return the number of a component. Its name counts only if others may refer to it."""
         if id(part) not in self._of:
             role = part.role
             name = "" if part.kind in _UNSOUGHT else role.name
@@ -87,7 +90,7 @@ class Contents:
 
 
 class Common:
-    """What parts that state the same have in common where alike parts hold them: every fact is resolved once for all."""
+    """Facts shared by components with the same content and parents, so that each is resolved once."""
 
     def __init__(self) -> None:
         self.found: dict[str, Known | Missing] = {}
@@ -96,12 +99,12 @@ class Common:
         self._below: dict[int, Common] = {}
 
     def below(self, number: int) -> Common:
-        """What the parts of a content that such parts hold have in common."""
+        """Return the facts shared by the children with one content number."""
         return self._below.setdefault(number, Common())
 
 
 class PartFacts(Facts):
-    """Facts of one part; `above` is the part that holds it, `below` are those that it holds."""
+    """Facts of one component; `above` is its parent and `below` are its children."""
 
     def __init__(
         self,
@@ -124,11 +127,11 @@ class PartFacts(Facts):
         self._type: Mapping[str, Field] | None = None
 
     def path(self) -> tuple[str, ...]:
-        """The names of the parts that lead here from what the file is about, which is left out."""
+        """Return the names that lead from the facility to here, without the facility's."""
         return (*self.above.path(), self.role.name) if self.above else ()
 
     def all(self) -> Iterator[PartFacts]:
-        """This part and those that it holds, at any depth, in the order of the file."""
+        """Yield this component and its children at any depth, in the order of the file."""
         waiting = [self]
         while waiting:
             one = waiting.pop()
@@ -136,7 +139,9 @@ class PartFacts(Facts):
             waiting += reversed(one.below)
 
     def of_kind(self, kind: str) -> tuple[PartFacts, ...]:
-        """The parts of a kind that belong to this one: that it holds, at any depth, or that name it."""
+        """Return the components of a kind that belong to this one: children at any depth, or those
+        that name it.
+        """
         if kind not in self._of_kind:
             self._of_kind[kind] = tuple(self._belonging(kind))
         return self._of_kind[kind]
@@ -147,7 +152,7 @@ class PartFacts(Facts):
         return self._naming(kind) if self.kind in NAMED else self._held(kind)
 
     def _at_ends(self, kind: str) -> Iterator[PartFacts]:
-        """The parts of a kind that this one's ends name."""
+        """Yield the components of a kind that the ends of this one name."""
         called = self.root().called(kind)
         for device in dict.fromkeys(_device(self.likely(name)) for name in ENDS[self.kind]):
             yield from called.get(device, ())
@@ -159,7 +164,7 @@ class PartFacts(Facts):
             yield from one.of_kind(kind) if one.kind not in NAMED and one.kind not in ENDS else ()
 
     def _naming(self, kind: str) -> Iterator[PartFacts]:
-        """The parts of a kind beside this one that name it; of those with two ends, wherever they are."""
+        """Yield the components of a kind next to this one that name it; cables may be anywhere."""
         if kind in ENDS:
             yield from self.root().ending(kind).get(self.role.name, ())
             return
@@ -168,7 +173,7 @@ class PartFacts(Facts):
                 yield one
 
     def called(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
-        """The parts of a kind by their names."""
+        """Return the components of a kind by name."""
         if kind not in self._called:
             found: dict[str, list[PartFacts]] = {}
             for one in self.of_kind(kind):
@@ -177,7 +182,7 @@ class PartFacts(Facts):
         return self._called[kind]
 
     def ending(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
-        """The parts of a kind with two ends, by the names at their ends, without the port behind a colon."""
+        """Return the components of a kind with two ends by the names at their ends, without ports."""
         if kind not in self._ending:
             found: dict[str, dict[PartFacts, None]] = {}
             for one in self.of_kind(kind):
@@ -187,16 +192,18 @@ class PartFacts(Facts):
         return self._ending[kind]
 
     def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> PartFacts:
-        """The facts of the whole with other roles of some parts, and with further parts in some, both by `id`.
+        """Return the facts of the facility with changed roles and added components, both by `id`.
 
-        What a change does not reach is taken over as it is: whole racks beside those that change.
+        Components that a change does not reach are reused, such as whole racks next to it.
         """
         changed = [one for one in self.all() if id(one) in roles or id(one) in added]
         reached = {id(holder) for one in changed for held in one._linked() for holder in held._holders()}
         return self._varied(self._restated(roles, added), roles, added, reached, None, False)
 
     def _restated(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> Part:
-        """The part with other roles and further parts at any depth; itself where nothing of it changes."""
+        """Return the component with changed roles and added children at any depth; itself if
+        nothing changes.
+        """
         held = (*(one._restated(roles, added) for one in self.below), *added.get(id(self), ()))
         role = roles.get(id(self), self.role)
         return self.part if role is self.role and _identical(held, self.part.parts) else Part(self.kind, role, held)
@@ -221,37 +228,40 @@ class PartFacts(Facts):
         return PartFacts(part, above, below, self.contents)
 
     def _linked(self) -> Iterator[PartFacts]:
-        """This part, and what a cable joins or what is joined to a switch."""
+        """Yield this component, and those that a cable connects or that connect to a switch."""
         yield self
         for kind in LINKED.get(self.kind, ()):
             yield from self.of_kind(kind)
 
     def _holders(self) -> Iterator[PartFacts]:
-        """This part and those that hold it."""
+        """Yield this component and its parents."""
         yield self
         if self.above is not None:
             yield from self.above._holders()
 
     def nearest(self, kinds: tuple[str, ...]) -> PartFacts | None:
-        """The nearest part of one of these kinds that holds this one."""
+        """Return the nearest parent of one of these kinds."""
         above = self.above
         while above is not None and above.kind not in kinds:
             above = above.above
         return above
 
     def root(self) -> PartFacts:
-        """The part that holds all others."""
+        """Return the component that contains all others."""
         return self.above.root() if self.above else self
 
     def find(self, name: str) -> Known | Missing:
-        """A fact with its origin, resolved once for all parts that have it in common."""
+        """Return a fact with its origin, resolved once for all components that share it."""
         found = self._found.get(name)
         if found is not None:
             return found
         return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
 
     def ends(self, name: str) -> tuple[Value, Value] | None:
-        """The values of a fact in the favourable and the adverse world, the smaller one first: alike servers err together."""
+        """Return the best and worst value of a fact, the smaller first.
+
+        Identical servers err in the same direction.
+        """
         found = self.find(name)
         if isinstance(found, Missing):
             return None
@@ -279,7 +289,9 @@ class PartFacts(Facts):
         return super()._resolve(quantity)
 
     def _resolve_general(self, quantity: Quantity) -> Known | Missing:
-        """A fact that is not one of a facility: a threshold, a constant, or one of the server's accelerator."""
+        """Return a fact that is not about facilities: a threshold, a constant, or one of the
+        server's accelerator.
+        """
         if quantity.of == "accelerator" and "accelerator" not in self.role.fields:
             product = self.find("accelerator")
             if isinstance(product, Missing):
@@ -292,14 +304,14 @@ class PartFacts(Facts):
         return super()._resolve(quantity)
 
     def _above(self, quantity: Quantity) -> Known | Missing:
-        """A fact of the nearest part above that has such facts."""
+        """Return a fact of the nearest parent that has such facts."""
         above = self.nearest(quantity.part)
         if above is not None:
             return above.find(quantity.name)
         return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
 
     def _gathered(self, quantity: Quantity) -> Known | Missing:
-        """One fact of each part of a kind below, world by world."""
+        """Return one fact of each child of a kind, scenario by scenario."""
         found = [one.find(quantity.each) for one in self.of_kind(quantity.over)]
         lacking = [one.names for one in found if isinstance(one, Missing)]
         if lacking and not quantity.known:
@@ -311,7 +323,9 @@ class PartFacts(Facts):
         return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
 
     def _typed(self, quantity: Quantity) -> Known | Missing | None:
-        """What the type of a server says of it: an entry of the file's own types, else the catalog's row."""
+        """Return a server's fact from its type: an entry of the file's own types, else the
+        catalog's row.
+        """
         name = self.role.text("server_type")
         own = self._own_type(name).get(quantity.name)
         if own is not None:
@@ -333,18 +347,18 @@ def _identical(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
 
 
 def _device(stated: object) -> str:
-    """The name of what a cable ends at, without the port behind a colon."""
+    """Return the name of a cable's end, without the port after the colon."""
     return stated.partition(":")[0] if isinstance(stated, str) else ""
 
 
 def _of_type(quantity: Quantity) -> bool:
-    """Whether the type of a server may say it."""
+    """Return whether the type of a server may supply the quantity."""
     return quantity.of == "server" or quantity.name == "accelerator"
 
 
 @functools.cache
 def keys(kind: str) -> Mapping[str, Quantity]:
-    """The words that a part of a kind may state, with the quantity of each."""
+    """Return the keys that a component of a kind may declare, with the quantity of each."""
     wanted = "server" if kind == "server_type" else kind
     rows = (one for one in glossary().values() if one.key and wanted in one.part)
     return {one.key: one for one in rows if kind != "server_type" or _of_type(one)}

@@ -1,4 +1,4 @@
-"""Premises: the facility that gpulint.yaml names, as workloads see it: the pools that lead to its servers, and its energy."""
+"""Facility context: node pools and energy of the facility configured in gpulint.yaml."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 BATCH = frozenset({"script"})
-"""Adapters of files that a batch system starts in its default partition where they name none."""
+"""Adapters of files that a batch system starts in its default partition if they name none."""
 INVENTORIED = b"netbox"
-"""A word of facilities that other files complete."""
+"""A word of facility files that other files complete."""
 LEADING = {"partition": "pool_partition", "queue": "pool_queue"}
-"""What leads to a pool beside labels: how a join calls it, and the fact that states it."""
+"""Keys besides labels that select a pool, and the fact that declares each."""
 OF_NETWORK = {"network_bytes_per_s": "pool_network_bytes_per_s", "network_kind": "pool_network_kind"}
 OF_SITE = {"usd_per_kwh": "site_usd_per_kwh", "co2_kg_per_kwh": "site_co2_kg_per_kwh", "pue": "site_pue"}
 
 
 class Premises(NamedTuple):
-    """A facility of a file: its parts, its pools, the same as joins of workloads take them, and its electricity."""
+    """A facility file: its components, its pools, the pools as workloads match them, and its
+    energy.
+    """
 
     path: str
     root: PartFacts
@@ -37,14 +39,14 @@ class Premises(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """Why a file that gpulint.yaml names is no facility."""
+    """Why a file that gpulint.yaml names is not a facility."""
 
     path: str
     reason: str
 
 
 def of(path: str, repository: Repository) -> Premises | Unreadable:
-    """The facility of a file of the repository."""
+    """Return the facility of a file of the repository."""
     content = repository.read(path)
     if content is None:
         return Unreadable(path, f"the facility file {path} named in gpulint.yaml does not exist")
@@ -69,7 +71,7 @@ def _of(root: PartFacts, path: str) -> Premises:
 
 
 def _pool(known: PartFacts, path: str) -> Pool:
-    """A pool as joins take it: its card and GPUs are those of its servers."""
+    """Return a pool as workloads match it, with the accelerator and GPUs of its servers."""
     labels = known.likely("pool_labels")
     led = dict(labels) if isinstance(labels, Mapping) else {}
     led |= {key: text for key, fact in LEADING.items() if isinstance(text := known.likely(fact), str)}
@@ -85,7 +87,9 @@ def _pool(known: PartFacts, path: str) -> Pool:
 
 
 def _card(known: PartFacts, path: str) -> Field:
-    """The card that all servers of a pool hold; unknown, with the reason, where none or several are known."""
+    """Return the accelerator of all servers of a pool; unknown, with the reason, if there is none
+    or several.
+    """
     found = [one.likely("accelerator") for one in known.of_kind("server")]
     products = [hardware.named(one) for one in found if isinstance(one, str)]
     ids = {one.id for one in products if one is not None}
@@ -97,7 +101,7 @@ def _card(known: PartFacts, path: str) -> Field:
 
 
 def _shared(known: PartFacts, fact: str, path: str) -> Field | None:
-    """What all servers of a pool have alike."""
+    """Return a value that all servers of a pool have in common."""
     values = {one.number(fact) for one in known.of_kind("server")}
     value = values.pop() if len(values) == 1 else None
     return None if value is None else Field(value, source=path)
@@ -107,7 +111,7 @@ def _shared(known: PartFacts, fact: str, path: str) -> Field | None:
 
 
 def joined(workload: Workload, premises: Premises) -> Workload:
-    """A workload with what the pools of a facility that it is led to say of their nodes, where nothing nearer does."""
+    """Merge the values of the selected facility pools into a workload where it declares none."""
     workload = pools.joined_with(workload, premises.named)
     return replace(workload, roles=tuple(_joined(role, workload, premises) for role in workload.roles))
 
@@ -129,7 +133,7 @@ def _joined(role: Role, workload: Workload, premises: Premises) -> Role:
 
 
 def _had(premises: Premises) -> Iterator[offers.Pool]:
-    """The pools of a facility as what alternatives may be made of, where only a team's own nodes are."""
+    """Yield the pools of a facility as offers, for teams restricted to their own nodes."""
     for one in premises.named:
         card, count = one.accelerator.value, one.gpus.value if one.gpus else None
         if isinstance(card, str) and isinstance(count, int | float):
@@ -138,13 +142,13 @@ def _had(premises: Premises) -> Iterator[offers.Pool]:
 
 
 def _with_energy(available: Available, energy: Energy) -> Available:
-    """What a team can have, with what the electricity of a facility costs where gpulint.yaml does not say it."""
+    """Return the offers with the facility's energy values that gpulint.yaml does not declare."""
     stated = zip(available.energy, energy, strict=True)
     return available._replace(energy=Energy(*(own if own is not None else here for own, here in stated)))
 
 
 def _by_default(role: Role, workload: Workload, premises: Premises) -> tuple[PartFacts, ...]:
-    """The pool that takes what nothing leads elsewhere, where it is one, and holds the card that a role names."""
+    """Return the default pool, if there is one and it has the role's accelerator."""
     card = role.fields.get("accelerator")
     open_ended = card is not None and isinstance(card.value, Unknown) and card.value.category == pools.DECIDED
     in_batch = workload.adapter in BATCH and open_ended and "node_features" not in role.fields
@@ -158,20 +162,22 @@ def _by_default(role: Role, workload: Workload, premises: Premises) -> tuple[Par
 
 
 def _of_default(known: PartFacts, premises: Premises) -> Field:
-    """The card of the pool that takes what nothing leads elsewhere."""
+    """Return the accelerator of the default pool."""
     card = next(one.accelerator for one in premises.named if one.name == known.role.name)
     told = f"{card.value}, the accelerator of the default pool {known.role.name} ({premises.path})"
     return card if isinstance(card.value, Unknown) else replace(card, assumption=told)
 
 
 def _taking(asked: Sequence[Label], premises: Premises) -> tuple[PartFacts, ...]:
-    """The pools that may take what asks for these labels of a node."""
+    """Return the pools that match these node labels."""
     led = {one.name for one in pools.matching(asked, premises.named)}
     return tuple(one for one in premises.pools if one.role.name in led)
 
 
 def _asked(role: Role) -> Iterator[Label]:
-    """What leads a role to nodes: its partition, else the labels that it wants of a node and its queue."""
+    """Yield what selects nodes for a role: its partition, else its required node labels and its
+    queue.
+    """
     if "partition" in role.fields:
         yield from pools.of_job(role)
         return
@@ -185,7 +191,7 @@ def _asked(role: Role) -> Iterator[Label]:
 
 
 def _pod(role: Role) -> Origin | None:
-    """The specification of the pod that a role is a container of."""
+    """Return the pod specification of a role's container."""
     for word in ("containers", "initContainers"):
         if word in role.anchor.path:
             return role.anchor._replace(path=role.anchor.path[: role.anchor.path.index(word)])
@@ -198,7 +204,7 @@ def _pod(role: Role) -> Origin | None:
 
 
 def _told(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
-    """What all the pools say alike of their nodes, and the most GPUs that one instance may have of them."""
+    """Yield the node values that all selected pools share, and the maximum GPUs of one instance."""
     for name, fact in OF_NETWORK.items():
         values = {one.likely(fact) for one in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):

@@ -1,4 +1,4 @@
-"""Price list: the table of `gpulint catalog prices`, and the cheapest machines of one accelerator."""
+"""Price list: the table of `gpulint catalog prices`, and the cheapest machines of an accelerator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ CHEAPEST = 3
 
 
 def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
-    """The list prices of all machines where no region is stated, or of one machine or accelerator in every region."""
+    """Return the list prices of all machines in their default region, or of one machine or
+    accelerator in every region.
+    """
     product = hardware.named(name) if name else None
     wanted = product.id if product else name
     found = [
@@ -26,12 +28,12 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
 
 
 def names() -> list[str]:
-    """What prices can be asked for."""
+    """Return the names for which there are prices."""
     return [one.instance_type for one in hardware.nodes()] + sorted({one.accelerator for one in hardware.nodes()})
 
 
 def cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:
-    """The cheapest machines of an accelerator for each GPU, as lines of a record."""
+    """Yield the cheapest machines of an accelerator per GPU, as lines of a record."""
     held = [one for one in offers.of(offers.EVERYTHING, accelerator=accelerator) if one.cost_usd_per_hour is not None]
     for one in sorted(held, key=lambda one: ((one.cost_usd_per_hour or 0) / one.node_gpus, one.instance_type))[
         :CHEAPEST

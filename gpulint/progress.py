@@ -1,4 +1,4 @@
-"""Progress of a long run, on a terminal's stderr and nowhere else."""
+"""Progress of a long run, shown on a terminal's stderr only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE_S = 2.0
 
 
 def watched(items: Iterable[T]) -> Iterator[T]:
-    """The items as they are; after two seconds a terminal is told how many have passed."""
+    """Yield the items unchanged; after two seconds, show on a terminal how many have passed."""
     if not sys.stderr.isatty():
         yield from items
         return

@@ -1,4 +1,4 @@
-"""Renaming: which workloads and roles head has under another name, as far as nothing else can be meant."""
+"""Renames: workloads and roles with another name on head, if the match is unambiguous."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from gpulint.findings import Finding, Report, WorkloadSummary
 Place = tuple[str, str, str]
 """A workload by its path, its kind and its name."""
 Role = tuple[str, str, str]
-"""A role by the path of its workload, that one's name, and its own."""
+"""A role by the path and name of its workload, and its own name."""
 
 
 class Names(NamedTuple):
-    """What base calls workloads that have another name on head; roles of base that are gone, and those of head that are new."""
+    """Base names of renamed workloads, removed roles of base, and new roles of head."""
 
     workloads: Mapping[Place, Place]
     gone: frozenset[Role]
     new: Mapping[Role, tuple[str, str]]
 
     def earlier(self, one: Finding) -> Hashable:
-        """What a finding of base is under another name of its role; where that is not gone, nothing else is the same."""
+        """Return the key of a base finding under its role's new name; if the role is not gone, only
+        itself.
+        """
         path, role = one.location.path, (one.location.path, one.workload, one.role)
         return (*_what(one), path, one.workload) if role in self.gone else id(one)
 
     def later(self, one: Finding) -> Hashable:
-        """What a finding of head was if its role had another name before."""
+        """Return the key of a head finding under its role's earlier name."""
         before = self.new.get((one.location.path, one.workload, one.role))
         return (*_what(one), *before) if before else id(one)
 
 
 def names(base: Report, head: Report, files: Mapping[str, str]) -> Names:
-    """What has another name on head, where files that were renamed are called by their paths on head."""
+    """Return the renamed workloads and roles; `files` maps renamed files to their base paths."""
     before, after = _by_place(base), _by_place(head)
     workloads = dict(_renamed(before, after, files))
     gone: set[Role] = set()
@@ -51,7 +53,9 @@ def names(base: Report, head: Report, files: Mapping[str, str]) -> Names:
 def _renamed(
     before: Mapping[Place, WorkloadSummary], after: Mapping[Place, WorkloadSummary], files: Mapping[str, str]
 ) -> Iterator[tuple[Place, Place]]:
-    """The only new workload of its kind in a file, and the only one that is gone from there, where both run the same engines."""
+    """Yield the only new and the only removed workload of a kind in a file, if both run the same
+    engines.
+    """
     left = [one for one in before if one not in _as_before(after, files)]
     added = [one for one in after if (files.get(one[0], one[0]), *one[1:]) not in before]
     elsewhere = {one[1:] for one in left} & {one[1:] for one in added}

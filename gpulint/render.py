@@ -1,6 +1,7 @@
-"""Rendering: what the user's own helm or kustomize makes of a chart or overlay, run only when asked for by name.
+"""Rendering: run the user's own helm or kustomize on a chart or overlay, only on request.
 
-Nothing of the chart is executed by gpulint itself; the tool is started without a shell, for a bounded time and output.
+Nothing of the chart is executed by gpulint itself; the tool is started without a shell, for a
+bounded time and output.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ T = TypeVar("T")
 
 
 class RenderError(Exception):
-    """Why a tool gave nothing to check, in a sentence that may go on with what the tool said."""
+    """Why a tool produced nothing to check, possibly with the tool's own error."""
 
 
 class Rendered(NamedTuple):
-    """What a tool made of a folder: as it is shown, the source to check, its documents, and the files it is made of."""
+    """The output of a tool for a folder: its shown path, the source, its documents, and the files
+    it is made of.
+    """
 
     shown: str
     source: Source
@@ -47,7 +50,7 @@ class Rendered(NamedTuple):
 
 
 def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
-    """The objects that helm makes of a chart, or kustomize of an overlay."""
+    """Render a chart with helm, or an overlay with kustomize."""
     if not Path(folder).is_dir():
         raise RenderError(f"--render {tool} needs a folder, and {folder} is not one")
     if missing := next((name for name in values if not Path(name).is_file()), None):
@@ -59,7 +62,9 @@ def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
 
 
 def placed(report: Report, found: Sequence[Rendered]) -> Report:
-    """The report with each place in the files it was rendered from where that is certain, else by object and line."""
+    """Return the report with locations in the source files where that is certain, else by object
+    and line.
+    """
     by_path = {one.source.path: one for one in found}
 
     def move(location: Location) -> Location:
@@ -70,7 +75,7 @@ def placed(report: Report, found: Sequence[Rendered]) -> Report:
 
 
 def _mapped(value: T, move: Callable[[Location], Location]) -> T:
-    """A record with every Location inside it moved."""
+    """Return a record with every Location inside it moved."""
     if isinstance(value, Location):
         return move(value)  # type: ignore[return-value]
     if isinstance(value, tuple):
@@ -83,7 +88,7 @@ def _mapped(value: T, move: Callable[[Location], Location]) -> T:
 
 
 def _command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
-    """The words that render: of helm without tests, of kustomize without plugins; neither fetches a chart."""
+    """Return the command: helm without tests, kustomize without plugins. Neither fetches a chart."""
     place = str(Path(folder).resolve())
     if tool == "helm":
         files = [word for name in values for word in ("--values", str(Path(name).resolve()))]
@@ -103,7 +108,7 @@ def _program(name: str, wanted: str = "") -> str:
 
 
 def _output(command: Sequence[str]) -> bytes:
-    """What a program prints, within bounds of time and size."""
+    """Return the output of a program, limited in time and size."""
     name = Path(command[0]).name
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(  # noqa: S603  the user's own program, asked for by name
@@ -131,7 +136,7 @@ def _output(command: Sequence[str]) -> bytes:
 
 
 def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    """End a program of ours with whatever it has started."""
+    """End a program of ours and everything that it started."""
     ended.set()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -142,7 +147,7 @@ def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
 
 
 def _files(folder: str) -> Iterator[Document]:
-    """The documents of the files below a Kustomization that it names, patches among them."""
+    """Yield the documents of the files that a Kustomization names, including patches."""
     todo, seen = [Path(folder)], set[Path]()
     while todo and len(seen) < FOLDERS_MAX:
         here = todo.pop()
@@ -175,7 +180,9 @@ def _shown(place: Path) -> str:
 
 
 def _source_of(one: Rendered, location: Location) -> Location:
-    """The place in the one file that states the same at the same path; else the object, and the line of the rendered text."""
+    """Return the location in the one file with the same value at the same path; else the object and
+    rendered line.
+    """
     offset = _offset(one.source.content.decode("utf-8", "replace"), location)
     made = next((document for document in one.documents if document.root.start <= offset <= document.root.end), None)
     if made is None:
@@ -194,7 +201,7 @@ def _offset(text: str, location: Location) -> int:
 
 
 def _path_at(node: Node, offset: int) -> documents.Path:
-    """The path of the innermost value whose text, or whose key, holds an offset."""
+    """Return the path of the innermost value or key at an offset."""
     path: list[str | int] = []
     while True:
         step = next(_steps(node, offset), None)
@@ -216,20 +223,20 @@ def _steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
 
 
 def _same_object(one: Document, other: Document) -> bool:
-    """Whether two documents are of one group, kind and name."""
+    """Return whether two documents have the same group, kind and name."""
     groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (one, other)}
     named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (one, other)}
     return len(groups) == 1 and len(named) == 1
 
 
 def _same_names(one: Document, other: Document, path: documents.Path) -> bool:
-    """Whether the items of lists along a path are called the same in both."""
+    """Return whether the list items along a path have the same names in both."""
     items = [path[: at + 1] for at, part in enumerate(path) if isinstance(part, int)]
     return all(one.get((*item, "name")) == other.get((*item, "name")) for item in items)
 
 
 def _within(file: Document, made: Document, path: documents.Path, location: Location) -> Location:
-    """The same word of the value where both write it alike, else the value."""
+    """Return the same part of the value if both write it identically, else the whole value."""
     whole, there = file.locate(path), made.locate(path)
     alike = _written(file, path) == _written(made, path) and "\n" not in _written(file, path)
     if not alike or location.line != there.line:

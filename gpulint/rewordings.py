@@ -1,4 +1,6 @@
-"""Rewordings: the right word in the place of a wrong one where a rule's facts name it, or the entry gone that says nothing."""
+"""Rewordings: replace a wrong word with the right one that a fact supplies, or remove a redundant
+entry.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from gpulint.workload import Origin
 
 
 def of(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
-    """What a rule says should stand at its place instead; nothing where a place or the word is not known."""
+    """Return the replacement that a rule proposes at its location; empty if location or word is
+    unknown.
+    """
     field = known.role.fields.get(rule.at[0]) if rule.at else None
     if field is None or not field.origins:
         return ()
@@ -26,7 +30,7 @@ def of(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
 
 
 def _place(origin: Origin, word: str) -> Origin | None:
-    """Where a word itself stands: at the beginning of its place, or as the name of the value that stands there."""
+    """Return the location of a word: at the beginning of its value, or as the name of that value."""
     if origin.text().startswith(word):
         if origin.span is None and origin.text() == word:
             return origin
@@ -36,7 +40,7 @@ def _place(origin: Origin, word: str) -> Origin | None:
 
 
 def _name(origin: Origin, word: str) -> Origin | None:
-    """The name of the variable whose value stands at a place."""
+    """Return the name of the variable whose value is at a location."""
     *above, last = origin.path or ("",)
     if origin.span is not None:
         value = origin.document.get(origin.path)

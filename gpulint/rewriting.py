@@ -1,4 +1,6 @@
-"""Rewriting: fixes carried into the files of a run, as a diff or on the disk, each file whole or not at all."""
+"""Rewriting: write fixes into the files of a run, as a diff or to disk, each file completely or not
+at all.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from gpulint.repository import Source, Tree
 
 
 class Run(NamedTuple):
-    """The files of a run, the report on them as they are, and what fixing them comes to."""
+    """The files of a run, the report on them, and the outcome of fixing them."""
 
     files: Files
     skipped: tuple[Skip, ...]
@@ -25,7 +27,7 @@ class Run(NamedTuple):
 
 
 def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool) -> Run:
-    """Check sources, and work out what answers their findings; nothing is written."""
+    """Check sources and compute their fixes; nothing is written."""
     found = list(sources)
     files = {one.path: one.content for one in found if isinstance(one, Source)}
     report = lint.lint(found, tree, rules)
@@ -34,7 +36,7 @@ def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool
 
 
 def remaining(run: Run, tree: Tree, rules: Given) -> Report:
-    """The report on the files of a run after its fixes."""
+    """Return the report on the files of a run after its fixes."""
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
@@ -42,7 +44,7 @@ def remaining(run: Run, tree: Tree, rules: Given) -> Report:
 
 
 def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) -> Outcome:
-    """What answers the findings of a report changes in the files that were given, file after file."""
+    """Fix the findings of a report, file by file."""
     contents: dict[str, bytes] = {}
     outcomes = []
     for path in dict.fromkeys(one.location.path for one in report.open):
@@ -72,7 +74,7 @@ def _linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
 
 
 def diff(before: Files, after: Files) -> str:
-    """A unified diff of the files that differ, which `patch -p0` takes."""
+    """Return a unified diff of the changed files, for `patch -p0`."""
     return "".join(_of_file(path, before[path], after[path]) for path in sorted(after))
 
 
@@ -88,7 +90,7 @@ def _lines(content: bytes) -> list[str]:
 
 
 def said(outcome: Outcome, preview: bool) -> Iterator[str]:
-    """What was done, what was left and why, and what --unsafe would do."""
+    """Yield lines about applied and skipped fixes, and about those that need --unsafe."""
     for one in outcome.done:
         place = one.finding.location
         word = "would fix" if preview else "fixed"
@@ -108,7 +110,7 @@ def _left(left: Left) -> str:
 
 
 def write(before: Files, after: Files, tree: Tree) -> Iterator[str]:
-    """Put new contents in the place of old ones; yields why where a file is left as it is."""
+    """Replace old contents with new ones; yield the reason for each file that is left unchanged."""
     for path, content in sorted(after.items()):
         place = tree.writable(path)
         if place is None:

@@ -1,4 +1,4 @@
-"""Room alternatives: changes of a facility, kept only if the same rules, run again on all they reach, have nothing new to say."""
+"""Facility suggestions: changes of a facility that the same rules verify on everything they reach."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ PRINTED = 3
 TRIED = 24
 FEW = 3
 ANSWERED = 12
-"""Findings of one facility that get alternatives, the worst first."""
+"""Maximum findings of one facility that get suggestions, the most severe first."""
 ANSWERED_LEAST = 3
 ANSWERED_PARTS = 4000
-"""Parts that all changes written into a text may be judged with: a hall of a thousand parts has fewer answers."""
+"""Number of components that limits how many findings of a large facility get suggestions."""
 
 
 class Before(NamedTuple):
-    """What was said of each part, how severely by which rule, and which rules lacked facts; and one part of each place."""
+    """The evaluation before a change: severities and missing facts by component and rule, and one
+    component of each location.
+    """
 
     severities: Mapping[tuple[Key, str], int]
     lacking: frozenset[tuple[Key, str]]
@@ -36,13 +38,13 @@ class Before(NamedTuple):
     places: Mapping[tuple[str, tuple[str | int, ...]], Key]
 
     def called(self, at: Key) -> Key:
-        """What a part was called; one that comes in elsewhere was called as where it comes from."""
+        """Return the earlier identity of a component; a moved one keeps that of its origin."""
         kind, _, place = at
         return at if at in self.parts else self.places.get((kind, place), at)
 
 
 def before(said: Iterable[facilities.Said]) -> Before:
-    """What the rules say of a facility as it is; what a rule absorbs is said with it."""
+    """Return the evaluation of a facility as it is, including the rules that its findings absorb."""
     severities: dict[tuple[Key, str], int] = {}
     lacking: set[tuple[Key, str]] = set()
     places: dict[tuple[str, Path], Key] = {}
@@ -61,9 +63,11 @@ def before(said: Iterable[facilities.Said]) -> Before:
 def alternatives(
     verdict: Verdict, known: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> tuple[Suggestion, ...]:
-    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
+    """Return up to three changes after which the rule is evaluated and cleared in every scenario,
+    and nothing new is reported.
 
-    Of each quantity the least that does, and those first that leave the fewest errors of other rules.
+    Of each quantity the least that does, and those first that leave the fewest errors of other
+    rules.
     """
     budget = iter(range(TRIED))
     found = [_best(quantity, verdict.rule, known, stood, rules, budget) for quantity in verdict.rule.change]
@@ -79,7 +83,9 @@ def _best(
     rules: Mapping[str, tuple[Rule, ...]],
     budget: Iterator[int],
 ) -> tuple[int, Move] | None:
-    """Of the changes of a quantity the first that leaves no error, else the better one of the first few that do."""
+    """Return the first change of a quantity that leaves no error, else the best of the first few
+    that help.
+    """
     kept: list[tuple[int, Move]] = []
     for move, _ in zip(room_moves.moves(quantity, known), budget, strict=False):
         after = varied(known.root(), move)
@@ -92,7 +98,10 @@ def _best(
 
 
 def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
-    """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
+    """Return whether a rule can be evaluated for every component that receives something.
+
+    Unknown values must not make it pass.
+    """
     places = {(holder.kind, holder.path()) for holder, _ in move.added}
     taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
     return not any(check.judged([rule], one).not_evaluated for one in taking)
@@ -101,7 +110,7 @@ def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
 def _errors_left(
     rule: Rule, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> int | None:
-    """The errors that stay where a rule holds no longer and none speaks or lacks a fact that did not before; else None.
+    """Return the errors that remain if the rule is cleared and nothing new is reported; else None.
 
     Most changes fail the first question.
     """
@@ -129,7 +138,9 @@ def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
 
 
 def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
-    """Whether a rule that holds no longer leaves what it absorbed of the parts that its own part holds."""
+    """Return whether a cleared rule leaves findings that it absorbed on the children of its
+    component.
+    """
     within = [outcome for at, outcome in outcomes if at[1][:-1] == own[1]]
     return any(one.rule.name in rule.absorbs for outcome in within for one in outcome.verdicts)
 
@@ -138,7 +149,9 @@ def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> 
 
 
 def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
-    """The parts of a facility after a move that it can reach: what changes, what that holds, and what stands above or beside."""
+    """Return the components of a facility that a change reaches: changed ones, their children,
+    parents and neighbours.
+    """
     roles = {id(part): role for part, role in _changed(root, move.changes)}
     added: dict[int, tuple[Part, ...]] = {}
     for holder, part in move.added:
@@ -151,7 +164,9 @@ def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
 
 
 def _changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
-    """Every part whose place in the file a change rewrites: those that a name with a range stands for are all of them."""
+    """Yield every component whose location in the file a change rewrites, including all of a name
+    with a range.
+    """
     wanted = {(one.part.kind, one.quantity, _place(one.part, one.quantity)): one for one in changes}
     quantities = {(kind, quantity) for kind, quantity, _ in wanted}
     for part in root.all() if wanted else ():
@@ -162,7 +177,7 @@ def _changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartF
 
 
 def _place(part: PartFacts, quantity: str) -> tuple[str, Path]:
-    """Where a part states a quantity, or would."""
+    """Return the location where a component declares a quantity, or would declare it."""
     field = part.role.fields.get(quantity)
     origin = field.origins[0] if field and field.origins else part.role.anchor
     return origin.document.path, origin.path
@@ -187,7 +202,9 @@ def _suggestion(move: Move) -> Suggestion:
 
 
 def _edit(one: Change) -> Edit:
-    """The place of a change and what stands there instead; of a value that nothing states, a key beside another.
+    """Return the edit of a change: a new value, or a new key if none is declared.
+
+    Inventories take no such keys.
 
     An inventory takes no keys of ours, so that what it holds is changed in words only.
     """
@@ -204,12 +221,12 @@ def _edit(one: Change) -> Edit:
 
 
 def _is_edited(origin: Origin) -> bool:
-    """Whether people write the file: one that an inventory exports is changed there, and exported anew."""
+    """Return whether people edit the file. An exported inventory is changed at its source."""
     return origin.document.format != "export"
 
 
 def _written(one: Change) -> str:
-    """A value as the file writes such values: with its unit where the old one has it."""
+    """Return a value as the file writes it, with a unit if the old one has one."""
     unit = glossary()[one.quantity].unit
     old = one.part.role.fields[one.quantity].origins[0].text() if room_moves.is_stated(one) else "with a unit"
     if isinstance(one.value, int | float) and unit and not _is_number(old):
@@ -231,7 +248,7 @@ def _addition(holder: PartFacts, part: Part) -> Edit:
 def offered(
     said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
 ) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
-    """The alternatives of the worst findings, by part and rule; those of lesser ones beyond `ANSWERED` are not sought."""
+    """Return the suggestions for the most severe findings, by component and rule."""
     asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:

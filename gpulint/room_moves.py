@@ -1,4 +1,6 @@
-"""Room moves: the changes of a facility that are worth a try, by the quantity that a rule says may change, least first."""
+"""Facility candidates: proposed changes of a facility, by the quantity that a rule lets change,
+smallest first.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,22 @@ from gpulint.parts import Part, PartFacts
 from gpulint.workload import Field, Value
 
 BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC": (16, 32, 63, 125)}
-"""Sizes of the plugs that racks hang on: NEMA L6 and IEC 60309 (CS8365 for 50 A)."""
+"""Sizes of rack power plugs: NEMA L6 and IEC 60309 (CS8365 for 50 A)."""
 HIGHER_V = {"NEC": 415, "IEC": 400}
-"""Line to line of three phases whose 240 V or 230 V to neutral ordinary power supplies take."""
+"""Line-to-line voltage of three phases whose 240 V or 230 V to neutral fit ordinary power supplies.
+"""
 SERVER_V = {"NEC": 208, "IEC": 230}
-"""Voltage of a circuit for servers that has as many phases as one of 100 to 127 V."""
+"""Voltage of a server circuit with as many phases as one of 100 to 127 V."""
 HOUSEHOLD_MOST_V = 127
 CAPS = (0.95, 0.9, 0.85, 0.7, 0.5)
-"""Shares of a board's power that are tried; drivers take limits down to about half of it or less."""
+"""Shares of a board's power to try; drivers accept limits down to about half of it or less."""
 FEEDS_MORE = 2
 COOLED: Mapping[str, tuple[str, ...]] = {
     "room": ("contained", "in-row", "rear-door"),
     "contained": ("rear-door",),
     "in-row": ("rear-door",),
 }
-"""The next ways to cool a rack of machines that blow air."""
+"""The next ways to cool a rack of air-cooled machines."""
 LIQUID = "direct-liquid"
 BRINGS: Mapping[str, str] = {
     "contained": "doors and a roof for the aisle",
@@ -35,12 +38,12 @@ BRINGS: Mapping[str, str] = {
     "rear-door": "a rear-door exchanger, and chilled water to the rack",
     LIQUID: "a coolant loop to the rack, and a distribution unit",
 }
-"""What a way to cool asks of the place."""
+"""What a way of cooling requires of the site."""
 UNITS_MORE = (1, 2, 4)
 
 
 class Change(NamedTuple):
-    """A quantity of a part, and its other value."""
+    """A quantity of a component, and its new value."""
 
     part: PartFacts
     quantity: str
@@ -48,7 +51,7 @@ class Change(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Changes to try together, what to call them, what they ask of whoever runs the place, and parts that come in."""
+    """A candidate: its title, changes, trade-off, and added components."""
 
     title: str
     changes: tuple[Change, ...]
@@ -57,7 +60,7 @@ class Move(NamedTuple):
 
 
 def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
-    """The changes of one quantity that are worth a try for a part."""
+    """Return the proposed changes of one quantity of a component."""
     by_quantity: Mapping[str, Callable[[PartFacts], Iterator[Move]]] = {
         "servers": _fewer_servers,
         "server_type": _other_type,
@@ -76,7 +79,7 @@ def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
 
 
 def _rewritten(quantity: str, known: PartFacts) -> Iterator[Move]:
-    """The changes of a cable or a switch."""
+    """Yield the changes of a cable or switch."""
     for one in cable_moves.rewrites(quantity, known):
         changes = tuple(Change(known, name, value) for name, value in one.values.items())
         yield Move(one.title, changes, one.gives_up)
@@ -90,7 +93,7 @@ def _rack(known: PartFacts) -> PartFacts | None:
 
 
 def _fewer_servers(known: PartFacts) -> Iterator[Move]:
-    """The largest number that stays, with the others in racks that have the same machines, else wherever there is room."""
+    """Yield smaller server counts, largest first, with the rest in racks that have space."""
     for group in _groups(known):
         count, alike = int(group.number("servers") or 0), _alike_racks(group)
         for left in range(count - 1, 0, -1):
@@ -102,13 +105,13 @@ def _fewer_servers(known: PartFacts) -> Iterator[Move]:
 
 
 def _groups(known: PartFacts) -> tuple[PartFacts, ...]:
-    """The kinds of server at hand, the most of one kind first."""
+    """Return the groups of servers at hand, largest first."""
     held = (known,) if known.kind == "server" else (_rack(known) or known).of_kind("server")
     return tuple(sorted(held, key=lambda one: -(one.number("servers") or 0)))
 
 
 def _alike_racks(group: PartFacts) -> int:
-    """The racks that the same place of the file describes: a name with a range stands for several."""
+    """Return the number of racks that the same entry of the file describes through a range."""
     rack = _rack(group)
     beside = rack.above.below if rack and rack.above else ()
     return max(1, sum(one.role.anchor == rack.role.anchor for one in beside if rack))
@@ -120,7 +123,7 @@ def _name(group: PartFacts) -> str:
 
 
 def _spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
-    """The servers that do not stay, all in one of the racks beside this one, the emptiest first."""
+    """Yield the removed servers in one of the other racks of the room, emptiest first."""
     rack = _rack(group)
     room = rack.nearest(("room", "site", "facility")) if rack else None
     if rack is None or room is None:
@@ -142,7 +145,7 @@ def _servers(count: int) -> str:
 
 
 def _other_type(known: PartFacts) -> Iterator[Move]:
-    """Machines with as many of the same accelerator that take less power or less room."""
+    """Yield other machines with the same number of the same accelerator."""
     for group in _groups(known):
         card, gpus = group.likely("accelerator"), group.number("server_gpus")
         if not isinstance(card, str) or gpus is None or group.role.fields.get("server_type") is None:
@@ -153,7 +156,7 @@ def _other_type(known: PartFacts) -> Iterator[Move]:
 
 
 def _capped(known: PartFacts) -> Iterator[Move]:
-    """A power limit on the cards of every server of the rack."""
+    """Yield power limits on the GPUs of every server of the rack."""
     for share in CAPS:
         capped = [(one, board) for one in _groups(known) if (board := one.number("board_w"))]
         changes = tuple(Change(one, "power_cap_w", round(board * share)) for one, board in capped)
@@ -163,7 +166,7 @@ def _capped(known: PartFacts) -> Iterator[Move]:
 
 
 def _slower(cap: Change) -> str:
-    """What a power limit costs, in the worst of worlds."""
+    """Return the slowdown by a power limit in the worst scenario."""
     role = cap.part.part.role.having(power_cap_w=Field(cap.value, source="suggested"))
     capped = PartFacts(Part(cap.part.kind, role), cap.part.above)
     costs = ((name, capped.worlds(f"{name}_cost_of_cap")) for name in ("training", "serving"))
@@ -179,7 +182,7 @@ def _slower(cap: Change) -> str:
 
 
 def _feeds(known: PartFacts) -> tuple[PartFacts, ...]:
-    """The feeds of a rack that are like its largest; a smaller circuit beside them is there for something else."""
+    """Return the feeds of a rack that match its largest one. Smaller circuits serve something else."""
     rack = _rack(known)
     every = rack.of_kind("feed") if rack else ()
     largest = max(every, key=lambda one: one.number("feed_usable_va") or 0, default=None)
@@ -197,7 +200,9 @@ def _code(known: PartFacts) -> str:
 
 
 def _higher_voltage(known: PartFacts) -> Iterator[Move]:
-    """208 V or 230 V for what households have; three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
+    """Yield feeds of 208 V or 230 V instead of household voltage, and three phases of 415 V or 400
+    V instead of others.
+    """
     feeds = _feeds(known)
     volts, usual = HIGHER_V[_code(known)], SERVER_V[_code(known)]
     low = [one for one in feeds if (one.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
@@ -213,7 +218,7 @@ def _higher_voltage(known: PartFacts) -> Iterator[Move]:
 
 
 def _larger_breaker(known: PartFacts) -> Iterator[Move]:
-    """The next sizes of breaker and cord."""
+    """Yield the next sizes of breaker and cord."""
     feeds = _feeds(known)
     stated = [(one, amps) for one in feeds if (amps := one.number("breaker_a")) is not None]
     least = min((amps for _, amps in stated), default=None)
@@ -227,7 +232,7 @@ def _larger_breaker(known: PartFacts) -> Iterator[Move]:
 
 
 def _more_feeds(known: PartFacts) -> Iterator[Move]:
-    """Further feeds like the last one, each a side of its own."""
+    """Yield additional feeds like the last one, each on a side of its own."""
     rack, feeds = _rack(known), _feeds(known)
     if rack is None or not feeds:
         return
@@ -240,14 +245,14 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
 
 
 def _with_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
-    """The same change of all feeds, with further ones like them."""
+    """Return the same change of all feeds, with additional ones like them."""
     values = {one.quantity: Field(one.value, source="suggested") for one in other.changes}
     raised = tuple((rack, Part(part.kind, part.role.having(**values))) for rack, part in added)
     return Move(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
 
 
 def _next_name(last: str, feeds: int, at: int) -> str:
-    """A name for one more feed: the next letter, else its number."""
+    """Return a name for an additional feed: the next letter, else its number."""
     further = chr(ord(last) + at + 1) if len(last) == 1 else ""
     return further if further.isalpha() and further.isascii() else str(feeds + at + 1)
 
@@ -262,7 +267,7 @@ def _alike(feed: Part, name: str) -> Part:
 
 
 def _cooled(known: PartFacts) -> Iterator[Move]:
-    """The next way to cool the rack; liquid on the chips where every machine takes it."""
+    """Yield the next way to cool the rack, or direct liquid cooling if every machine supports it."""
     rack = _rack(known)
     if rack is None:
         return
@@ -275,15 +280,14 @@ def _cooled(known: PartFacts) -> Iterator[Move]:
 
 
 def _air_cooled(known: PartFacts) -> Iterator[Move]:
-    """The next way to take the heat that liquid leaves to air."""
+    """Yield the next way to remove the heat that liquid cooling leaves to air."""
     for kind in COOLED.get(str(known.likely("air_cooling")), ()):
-        yield Move(
-            f"{kind} cooling for the air-cooled heat", (Change(_stating(known, "air_cooling"), "air_cooling", kind),), BRINGS[kind]
-        )
+        change = Change(_stating(known, "air_cooling"), "air_cooling", kind)
+        yield Move(f"{kind} cooling for the air-cooled heat", (change,), BRINGS[kind])
 
 
 def _more_units(known: PartFacts) -> Iterator[Move]:
-    """Further units of the kind that are there."""
+    """Yield additional cooling units of the same kind."""
     stated = known.number("cooling_units")
     for more in UNITS_MORE if stated is not None else ():
         count = int(stated or 0) + more
@@ -292,7 +296,7 @@ def _more_units(known: PartFacts) -> Iterator[Move]:
 
 
 def _cooler_air(known: PartFacts) -> Iterator[Move]:
-    """The warmest air that is recommended and that the servers and their class bear."""
+    """Yield the warmest air that is recommended and that the servers and their class tolerate."""
     limits = (known.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
     warmest = math.floor(min((one for one in limits if one is not None), default=0))
     stating = _stating(known, "inlet_c")
@@ -300,12 +304,12 @@ def _cooler_air(known: PartFacts) -> Iterator[Move]:
 
 
 def _more_air(known: PartFacts) -> Iterator[Move]:
-    """The air that the servers move, in full hundreds of CFM."""
+    """Yield the airflow that the servers need, in full hundreds of CFM."""
     yield from _more_flow(known, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "more tiles or fans")
 
 
 def _more_coolant(known: PartFacts) -> Iterator[Move]:
-    """The coolant that the servers need, in full tens of litres a minute."""
+    """Yield the coolant flow that the servers need, in full tens of litres per minute."""
     yield from _more_flow(
         known, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "more pumps and pipes"
     )
@@ -319,7 +323,7 @@ def _more_flow(known: PartFacts, quantity: str, need: str, step: Fraction, gives
 
 
 def _stating(known: PartFacts, quantity: str) -> PartFacts:
-    """The part that states a quantity which those below have from it; the part itself where none does."""
+    """Return the component that declares an inherited quantity; the component itself if none does."""
     above: PartFacts | None = known
     while above is not None and quantity not in above.role.fields:
         above = above.above
@@ -327,11 +331,11 @@ def _stating(known: PartFacts, quantity: str) -> PartFacts:
 
 
 def is_stated(one: Change) -> bool:
-    """Whether a place of the file states what changes."""
+    """Return whether the file declares the changed value."""
     field = one.part.role.fields.get(one.quantity)
     return field is not None and bool(field.origins)
 
 
 def key(one: Change) -> str:
-    """The word that states a quantity in a file."""
+    """Return the key of a quantity in a file."""
     return glossary()[one.quantity].key

@@ -1,4 +1,6 @@
-"""Rooms: what a run says of facilities: of those that it reads, and of those that it places workloads in."""
+"""Facilities of a run: evaluate those that it reads, and the one that its workloads are allocated
+to.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from gpulint.repository import Repository
 
 
 class Described(NamedTuple):
-    """The findings about a facility with the facts behind each, and the facility as reports show it."""
+    """The findings about a facility with their facts, and the facility's summary for reports."""
 
     findings: Sequence[tuple[Finding, Facts]]
     summary: FacilitySummary
@@ -24,17 +26,19 @@ class Described(NamedTuple):
 
 
 Told = dict[tuple[str, int], tuple[Said, ...]]
-"""What was said of the parts of each facility, by the file and the number of its document."""
+"""The verdicts on the components of each facility, by file and document number."""
 
 
 def judged(stated: Part, given: Given, before: tuple[Said, ...] | None = None) -> tuple[Said, ...]:
-    """What the rules say of every part of a facility, taken over where nothing changed since they spoke before."""
+    """Evaluate the rules on every component of a facility, reusing earlier verdicts where nothing
+    changed.
+    """
     root = facilities.facts_of(stated, given.governance.thresholds)
     return facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
 
 
 def described(stated: Part, given: Given) -> Described:
-    """What is said of a facility that a file describes, with alternatives where they are asked for."""
+    """Return the findings and the summary of a facility file, with suggestions if requested."""
     root = facilities.facts_of(stated, given.governance.thresholds)
     said = facilities.judged(root, given.rules)
     spoken = facilities.spoken(said)
@@ -55,7 +59,10 @@ def under(
     repository: Repository,
     given: Given,
 ) -> Report:
-    """What is said of the facility of a file under what a run places in it, and of those that it read the same one so loaded."""
+    """Return the report on a facility under the allocation of a run.
+
+    A facility that the run read is shown with that load.
+    """
     found = premises.of(path, repository)
     if isinstance(found, premises.Unreadable):
         return Report(skipped=(Skip(*found),))
@@ -68,7 +75,7 @@ def under(
 def _loaded(
     read: Iterable[FacilitySummary], root: PartFacts, placed: Sequence[Placed], given: Given
 ) -> tuple[FacilitySummary, ...]:
-    """A facility whose own file is read, as reports show it under what is placed in it."""
+    """Return a facility that the run read as reports show it under the allocation."""
     known = [one for one in read if one.location == root.role.anchor.location()]
     if not placed or not known:
         return ()

@@ -1,4 +1,6 @@
-"""What `gpulint rule new` writes: a small rule that passes its own samples, each key explained, to be made one's own."""
+"""Rule scaffold: the file that `gpulint rule new` writes, a small rule that passes its own
+examples.
+"""
 
 from __future__ import annotations
 
@@ -103,16 +105,18 @@ TEXTS = {"workload": WORKLOAD, "document": DOCUMENT}
 WORD = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 ARTICLES = ("a", "an", "the")
 PREFIXES = ("no", "check", "ensure", "must", "require")
-"""A rule is named for the defect that it finds, not for what is done about it."""
+"""A rule is named for its defect, not for the remedy."""
 
 
 def text(name: str, scope: str, folder: str) -> str:
-    """A rule file that passes its own samples as it is written."""
+    """Return a rule file that passes its own examples."""
     return TEXTS[scope].format(name=name, folder=folder)
 
 
 def unfit(name: str, what: str = "rule") -> str:
-    """What is wrong with the name of a rule or a family, with one that will do; empty where nothing is."""
+    """Return what is wrong with the name of a rule or family, with a valid one; empty if nothing
+    is.
+    """
     words = re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower())
     kept = [word for word in words if word not in ARTICLES]
     if not WORD.fullmatch(name):

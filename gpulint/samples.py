@@ -1,4 +1,6 @@
-"""Samples: the small files of a rule that show what it finds and what it lets pass, each through the whole pipeline."""
+"""Examples of rules: small files that show what a rule finds and what it lets pass, run through the
+whole pipeline.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ PATH = "spec.yaml"
 
 
 class Alone:
-    """A repository that holds other files only when they are given."""
+    """A repository with only the given files."""
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         self.files = files or {}
@@ -74,7 +76,7 @@ class Alone:
 
 
 class Held:
-    """The files of a sample, as policies are read."""
+    """The files of an example, for reading policies."""
 
     root = Path("/")
 
@@ -92,7 +94,7 @@ class Held:
 
 
 class File(NamedTuple):
-    """One file of a sample: its path, its text, and how many lines of the sample stand above it."""
+    """One file of an example: its path, its text, and the number of lines of the example above it."""
 
     path: str
     text: str
@@ -100,7 +102,9 @@ class File(NamedTuple):
 
 
 def files_of(text: str) -> tuple[File, ...]:
-    """The files of a sample: one for each line `# file: PATH`, else one, which a comment on its first line may name."""
+    """Split an example into files at `# file: PATH` lines; without any it is one file, which its
+    first line may name.
+    """
     heads = list(SEVERAL.finditer(text))
     if not heads or text[: heads[0].start()].strip():
         return (File(path_of(text), text, 0),)
@@ -112,30 +116,30 @@ def files_of(text: str) -> tuple[File, ...]:
 
 
 def path_of(text: str) -> str:
-    """The path of a sample of one file: the one that its first line names in a comment, else a YAML file."""
+    """Return the path of an example of one file: the one in its first comment, else a YAML file."""
     named = NAMED.match(text)
     return named[1] if named else PATH
 
 
 def marked_lines(text: str) -> tuple[int, ...]:
-    """The lines that carry the mark."""
+    """Return the line numbers that carry the mark."""
     return tuple(number for number, line in enumerate(text.splitlines(), 1) if line.endswith(MARK))
 
 
 def sources_of(text: str) -> tuple[list[Source], Alone]:
-    """The files of a sample, and the repository that holds them: nothing else where there are several, else nothing."""
+    """Return the files of an example and a repository that holds them, if there are several."""
     files = {one.path: one.text.encode() for one in files_of(text)}
     return [Source(path, content) for path, content in files.items()], Alone(files if len(files) > 1 else None)
 
 
 def report(text: str, given: Given) -> Report:
-    """What the pipeline says of a sample."""
+    """Run the pipeline on an example."""
     sources, repository = sources_of(text)
     return lint.lint(sources, repository, under(text, given))
 
 
 def under(text: str, given: Given) -> Given:
-    """What a sample is checked with, and what a gpulint.yaml among its files demands besides."""
+    """Return the resolved policy of an example, including that of a gpulint.yaml among its files."""
     files = {one.path: one.text.encode() for one in files_of(text)}
     if FILE not in files:
         return given
@@ -154,5 +158,5 @@ def under(text: str, given: Given) -> Given:
 
 
 def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> Given:
-    """What a sample is checked with: these rules, and the names of all that are known."""
+    """Return the resolved policy with these rules and the names of all known ones."""
     return Given(tuple(rules), tuple(dict.fromkeys(one.name for one in known)), alternatives=alternatives)

@@ -1,4 +1,6 @@
-"""What `gpulint init` writes: settings with the hints that a repository lacks, a hook, and a commented native spec."""
+"""Scaffold: what `gpulint init` writes: settings with the hints that a repository lacks, a hook,
+and a native spec.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ spec:
 
 FACILITY = """\
 # The racks that house GPUs. Draw them with: gpulint facility FILE. Check them with: gpulint check FILE
-# Delete the lines that you do not need: a value that is not declared is not assumed. Every key and its unit: schemas/facility.json
+# Delete the lines that you do not need: gpulint assumes no undeclared value. Every key and its unit: schemas/facility.json
 apiVersion: gpulint/v1
 kind: Facility
 metadata:
@@ -115,24 +117,29 @@ ASKED = {
     "gpus": {"gpus_per_pod", "gpus_per_replica"},
     "nodes": {"pods_per_replica"},
 }
-"""What a hint can say, by the quantities that checks may lack."""
+"""The keys of a hint, with the quantities that checks may lack."""
 
 
 def settings_file(report: Report) -> str:
-    """gpulint.yaml with one commented hint for each workload that lacks one."""
+    """Return gpulint.yaml with a commented hint for each workload that lacks a value."""
     hints = list(_hints(report))
     if not hints:
         return HEAD + "# hints: []                   # values that files do not declare; none is missing now\n"
-    return HEAD + "\n# Values that these files do not declare: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+    return (
+        HEAD
+        + "\n# Values that these files do not declare: fill in and uncomment.\n# hints:\n"
+        + "\n".join(hints)
+        + "\n"
+    )
 
 
 def hook_file(release: str) -> str:
-    """.pre-commit-config.yaml with the hook of one release."""
+    """Return .pre-commit-config.yaml with the hook of one release."""
     return HOOK.format(project=PROJECT, release=release)
 
 
 def _lacking(workload: WorkloadSummary) -> list[str]:
-    """What a hint can say of a workload, and nothing says."""
+    """Return the missing values of a workload that a hint can declare."""
     needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
     return [key for key, names in ASKED.items() if names & needs]
 
@@ -148,7 +155,7 @@ def _hints(report: Report) -> Iterator[str]:
 
 
 def said(report: Report, facility: str | None = None) -> str:
-    """What was found, and what to do next, with a facility that was written to begin with."""
+    """Return what was found and the next steps, including a facility file if one was written."""
     lacking = sum(bool(_lacking(workload)) for workload in report.workloads)
     found = len(report.workloads)
     counts = Counter(finding.severity for finding in report.open)

@@ -1,4 +1,4 @@
-"""Search: the shapes that a role could have instead; formulas sift them, the same rules judge those that are left."""
+"""Search: other shapes of a role. Formulas filter them, and the same rules evaluate the rest."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from gpulint.variants import Traced
 from gpulint.workload import Value, Workload
 
 SIFTED = 48
-"""Shapes whose formulas are asked, at most: one takes about a millisecond."""
+"""Maximum shapes whose formulas are computed; each takes about a millisecond."""
 JUDGED = 16
-"""Shapes that all rules judge, at most: one takes two to four milliseconds."""
+"""Maximum shapes that all rules evaluate; each takes two to four milliseconds."""
 JUDGED_UNDER_LOAD = 11
-"""The same where a load is stated, of which each shape has to be asked what it carries."""
+"""The same with a declared load, for which the capacity of each shape is computed."""
 OF_A_KIND = 3
-"""Changes of one quantity that are judged before the next quantity's turn."""
+"""Changes of one quantity that are evaluated before the next quantity."""
 OF_RUNS = 6
-"""Whole shapes of a training run that are judged in any case: its rules name more quantities than a server's."""
+"""Evaluations reserved for whole shapes of a training run, whose rules name more quantities than a
+server's.
+"""
 HARDWARE = frozenset({"accelerator", "gpus_per_pod", "mig_profile"})
-"""Changes after which the length of sequences and the number of instances are worth another look."""
+"""Changes after which sequence length and number of instances are reconsidered."""
 BESIDE_WEIGHTS = 0.85
-"""Share of a card that weights may take where no formula tells what else is needed."""
+"""Share of GPU memory that weights may take if no formula tells what else is needed."""
 LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
-"""Objectives that a number of instances answers."""
+"""Objectives that the number of instances can meet."""
 
 
 class Before(NamedTuple):
-    """What a search starts from: a role as it stands, the rules that are about it, and those that it is to answer."""
+    """The start of a search: a role as it is, its rules, their outcome, and the verdicts to clear."""
 
     workload: Workload
     known: Facts
@@ -45,7 +47,7 @@ class Before(NamedTuple):
 
 
 class Option(NamedTuple):
-    """A shape that nothing speaks against, and the targets that it leaves."""
+    """A verified shape, and the targets that still fire on it."""
 
     move: Move
     known: Facts
@@ -53,21 +55,21 @@ class Option(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How a shape reads its weights: in which number format, by how many ranks, in which least time."""
+    """How a shape reads its weights: number format, ranks, and minimum time."""
 
     quantization: Value | Missing
     ranks: int
     floor_s: float
 
     def no_faster_than(self, other: Reading) -> bool:
-        """Whether it reads as slowly with at least as many ranks, which have more to send."""
+        """Return whether it reads as slowly with at least as many ranks, which communicate more."""
         alike = self.quantization == other.quantization
         return alike and self.ranks >= other.ranks and self.floor_s >= other.floor_s > 0
 
 
 @dataclass
 class _Search:
-    """How far a search has come: what was tried, how much of its budgets is used, and which shapes read too slowly."""
+    """State of a search: what was tried, the budgets used, and the shapes that read too slowly."""
 
     before: Before
     traced: Traced
@@ -79,7 +81,7 @@ class _Search:
     too_slow: list[Reading] = field(default_factory=list)
 
     def new(self, move: Move) -> bool:
-        """Whether a change is none that was tried before under another name."""
+        """Return whether a change was not tried before under another title."""
         now = self.before.known
         values = frozenset((name, value) for name, value in move.values.items() if now.likely(name) != value)
         known = values in self.tried
@@ -88,7 +90,7 @@ class _Search:
 
 
 def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
-    """Every shape that nothing speaks against, within the two budgets; `refused` counts the others by their reason."""
+    """Yield every verified shape within the two budgets; `refused` counts the others by reason."""
     loaded = any(isinstance(before.known.likely(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
     search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
@@ -104,21 +106,21 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
 
 
 def _whole(before: Before, runs: bool) -> Iterator[Move]:
-    """Whole shapes, cheapest first."""
+    """Return whole shapes, cheapest first."""
     if runs:
         return training_candidates.training(before.known, mends=bool(before.targets))
     return candidates.serving(before.known)
 
 
 def _enough(known: Facts) -> Iterator[Move]:
-    """Today's shape with the instances that carry the load."""
+    """Yield today's shape with the instances that carry the load."""
     if any(isinstance(known.likely(name), int | float) for name in LOADS):
         found = candidates.for_load(Move("the current shape", {}), known)
         yield from () if found is None else (found,)
 
 
 def _of(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
-    """The options among some changes, of which so many are judged at most."""
+    """Yield the options among some changes, evaluating at most so many of them."""
     until = min(search.most, search.judged + most)
     for move in changes:
         if search.sifted >= SIFTED or search.judged >= until:
@@ -132,7 +134,7 @@ def _of(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]
 
 
 def _tried(move: Move, search: _Search) -> Option | str:
-    """A change as an option, or why it is none."""
+    """Return a change as an option, or the reason why it is none."""
     before = search.before
     if not _expressible(move, search):
         return "cannot be written into this file"
@@ -152,7 +154,9 @@ def _tried(move: Move, search: _Search) -> Option | str:
 
 
 def _carrying(move: Move, search: _Search) -> tuple[Move, Facts]:
-    """A shape, with sequences no longer than requests need where it is too small, and instances that carry the load."""
+    """Return a shape with sequences cut to the requests if it is too small, and with instances for
+    the load.
+    """
     sized, changed = move, _changed(move, search)
     if not HARDWARE & move.values.keys():
         return sized, changed
@@ -173,7 +177,7 @@ def _expressible(move: Move, search: _Search) -> bool:
 
 
 def _sifted(changed: Facts, search: _Search) -> str:
-    """Why a shape is left out before all rules are asked; empty when it is worth asking."""
+    """Return why a shape is rejected before all rules are evaluated; empty if it is not."""
     if _too_large(changed):
         return "does not fit in memory"
     reading = _reading(changed) if search.too_slow else None
@@ -189,7 +193,9 @@ def _sifted(changed: Facts, search: _Search) -> str:
 
 
 def _too_large(known: Facts) -> bool:
-    """Whether a role does not fit in memory at the end of its interval; on a shared card, in the adverse world."""
+    """Return whether a role does not fit in memory at the end of its interval; for a shared GPU, in
+    the worst scenario.
+    """
     name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
     room = known.worlds(name)
     if isinstance(room, Missing):
@@ -210,7 +216,7 @@ def _reading(known: Facts) -> Reading:
 
 
 def _refusal(before: Before, after: Outcome) -> str:
-    """What a change would newly say, or leave open."""
+    """Return the first new finding or new missing fact after a change."""
     lacking = {one.rule for one in before.outcome.not_evaluated}
     if new := [one.rule for one in after.not_evaluated if one.rule not in lacking]:
         return f"{new[0]} could not be evaluated"

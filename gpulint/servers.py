@@ -13,7 +13,10 @@ _BETWEEN = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One machine as its vendor publishes it, in base units; None is not published, or depends on what it is ordered with."""
+    """One machine as its vendor publishes it, in base units;
+
+    None means unpublished or dependent on the configuration.
+    """
 
     id: str
     name: str
@@ -42,20 +45,22 @@ class Server:
 
     @property
     def published_max_w(self) -> float | None:
-        """Its maximum where it comes in one make only; None where it depends on what it is ordered with."""
+        """The maximum power of a machine with a fixed configuration; else None."""
         return self.server_max_w if self.accelerator else None
 
 
 def named(name: str) -> Server | None:
-    """The server of an id, of its name with or without its vendor's, or of another listed name, in either case.
+    """Return the server with an id, a name with or without vendor, or another listed name, in any
+    case.
 
-    A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type libraries dell-xe9680.
+    A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type
+    libraries dell-xe9680.
     """
     return _by_name().get(_key(name))
 
 
 def servers() -> tuple[Server, ...]:
-    """All servers of the catalog, by id."""
+    """Return all servers of the catalog, by id."""
     return tuple(_servers().values())
 
 
@@ -75,7 +80,9 @@ def _key(name: str) -> str:
 
 
 def _names_of(one: Server) -> tuple[str, ...]:
-    """What follows from the vendor and the model: the slug of a device-type library is made of the same two."""
+    """Return the names that follow from vendor and model, such as the slug of a device-type
+    library.
+    """
     return one.id, f"{one.vendor}-{one.id}", one.name, f"{one.vendor} {one.name}"
 
 

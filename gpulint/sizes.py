@@ -46,26 +46,28 @@ GENERATION_TOTALS = (
 BATCH = ("batch_size", "prompt_tokens", "new_tokens")
 TRAINING_TOTALS = (*("training_peak_bytes", "training_reserved_bytes", "training_device_bytes", "device_memory_bytes"),)
 TRAINING_SPEED = ("step_floor_s", "step_s", "training_tokens_per_s_per_gpu", "mfu", "training_run_s")
-"""How fast a run goes, where enough is stated to tell; nothing is asked for its sake."""
+"""Facts of a run's speed, shown if enough is declared. Nothing is requested for them."""
 SERVING_SPEED = (
     *("tpot_floor_s", "tpot_s", "ttft_floor_s", "ttft_s", "decode_batch", "admitted_sequences", "output_tokens_per_s"),
     *("output_tokens_per_s_ceiling", "energy_j_per_token"),
 )
-"""How fast a server answers requests of the stated size; with neither size nor load stated nothing is shown."""
+"""Facts of a server's speed for requests of the declared size, shown only if a size or a load is
+declared.
+"""
 REQUEST = {
     "prompt_tokens": "request_prompt_tokens",
     "output_tokens": "request_output_tokens",
     "concurrency": "target_concurrency",
 }
-"""What the command line says of a server's requests, by the fact that it is."""
+"""Options about a server's requests, and the fact of each."""
 
 
 class Unsized(ValueError):
-    """What is asked about cannot be told; the message says why."""
+    """The requested size cannot be computed; the message says why."""
 
 
 class Term(NamedTuple):
-    """One term: its values in bytes (or tokens), its interval and, of a memory term, its share of the card."""
+    """One term: its values in bytes (or tokens), its interval, and its share of GPU memory."""
 
     name: str
     unit: str
@@ -77,7 +79,9 @@ class Term(NamedTuple):
 
 
 class Sizing(NamedTuple):
-    """The terms of one role, the verdict on them, what was missing, and where that is the card, which ones would do."""
+    """The terms of one role with the verdict, missing inputs, and suitable accelerators if that is
+    the missing input.
+    """
 
     title: str
     terms: tuple[Term, ...]
@@ -90,7 +94,10 @@ class Sizing(NamedTuple):
 
 
 def served(stated: Mapping[str, object]) -> dict[str, object]:
-    """What the command line states, where a prompt is that of a server's requests once an answer or a load is stated."""
+    """Return the options as facts.
+
+    Once output or load is declared, the prompt is that of a server's requests.
+    """
     if not {"output_tokens", "concurrency"} & stated.keys():
         return dict(stated)
     return {REQUEST.get(name, name): value for name, value in stated.items()}
@@ -99,14 +106,16 @@ def served(stated: Mapping[str, object]) -> dict[str, object]:
 def of(
     what: str | Path | Mapping[str, object], stated: Mapping[str, object], repository: Repository
 ) -> tuple[Sizing, ...]:
-    """The terms of each role of a checkpoint, FILE, FILE:WORKLOAD or spec; Unsized where there is none."""
+    """Return the terms of each role of a checkpoint, FILE, FILE:WORKLOAD or spec; raise Unsized if
+    there is none.
+    """
     return tuple(table(*one) for one in roles(what, stated, repository))
 
 
 def roles(
     what: str | Path | Mapping[str, object], stated: Mapping[str, object], repository: Repository, known: bool = True
 ) -> list[tuple[Role, Resolved | None]]:
-    """The roles that are asked about; a checkpoint has to be in the catalog, unless `known` is false."""
+    """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
         raise Unsized(
@@ -132,7 +141,7 @@ def roles(
 def _from_words(
     words: Mapping[str, object], stated: Mapping[str, object], accelerator: str, repository: Repository
 ) -> list[tuple[Role, Resolved | None]]:
-    """The roles of a spec in gpulint's own words, or the one role that some of these words describe."""
+    """Return the roles of a native spec, or the one role that some of its keys describe."""
     document = documents.load("workload.json", json.dumps(_spec(words)).encode()).documents[0]
     if wrong := [problem.message for problem in native.problems(document)]:
         raise Unsized("; ".join(wrong))
@@ -159,7 +168,7 @@ def _near(word: str, known: Iterable[str]) -> str:
 def from_checkpoint(
     reference: str, stated: Mapping[str, object], accelerator: str | None, repository: Repository
 ) -> tuple[Role, Resolved | None]:
-    """A role as the command line describes it."""
+    """Return a role as the command line describes it."""
     fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
     if fields.keys() & set(REQUEST.values()):
@@ -175,7 +184,9 @@ def from_checkpoint(
 def from_file(
     path: str, name: str, repository: Repository, stated: Mapping[str, object], accelerator: str | None
 ) -> list[tuple[Role, Resolved | None]]:
-    """The roles of a file's workloads, or of one of them, with what the command line says instead."""
+    """Return the roles of a file's workloads, or of one of them, with the overrides of the command
+    line.
+    """
     found: list[tuple[Role, Resolved | None]] = []
     for document in documents.load(path, Path(path).read_bytes()).documents:
         for workload in adapters.read(document, repository):
@@ -203,7 +214,7 @@ def _nowhere() -> documents.Document:
 
 
 def table(role: Role, resolved: Resolved | None) -> Sizing:
-    """Each memory term of a role on its fullest GPU."""
+    """Return each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
     shown = _shown(known)
@@ -219,7 +230,7 @@ def table(role: Role, resolved: Resolved | None) -> Sizing:
 
 
 def _hardware(known: Facts) -> Fitting:
-    """The cards that would do, by the rules of any workload."""
+    """Return the accelerators that fit, by the general rules."""
     role = known.role
     if hardware.accelerator(role.text("accelerator")) is not None:
         return Fitting()
@@ -230,12 +241,12 @@ def _hardware(known: Facts) -> Fitting:
 
 
 def _served_speed(role: Role) -> tuple[str, ...]:
-    """The speeds of a role that states requests; of any other, none."""
+    """Return the speed facts of a role with declared requests; empty for others."""
     return SERVING_SPEED if role.fields.keys() & set(REQUEST.values()) else ()
 
 
 def _shown(known: Facts) -> tuple[str, ...]:
-    """The terms and totals of a role: of a training step, of a static batch, or of a server."""
+    """Return the terms and totals of a role: of a training step, of a static batch, or of a server."""
     if engines.trains(known.role):
         return (*TRAINING_TERMS, *TRAINING_TOTALS)
     if summary.generates(known):
@@ -244,7 +255,7 @@ def _shown(known: Facts) -> tuple[str, ...]:
 
 
 def _terms(role: Role) -> tuple[str, ...]:
-    """The terms of a serving role; a stated sum of what is loaded stands for its parts."""
+    """Return the terms of a serving role. A declared sum of the loaded bytes replaces its parts."""
     if "loaded_bytes_per_gpu" not in role.fields:
         return TERMS
     return ("loaded_bytes_per_gpu", *(name for name in TERMS if not name.startswith("weight_")))
@@ -256,12 +267,12 @@ def _stored(resolved: Resolved | None) -> str:
 
 
 def verdict(known: Facts) -> str:
-    """Whether a role fits in memory, as every report says it."""
+    """Return whether a role fits in memory, in the words of all reports."""
     return summary.verdict(known)
 
 
 def tightened(role: Role, resolved: Resolved | None, log: Log) -> Sizing:
-    """The terms of a role with a log's readings instead of ours, and both beside each other."""
+    """Return the terms of a role with a log's measurements, next to our own."""
     told = comparison.of(role, resolved, log)
     return table(told.role, resolved)._replace(told=told)
 
@@ -287,7 +298,7 @@ def _title(role: Role, known: Facts) -> str:
 
 
 def as_text(tables: Sequence[Sizing]) -> str:
-    """The tables for a person."""
+    """Return the tables as text."""
     return "\n\n".join(_text(one) for one in tables) + "\n"
 
 
@@ -316,7 +327,9 @@ def _cells(row: Term) -> tuple[str, ...]:
 
 
 def as_json(tables: Sequence[Sizing]) -> str:
-    """The tables as JSON: values in base units, in each world, and the ends of the interval around the likely one."""
+    """Return the tables as JSON: values in base units in each scenario, and the ends of the
+    interval.
+    """
     data = [
         {
             "title": one.title,
@@ -344,7 +357,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
 
 
 def _had(found: Fitting) -> dict[str, object]:
-    """The cards that would do, as the JSON report names them; nothing where the card is known."""
+    """Return the accelerators that fit as JSON data; empty if the accelerator is known."""
     if found == Fitting():
         return {}
     fits = [{**one._asdict(), "headroom": one.headroom._asdict()} for one in found.smallest]
@@ -353,7 +366,7 @@ def _had(found: Fitting) -> dict[str, object]:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as aligned columns."""
+    """Return rows as aligned columns."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

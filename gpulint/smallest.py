@@ -1,4 +1,4 @@
-"""Smallest: the card, count and layout that fits where a spec names no accelerator, of what can be had."""
+"""Smallest hardware: the accelerator, count and layout that fits if a spec names no accelerator."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from gpulint.variants import Traced
 from gpulint.workload import Field, Value
 
 COUNTS = (1, 2, 4, 8)
-"""GPUs of one machine that are tried where none are stated."""
+"""GPUs of one machine to try if no count is declared."""
 OPEN = frozenset({"accelerator", "gpus_per_pod", "gpus_per_replica", "tensor_parallel"})
-"""What may be missing: the card, how many of it, and the ranks that they make."""
+"""Inputs that may be missing: the accelerator, the GPU count, and the ranks."""
 SHARED = ("mig_profile", "sharing")
-"""Slices and shares of a card are no card to choose."""
+"""Quantities of partitioned or shared GPUs, for which no accelerator is proposed."""
 FILLED = 0.98
-"""Share of the cards that weights may take before the formulas are asked."""
+"""Maximum share of memory for weights before the formulas are computed."""
 HALF = ("half", "float16", "fp16")
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
-"""The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
+"""The vendor of the GPUs of a device plugin's domain; nvidia for any other."""
 
 
 class Layout(NamedTuple):
-    """How many GPUs, in pods of how many, in how many tensor parallel ranks, whether the file states it, and what it sets."""
+    """The GPUs, the GPUs per pod, the tensor parallel ranks, whether the file declares it, and the
+    fields it sets.
+    """
 
     gpus: int
     gpus_per_pod: int
@@ -38,18 +40,18 @@ class Layout(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A product, and a machine to be had that holds it."""
+    """An accelerator, and an available machine that holds it."""
 
     product: hardware.Accelerator
     offer: Offer
 
     def cost_usd_per_hour(self, gpus: int) -> float | None:
-        """What so many of the machine's GPUs cost, as their share of it."""
+        """Return the cost of so many of the machine's GPUs, as their share of it."""
         whole = self.offer.cost_usd_per_hour
         return None if whole is None else whole * gpus / self.offer.node_gpus
 
     def order(self, gpus: int) -> tuple[float, int, str, str, str, str]:
-        """Cheapest first, of what has no price the least memory; the rest settles ties."""
+        """Sort by cost, then by memory, then by name."""
         cost = self.cost_usd_per_hour(gpus)
         one = self.offer
         memory = memory_bytes(self.product)
@@ -57,7 +59,7 @@ class Card(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The role that is asked about, its facts with what they rest on, and what else must be said of a card."""
+    """The requested role, its traced facts, and a further condition on an accelerator."""
 
     known: Facts
     traced: Traced
@@ -67,8 +69,11 @@ class Asked(NamedTuple):
 def smallest(
     known: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
 ) -> tuple[Fit, ...]:
-    """What fits even in the adverse world: the cheapest first (without prices that of least memory), then other counts
-    where they take a smaller card. Nothing where the card is known, or more than card and count is missing."""
+    """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
+    memory), then other counts on smaller GPUs.
+
+    Return nothing if the accelerator is known or other inputs are missing.
+    """
     if not _asks(known):
         return ()
     asked = Asked(known, Traced(known.role, known.resolved), accepted)
@@ -76,14 +81,15 @@ def smallest(
 
 
 def room(known: Facts) -> str:
-    """The fact that says how much of a card, or of an engine's share of it, is left."""
+    """Return the name of the fact for the memory left on a GPU, or in an engine's share of it."""
     return "training_room" if engines.trains(known.role) else "headroom"
 
 
 def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
-    """What is to be had of the maker whose cards the role asks for, smallest first.
+    """Return the available accelerators of the vendor that the role requests, smallest memory
+    first.
 
-    Cards on hosts with Arm processors are among them, unless a team says what it has.
+    GPUs on hosts with Arm processors are included, unless a team declares what it has.
     """
     maker, had = maker_of(known), {offer.accelerator for offer in offered}
     if known.role.available == EVERYTHING:
@@ -93,18 +99,18 @@ def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
 
 
 def cloud_of(known: Facts) -> str | None:
-    """The cloud that the file is for; None where any may be."""
+    """Return the cloud of the file; None if any is possible."""
     cloud = known.likely("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
 def maker_of(known: Facts) -> str:
-    """The maker of the cards that a role asks for."""
+    """Return the vendor of the GPUs that a role requests."""
     return MAKERS.get(known.role.text("accelerator_resource").partition("/")[0], "nvidia")
 
 
 def memory_bytes(product: hardware.Accelerator | None) -> int:
-    """The memory of a card, as CUDA reports it where that is established."""
+    """Return the memory of an accelerator, as CUDA reports it if that is known."""
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
@@ -117,7 +123,7 @@ def _asks(known: Facts) -> bool:
 
 
 def _search(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
-    """The cheapest card of each layout, as long as it is smaller than those of fewer GPUs."""
+    """Yield the cheapest accelerator of each layout, if it is smaller than those of fewer GPUs."""
     largest = math.inf
     for layout in _layouts(asked.known):
         smaller = [card for card in _cheapest(cards, layout) if memory_bytes(card.product) < largest]
@@ -129,7 +135,7 @@ def _search(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
 
 
 def _cheapest(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
-    """The best machine of each product that holds a pod, cheapest first."""
+    """Return the best machine of each accelerator that holds a pod, cheapest first."""
     best: dict[str, Card] = {}
     for card in sorted(cards, key=lambda one: one.order(layout.gpus)):
         if card.offer.node_gpus >= layout.gpus_per_pod:
@@ -138,7 +144,9 @@ def _cheapest(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
 
 
 def _layouts(known: Facts) -> Iterator[Layout]:
-    """What the file states; where it leaves the count open, or no card does on it, the GPUs of one machine."""
+    """Yield the declared layout, and those of one machine if the count is open or no accelerator
+    fits.
+    """
     gpus, pods = moves.count_of(known, "gpus_per_replica"), moves.count_of(known, "pods_per_replica") or 1
     ranks, stages, copies = (moves.count_of(known, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
@@ -151,7 +159,9 @@ def _layouts(known: Facts) -> Iterator[Layout]:
 
 
 def _on(count: int, known: Facts) -> Layout:
-    """So many GPUs of one machine: as tensor parallel ranks of a server, as ranks of data in training."""
+    """Return a layout of one machine: tensor parallel ranks of a server, data-parallel ranks in
+    training.
+    """
     if engines.trains(known.role):
         return Layout(count, count, 1, False, _counted(count))
     return Layout(count, count, count, False, {**_counted(count), "tensor_parallel": Field(count)})
@@ -167,20 +177,23 @@ def _divides(known: Facts, count: int) -> bool:
 
 
 def _cards(known: Facts, offered: Sequence[Offer]) -> list[Card]:
-    """Each offer of the maker that the role asks for, of products that compute in its number format."""
+    """Return each offer of the requested vendor whose accelerator supports the number format."""
     had = ((offer, hardware.accelerator(offer.accelerator)) for offer in offered)
     maker = maker_of(known)
     return [Card(one, offer) for offer, one in had if one and one.vendor == maker and _computes(one, known)]
 
 
 def _computes(product: hardware.Accelerator, known: Facts) -> bool:
-    """Whether a product computes in the checkpoint's format, or the file casts it; all of AMD's and Intel's do."""
+    """Return whether an accelerator supports the checkpoint's format, or the file casts it.
+
+    Those of AMD and Intel do.
+    """
     cast = any(known.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
     return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(known, product)
 
 
 def _fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
-    """The cards that leave room in every world, and that nothing speaks against."""
+    """Yield the accelerators that fit in every scenario and that no rule rejects."""
     for card in cards:
         if not _holds_the_weights(card, layout, asked.known):
             continue
@@ -218,7 +231,7 @@ def _holds_the_weights(card: Card, layout: Layout, known: Facts) -> bool:
 
 
 def _ordered(found: Iterator[Fit]) -> tuple[Fit, ...]:
-    """The smallest first, the others by count."""
+    """Return the smallest first and the others by count."""
     fits = tuple(found)
     if not fits:
         return ()

@@ -1,4 +1,6 @@
-"""Splices: the exact characters of a file that an edit replaces or puts in, or why there is no exact place for it."""
+"""Text edits: the exact characters of a file that an edit replaces or inserts, or why there is no
+exact place.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +13,27 @@ from gpulint.documents import Document, Node
 from gpulint.findings import Edit, Location
 
 WORD = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
-"""A text that no format and no shell takes apart, as long as it is one word."""
+"""A single word that no format and no shell splits."""
 SEVERAL_WORDS = re.compile(r"--[\w-]+=[\w,.]+(?: [A-Za-z][\w,.-]*)+")
-"""An argument whose value has several words, as one item of a list."""
+"""An argument whose value has several words, as one list item."""
 QUOTED_WORDS = re.compile(r"--[\w-]+=\"[\w,.]+(?: [A-Za-z][\w,.-]*)+\"")
-"""The same as a shell takes it for one."""
+"""The same, quoted for a shell."""
 OPENING = re.compile(r"\{\{|\{%|<%|@\w+@")
-"""What a tool completes."""
+"""Marks of templates."""
 ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=[\"']?$")
 DEFAULT = re.compile(r"\$\{\w+:?-$")
 ENVIRONMENT = frozenset({"env", "envs", "environment", "environment_variables"})
 ENDS_WORD = re.compile(r"[\s;&|)`\"']|\Z")
 LONE_ARGUMENT = re.compile(r"[ \t]*-[\w-]+(?:[ =][^ \t\n]+)?")
-"""A line of a command that holds one argument."""
+"""A line of a command with a single argument."""
 NOT_A_TEXT = re.compile(r"(?i)[+.\d][\w.+-]*|-[.\d].*|true|false|yes|no|on|off|y|n|null|none|~")
-"""Words that YAML may read as something other than a text."""
+"""Words that YAML may not read as text."""
 ONE_ENTRY = re.compile(r"(?P<key>[\w-]+): \{(?P<name>[^\s:{}]+): (?P<value>[^\s:{}]+)\}")
 HINTED = re.compile(r"#\s*gpulint:")
 
 
 class Splice(NamedTuple):
-    """Characters of a text, and what stands in their place instead."""
+    """A range of characters, and its replacement."""
 
     start: int
     end: int
@@ -47,14 +49,14 @@ class Inexact(Exception):
 
 
 class Step(NamedTuple):
-    """A node on the way from the root to a place, and the key it stands under."""
+    """A node on the way from the root to a place, and its key."""
 
     key: Node | None
     node: Node
 
 
 def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
-    """The characters that carry an edit out in a text whose documents these are; Inexact where that is not sure."""
+    """Return the text edit for an edit; raise Inexact if its place is not certain."""
     if edit.location is None:
         raise Inexact(f"the file has no place to insert `{edit.new}`")
     start, end = span(text, edit.location)
@@ -76,7 +78,7 @@ def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
 
 
 def applied(text: str, splices: Iterable[Splice]) -> str:
-    """The text with all splices carried out; Inexact where two of them touch the same characters."""
+    """Apply all text edits; raise Inexact if two of them overlap."""
     ordered = sorted(dict.fromkeys(splices))
     for one, following in itertools.pairwise(ordered):
         if following.start < one.end or (following.start, following.end) == (one.start, one.end):
@@ -87,7 +89,7 @@ def applied(text: str, splices: Iterable[Splice]) -> str:
 
 
 def span(text: str, place: Location) -> tuple[int, int]:
-    """The offsets of a location; Inexact where the text has no such line."""
+    """Return the offsets of a location; raise Inexact if the text has no such line."""
     starts = _line_starts(text, place.end_line)
     if len(starts) < place.end_line:
         raise Inexact("the file has changed since it was read")
@@ -105,7 +107,7 @@ def _line_starts(text: str, lines: int) -> list[int]:
 
 
 def _steps(document: Document, offset: int) -> list[Step]:
-    """The nodes from the root down to the one that holds an offset."""
+    """Return the nodes from the root down to the one at an offset."""
     steps = [Step(None, document.root)]
     while (step := _below(steps[-1].node, offset)) is not None:
         steps.append(step)
@@ -125,7 +127,7 @@ def _holds(key: Node, value: Node, offset: int) -> bool:
 
 
 def _refuse_shared(document: Document, offset: int) -> None:
-    """An anchor's value that an alias uses elsewhere would change there too."""
+    """Raise Inexact for values of anchors that are used elsewhere, and for aliases."""
     for node in _aliases(document.root):
         if node.start <= offset < node.end:
             raise Inexact("an alias is used there; its anchor declares the value")
@@ -153,7 +155,9 @@ def _refuse_templates(text: str, start: int, end: int) -> None:
 
 
 def _line(text: str, start: int, end: int) -> tuple[int, int]:
-    """From the start of the line of one offset to the end of that of another, its break left out."""
+    """Return the start of the line of one offset and the end of the line of another, without its
+    break.
+    """
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     return text.rfind("\n", 0, start) + 1, stop - text[:stop].endswith("\r")
@@ -177,7 +181,7 @@ def _replacement(edit: Edit, document: Document, text: str, start: int, end: int
 
 
 def _trimmed(one: Splice, source: str) -> Splice:
-    """The same splice without the characters that stay as they are at both ends."""
+    """Return the same text edit without the characters that stay the same at both ends."""
     shorter = min(len(source), len(one.new))
     same = next((at for at in range(shorter) if source[at] != one.new[at]), shorter)
     rest, new = source[same:], one.new[same:]
@@ -187,7 +191,9 @@ def _trimmed(one: Splice, source: str) -> Splice:
 
 
 def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
-    """What a comment or an annotation tells gpulint runs nothing; another value there would change no deployment."""
+    """Raise Inexact for values in gpulint's own comments and annotations, which change no
+    deployment.
+    """
     first, _ = _line(text, start, start)
     told = [str(step.key.value) for step in steps if step.key is not None]
     if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in told):
@@ -207,7 +213,7 @@ def _refuse_variables(text: str, one: Splice, steps: Sequence[Step]) -> None:
 
 
 def _variable(before: str, steps: Sequence[Step]) -> str:
-    """The variable that a place gives its value to; empty where it gives it to none."""
+    """Return the variable that a place assigns; empty if it assigns none."""
     if (assigned := ASSIGNED.search(before)) and steps[-1].node.kind == "scalar":
         return assigned[1]
     if len(steps) > 1 and any(step.key is not None and step.key.value in ENVIRONMENT for step in steps):
@@ -237,7 +243,9 @@ def _argument(edit: Edit, document: Document, text: str, start: int, end: int, s
 
 
 def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
-    """Further items of a list, written as the one before them; a number stays a text."""
+    """Return the insertion of further list items in the style of the one before; a number stays a
+    text.
+    """
     if beside.style in ("|", ">"):
         raise Inexact("the argument before it is a block of text")
     quote = text[beside.start] if text[beside.start] in "\"'" else ""
@@ -256,7 +264,7 @@ def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice
 
 
 def _word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
-    """One more word of a command, behind the last one."""
+    """Return the insertion of a word after the last one of a command."""
     if not ENDS_WORD.match(text, end) or (node.style not in ("|", ">") and end > node.end):
         raise Inexact("the argument before it continues there")
     first, _ = _line(text, start, end)
@@ -272,7 +280,7 @@ def _word(new: str, document: Document, text: str, node: Node, start: int, end: 
 
 
 def _break(text: str, line_start: int) -> str:
-    """The line break of the line before or at an offset, which a further line takes too."""
+    """Return the line break of the line at an offset."""
     at = text.find("\n", line_start)
     if at < 0:
         at = text.rfind("\n", 0, line_start)
@@ -283,7 +291,7 @@ def _break(text: str, line_start: int) -> str:
 
 
 def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
-    """One more entry of a mapping, behind the one whose key stands there."""
+    """Return the insertion of an entry after the one at the place."""
     at = next((at for at, one in enumerate(steps) if one.key is not None and one.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
     if document.format != "yaml" or key is None:
@@ -302,7 +310,7 @@ def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[
 
 
 def _as_beside(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
-    """The lines of an entry, in the style of the value beside it."""
+    """Yield the lines of an entry, in the style of its neighbour."""
     nested = ONE_ENTRY.fullmatch(new)
     if nested is None or value.kind != "mapping" or text[value.start] == "{" or not value.value:
         yield new
@@ -316,7 +324,7 @@ def _as_beside(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
 
 
 def _removal(text: str, steps: Sequence[Step]) -> Splice:
-    """The whole lines of the entry that a place stands in: an item of a list of variables, or a key with its value."""
+    """Return the removal of the entry at a place: a list item, or a key with its value."""
     at = len(steps) - 1
     if at > 1 and steps[at - 1].key is None and steps[at - 2].node.kind == "sequence":
         at -= 1

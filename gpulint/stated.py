@@ -1,4 +1,4 @@
-"""Stated: a place whose characters in the file are just the text that was read there, so that they can be replaced."""
+"""Exact source span of a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUOTES = ("'", '"')
 
 
 class Place(NamedTuple):
-    """A place of one file, its text, and what stands before it on its line."""
+    """A location of one file, its text, and the text before it on its line."""
 
     origin: Origin
     location: Location
@@ -28,7 +28,10 @@ class Place(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def place(origin: Origin) -> Place | None:
-    """The place of an origin; None where its characters are not its text, or state something of other objects too."""
+    """Return the exact place of an origin;
+
+    None if its characters differ from its text or are shared with other objects.
+    """
     location = _inside(origin)
     if location.line != location.end_line or not location.text:
         return None
@@ -42,7 +45,7 @@ def place(origin: Origin) -> Place | None:
 
 
 def _inside(origin: Origin) -> Location:
-    """The location within the quotes of a scalar or a key."""
+    """Return the location within the quotes of a scalar or key."""
     document = origin.document
     node = document.key_node(origin.path) if origin.key else document.node(origin.path)
     location = origin.location()
@@ -53,7 +56,7 @@ def _inside(origin: Origin) -> Location:
 
 
 def _aliased(document: Document, path: Path) -> bool:
-    """Whether a path leads through an alias or a merge, to what stands elsewhere."""
+    """Return whether a path leads through an alias or a merge."""
     nodes = [document.root, *(node for at in range(len(path)) if (node := document.node(path[: at + 1])))]
     if len(nodes) <= len(path) or any(node.target is not None for node in nodes):
         return True
@@ -61,14 +64,14 @@ def _aliased(document: Document, path: Path) -> bool:
 
 
 def _holds(parent: Node, child: Node) -> bool:
-    """Whether a node is an entry of another, not one that is merged into it."""
+    """Return whether a node is an entry of another, not merged into it."""
     if parent.kind == "sequence":
         return True
     return any(value is child for _, value in parent.value)
 
 
 def _anchored(origin: Origin, location: Location) -> bool:
-    """Whether the place stands in what an anchor names and an alias uses again."""
+    """Return whether the place is part of an anchor that an alias uses."""
     text = origin.document.text
     if "&" not in text or "*" not in text:
         return False
@@ -77,7 +80,7 @@ def _anchored(origin: Origin, location: Location) -> bool:
 
 
 def _around(text: str, location: Location) -> Iterator[str]:
-    """What stands before the place on its line, and each line above that it is nested in."""
+    """Yield the text before the place on its line, and each line that it is nested in."""
     lines = text.split("\n")[: location.line]
     yield lines[-1][: location.column - 1]
     indent, item = _margin(lines[-1]), ITEM.match(lines[-1].lstrip()) is not None

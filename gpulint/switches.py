@@ -10,7 +10,7 @@ from gpulint import catalog, units
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One model: its ports at full speed, and the most that splitting them makes."""
+    """One model: its ports at full speed, and their maximum number when split."""
 
     name: str
     switch_ports: int
@@ -23,13 +23,13 @@ class Switch:
 
 
 def named(text: str) -> Switch | None:
-    """The switch of a listed name, in either case."""
+    """Return the switch with a listed name, in any case."""
     return _by_name().get(text.strip().lower())
 
 
 @functools.cache
 def switches() -> tuple[Switch, ...]:
-    """All switches of the catalog."""
+    """Return all switches of the catalog."""
     return tuple(_switch(row) for row in catalog.rows("switches"))
 
 

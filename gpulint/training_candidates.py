@@ -1,7 +1,8 @@
-"""Training candidates: the whole shapes that a run could have instead, cheapest for the same work first.
+"""Training candidates: whole shapes of a run, cheapest for the same work first.
 
-A shape is a card, how many in how many pods, what their ranks share out, what is recomputed, and the micro-batch that keeps the
-batch of a step. Shapes that change what is learnt (adapters, moments in 8 bits) and those that wait for host memory come last.
+A shape is an accelerator, its count per pod, the number of pods, the sharding, recomputation, and
+the micro-batch that keeps the batch of a step. Shapes that change the training result (adapters,
+8-bit moments) and those that wait for host memory come last.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from gpulint.training_needs import Needs, States
 from gpulint.workload import Value
 
 COUNTS_TRIED = 2
-"""Numbers of a card that are tried: the smallest that hold the run, and the next."""
+"""Counts of an accelerator to try: the smallest that holds the run, and the next."""
 KEPT_TRIED = 14
-"""Shapes that keep what is learnt, before those that do not have their turn."""
+"""Shapes with the same training result that are tried before others."""
 PODS = (1 / 4, 1 / 2, 1, 2, 4, 8)
 """Multiples of today's pods that are tried."""
 LARGEST_MICRO_BATCH = 8
@@ -34,7 +35,7 @@ RESIDENT = {"optimizer_offload": False, "parameter_offload": False}
 
 
 class Cards(NamedTuple):
-    """So many of a card in each of some pods, the machine that holds a pod's, and what they cost for each operation."""
+    """GPUs per pod and pods of an accelerator, the machine of a pod, and the cost per operation."""
 
     card: hardware.Accelerator
     gpus: int
@@ -52,7 +53,9 @@ class Cards(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a run is laid out over its ranks: what to call it, the quantities that say so, what stays on a card, what is lost."""
+    """A layout of a run: title, quantities, bytes of states on a GPU, ranks of one data-parallel
+    replica, and trade-off.
+    """
 
     title: str
     values: Mapping[str, Value]
@@ -62,7 +65,10 @@ class Way(NamedTuple):
 
 
 def training(known: Facts, mends: bool) -> Iterator[Move]:
-    """Every shape whose cards hold the run, cheapest for the same work first; last, to mend a run, those that learn otherwise."""
+    """Yield every shape that holds the run, cheapest for the same work first.
+
+    Shapes that change the training result come last, and only if `mends` is set.
+    """
     now, needs = hardware.accelerator(known.role.text("accelerator")), training_needs.of(known)
     if now is None or needs is None or not _ranks(known):
         return
@@ -75,7 +81,9 @@ def training(known: Facts, mends: bool) -> Iterator[Move]:
 def _moves(
     cards: list[Cards], known: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
 ) -> Iterator[Move]:
-    """For each number of each card that the file can state the layout that loses least of those that fit."""
+    """Yield, for each count of each accelerator that the file can declare, the fitting layout with
+    the least trade-off.
+    """
     tried: dict[str, int] = {}
     for one in cards:
         if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(known.role, Move("", _placed(one, known))):
@@ -111,7 +119,7 @@ def _today(known: Facts) -> tuple[int, int]:
 
 
 def _counts(known: Facts) -> list[tuple[int, int]]:
-    """GPUs of a pod and pods: today's, those of one machine, and multiples of today's pods."""
+    """Return pairs of GPUs per pod and pods: today's, one machine's, and multiples of today's pods."""
     gpus, pods = _today(known)
     found = {(gpus, pods), *((count, 1) for count in GPUS_OF_A_NODE)}
     found.update((gpus, int(pods * times)) for times in PODS if pods * times >= 1 and gpus >= GPUS_OF_A_NODE[-2])
@@ -120,7 +128,9 @@ def _counts(known: Facts) -> list[tuple[int, int]]:
 
 
 def _least_flop_per_s(known: Facts) -> float:
-    """The peak of all cards below which the stated time cannot be kept, as today's run would scale; zero without one."""
+    """Return the total peak that the declared time requires, scaled from today's run; zero without
+    one.
+    """
     wanted, card = known.likely("target_training_s"), hardware.accelerator(known.role.text("accelerator"))
     today, world = known.worlds("training_run_s"), count_of(known, "world_size")
     if not isinstance(wanted, int | float) or not card or not world:
@@ -131,13 +141,13 @@ def _least_flop_per_s(known: Facts) -> float:
 
 
 def _ranks(known: Facts) -> bool:
-    """Whether there is a rank for each GPU, and nothing else decides how many there are."""
+    """Return whether there is one rank per GPU and nothing else decides their number."""
     gpus, ranks = count_of(known, "gpus_per_pod"), known.role.fields.get("processes_per_pod")
     return bool(gpus) and (ranks is None or isinstance(ranks.value, int))
 
 
 def _placed(one: Cards, known: Facts) -> Mapping[str, Value]:
-    """The quantities that say which cards, as changes of today's."""
+    """Return the quantities of the hardware that differ from today's."""
     gpus, pods = _today(known)
     values: dict[str, Value] = {}
     if one.card.id != known.role.text("accelerator"):
@@ -152,7 +162,7 @@ def _placed(one: Cards, known: Facts) -> Mapping[str, Value]:
 
 
 def _names_its_machine(known: Facts) -> bool:
-    """Whether a machine type stands at a place of its own."""
+    """Return whether the machine type has a location of its own."""
     machine, card = (known.role.fields.get(name) for name in ("instance_type", "accelerator"))
     return bool(machine and machine.origins and (card is None or set(machine.origins).isdisjoint(card.origins)))
 
@@ -161,7 +171,7 @@ def _names_its_machine(known: Facts) -> bool:
 
 
 def _ways(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
-    """Ways that keep what is learnt: as today, more shared out, more ranks to a copy."""
+    """Yield layouts with the same training result: as today, more sharding, more ranks per replica."""
     stage, by = known.likely("sharding_stage"), known.likely("sharding")
     if not isinstance(stage, int):
         return
@@ -178,7 +188,9 @@ def _ways(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
 
 
 def _together(one: Cards, known: Facts) -> Iterator[tuple[Mapping[str, Value], int]]:
-    """Today's ranks of a copy; of trainers that run in stages also others within a machine, fewest first."""
+    """Yield today's ranks of a replica and, for trainers with pipeline stages, other numbers,
+    fewest first.
+    """
     now = count_of(known, "model_ranks") or 1
     if one.world % now == 0:
         yield {}, now
@@ -195,13 +207,13 @@ def _together(one: Cards, known: Facts) -> Iterator[tuple[Mapping[str, Value], i
 
 
 def _scaled(states: States, known: Facts, together: int) -> States:
-    """The states of one part where a copy has so many ranks."""
+    """Return the states of one part if a replica has so many ranks."""
     share = (count_of(known, "model_ranks") or 1) / together
     return States(*(held * share for held in states))
 
 
 def _sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tuple[str, Mapping[str, Value], int, str]]:
-    """What copies share out: as today, then more of it."""
+    """Yield what data-parallel ranks shard: as today, then more."""
     if by != "none" or copies == 1:
         yield "", {}, stage, ""
     if copies == 1:
@@ -218,7 +230,7 @@ def _sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tuple[str
 
 
 def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
-    """Ways that change what is learnt, or wait for host memory."""
+    """Yield layouts that change the training result or wait for host memory."""
     shared = known.likely("sharding") in ("fsdp", "deepspeed") and known.likely("sharding_stage") == 3
     together = count_of(known, "model_ranks") or 1
     if one.world % together:
@@ -238,7 +250,10 @@ def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
 
 
 def _in_our_words(known: Facts) -> bool:
-    """Whether the optimizer stands in the glossary's words, or nowhere: trainers spell it each in their own."""
+    """Return whether the optimizer is written in the glossary's words or not at all.
+
+    Trainers spell it differently.
+    """
     stated, arguments = known.role.fields.get("optimizer"), known.role.arguments
     return stated is None or not stated.origins or bool(arguments and arguments.key)
 
@@ -247,7 +262,10 @@ def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterato
     values: dict[str, Value] = {}
     lost = ""
     if needs.trains_all:
-        values, lost = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}, "no full fine-tuning: only adapters are trained"
+        values, lost = (
+            {"lora_rank": RANK, "lora_targets": EVERY_MATRIX},
+            "no full fine-tuning: only adapters are trained",
+        )
         held = needs.adapted(training_needs.HALF_BYTES).weights / shared
         yield Way(f"LoRA of rank {RANK}", values, held, together, lost)
     if known.likely("checkpoint_quantization") is None and known.likely("sharding") in ("none", "ddp"):
@@ -260,7 +278,7 @@ def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterato
 
 
 def _fitting(one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: hardware.Accelerator) -> Iterator[Move]:
-    """The shapes of some cards that fit, the least lost first."""
+    """Yield the fitting shapes on some GPUs, smallest trade-off first."""
     recomputes = known.likely("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
         for micro, batch in _batches(known, one.world // way.ranks_together):
@@ -274,7 +292,9 @@ def _fitting(one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: h
 
 
 def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Value]]]:
-    """Micro-batches that keep the batch of a step: of as many steps of accumulation as today, then smaller ones."""
+    """Yield micro-batches that keep the batch of a step: with today's accumulation steps, then
+    smaller ones.
+    """
     now, steps = (count_of(known, name) for name in ("micro_batch_size", "gradient_accumulation_steps"))
     batch, today = count_of(known, "step_sequences"), count_of(known, "training_copies")
     if not now or not batch or not today:
@@ -293,7 +313,10 @@ def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Valu
 
 
 def _linked(one: Cards, now: hardware.Accelerator) -> str:
-    """The direct link that several of another card do without; how much longer a run takes is told by its step."""
+    """Return the direct link that another accelerator lacks.
+
+    The slowdown follows from its step time.
+    """
     if 1 < one.gpus <= (now.link_domain_gpus or 1) and (one.card.link_domain_gpus or 1) < one.gpus:
         return f"no direct link between the GPUs (today: {now.link})"
     return ""

@@ -1,4 +1,6 @@
-"""Training layouts: other ways to share a run out over the same ranks, with the product of ranks and the batch of a step kept."""
+"""Training layouts: other ways to distribute a run over the same ranks, with the batch of a step
+kept.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,21 @@ RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
     "scores": ("only the attention scores recomputed", "more memory for the other activations"),
     "none": ("nothing recomputed", "more memory for all activations"),
 }
-"""What is kept of a layer that is recomputed whole today: Korthikanti et al., Reducing Activation Recomputation, 2022."""
+"""What is kept of a fully recomputed layer: Korthikanti et al., Reducing Activation Recomputation,
+2022.
+"""
 SPARE = 0.1
-"""Share of a card that has to be free before less is recomputed or more computed at once."""
+"""Share of GPU memory that must be free before less is recomputed or more computed at once."""
 IN_STAGES = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nemo", "gpt-neox", "nanotron"})
-"""Trainers that can run a network in stages."""
+"""Trainers that support pipeline stages."""
 MORE_MACHINES = (2, 3, 4, 6, 8, 16)
-"""Multiples of today's machines that are tried."""
+"""Multiples of today's machines to try."""
 LONGER = (2, 4)
-"""Multiples of context parallel ranks, micro-batches and parts of a stage that are tried."""
+"""Multiples of context parallel ranks, micro-batches and virtual stages to try."""
 
 
 def training(quantity: str, known: Facts) -> Iterator[Move]:
-    """The layouts of a run that are worth a try when one of its quantities may change."""
+    """Return the proposed layouts of a run for one quantity that may change."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "tensor_parallel": _tensor_ranks,
         "pipeline_parallel": _stages,
@@ -47,7 +51,10 @@ def training(quantity: str, known: Facts) -> Iterator[Move]:
 
 
 def kept(known: Facts, copies: Fraction) -> Mapping[str, Value] | None:
-    """What keeps the batch of a step when there are so many times as many copies; None where nothing does."""
+    """Return the values that keep the batch of a step with so many times the data-parallel ranks;
+
+    None if none do.
+    """
     steps, stated = count_of(known, "gradient_accumulation_steps"), known.role.fields.get("gradient_accumulation_steps")
     if copies == 1:
         return {}
@@ -63,7 +70,7 @@ def kept(known: Facts, copies: Fraction) -> Mapping[str, Value] | None:
 
 
 def _tensor_ranks(known: Facts) -> Iterator[Move]:
-    """Fewer ranks for each layer: as stages of the pipeline, then as copies."""
+    """Yield fewer tensor ranks: as pipeline stages, then as data-parallel ranks."""
     ranks, stages, layers = (count_of(known, name) for name in ("tensor_parallel", "pipeline_parallel", "layers"))
     if not ranks:
         return
@@ -81,13 +88,15 @@ def _tensor_ranks(known: Facts) -> Iterator[Move]:
 
 
 def _joined(known: Facts) -> int:
-    """GPUs of a pod that one direct link joins."""
+    """Return the GPUs of a pod that one direct link connects."""
     counts = [count_of(known, name) for name in ("gpus_per_pod", "link_domain_gpus")]
     return min((count for count in counts if count), default=1)
 
 
 def _as_copies(known: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Move]:
-    """Fewer ranks for one micro-batch, as more copies with the same batch of a step."""
+    """Yield another size of model parallelism, with data parallelism changed and the batch of a
+    step kept.
+    """
     together = {"tensor_parallel": "tensor", "pipeline_parallel": "pipeline", "context_parallel": "context"}[quantity]
     batch = kept(known, more)
     if batch is not None:
@@ -97,7 +106,9 @@ def _as_copies(known: Facts, quantity: str, size: int, more: Fraction) -> Iterat
 
 
 def _stages(known: Facts) -> Iterator[Move]:
-    """Other numbers of stages that layers and ranks divide by, the nearest first; half at least unless memory is known."""
+    """Yield other numbers of stages that layers and ranks divide by, nearest first; at least half
+    unless memory is known.
+    """
     now, world, layers = (count_of(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
     together = count_of(known, "model_ranks")
     if not (now and world and together) or (now == 1 and known.role.text("engine") not in IN_STAGES):
@@ -110,7 +121,7 @@ def _stages(known: Facts) -> Iterator[Move]:
 
 
 def _parts(known: Facts) -> Iterator[Move]:
-    """Parts of the network on each stage, which shorten the pipeline's wait, or none."""
+    """Yield virtual stages, which shorten pipeline bubbles, or a single one."""
     stages, now, layers = (count_of(known, name) for name in ("pipeline_parallel", "virtual_stages", "layers"))
     if not stages or not now:
         return
@@ -123,7 +134,7 @@ def _parts(known: Facts) -> Iterator[Move]:
 
 
 def _smaller(known: Facts) -> Iterator[Move]:
-    """Smaller micro-batches where the batch of a step is stated whole."""
+    """Yield smaller micro-batches if the batch of a step is declared as a whole."""
     now, batch = count_of(known, "micro_batch_size"), count_of(known, "global_batch_size")
     if not now or not batch or count_of(known, "gradient_accumulation_steps"):
         return
@@ -132,7 +143,7 @@ def _smaller(known: Facts) -> Iterator[Move]:
 
 
 def _larger(known: Facts) -> Iterator[Move]:
-    """Larger micro-batches, as many samples to a step, the largest first."""
+    """Yield larger micro-batches with as many samples per step, largest first."""
     now, steps = count_of(known, "micro_batch_size"), count_of(known, "gradient_accumulation_steps")
     if not now or not steps:
         return
@@ -146,7 +157,7 @@ def _larger(known: Facts) -> Iterator[Move]:
 
 
 def _groups(known: Facts) -> Iterator[Move]:
-    """Hybrid sharding: whole copies of the states on each machine, or on each pair of machines."""
+    """Yield hybrid sharding: all states on each machine, or on each group of machines."""
     gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "shard_ranks")
     if known.likely("sharding") != "fsdp" or not gpus or not ranks:
         return
@@ -171,7 +182,7 @@ def _sequence_parallel(known: Facts) -> Iterator[Move]:
 
 
 def _context_ranks(known: Facts) -> Iterator[Move]:
-    """Fewer ranks for the tokens of a sequence, most first, then more of them."""
+    """Yield fewer context parallel ranks, most first, then more."""
     now = count_of(known, "context_parallel") or 1
     for fewer in sorted((one for one in factors(now) if one < now), reverse=True):
         yield from _as_copies(known, "context_parallel", fewer, Fraction(now, fewer))
@@ -181,7 +192,9 @@ def _context_ranks(known: Facts) -> Iterator[Move]:
 
 
 def _expert_ranks(known: Facts) -> Iterator[Move]:
-    """Expert parallel ranks that the experts and the ranks of each stage divide by: fewer, most first, then more."""
+    """Yield expert parallel sizes that divide experts and ranks of a stage: fewer, most first, then
+    more.
+    """
     experts, now, world = (count_of(known, name) for name in ("experts", "expert_parallel_size", "world_size"))
     if not (experts and now and world):
         return
@@ -194,7 +207,7 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
 
 
 def _rollout_ranks(known: Facts) -> Iterator[Move]:
-    """Engines of fewer ranks that the run and the heads divide by, largest first."""
+    """Yield smaller rollout engines whose ranks divide the run and the heads, largest first."""
     now, world = count_of(known, "rollout_tensor_parallel"), count_of(known, "world_size")
     if not now or not world:
         return
@@ -206,7 +219,7 @@ def _rollout_ranks(known: Facts) -> Iterator[Move]:
 
 
 def _more_machines(known: Facts) -> Iterator[Move]:
-    """More machines that share the same batch of a step, fewest first."""
+    """Yield more machines with the same batch of a step, fewest first."""
     now, gpus = count_of(known, "pods_per_replica"), count_of(known, "gpus_per_pod")
     for times in MORE_MACHINES if now and gpus else ():
         batch = kept(known, Fraction(times))
@@ -217,7 +230,7 @@ def _more_machines(known: Facts) -> Iterator[Move]:
 
 
 def _recomputed_less(known: Facts) -> Iterator[Move]:
-    """Less recomputation, where a step leaves room."""
+    """Yield less recomputation if a step leaves memory."""
     room = known.likely("training_headroom")
     if known.likely("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
         return

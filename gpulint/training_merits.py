@@ -1,4 +1,4 @@
-"""Training merits: what makes one shape of a run better than another: the cost of the same work, its time, and what it learns."""
+"""Training merits: compare shapes of a run by cost of the same work, time, and training result."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ from gpulint.findings import Suggestion
 from gpulint.moves import count_of
 
 LEARNT = frozenset({"lora_rank", "lora_targets", "optimizer", "sequence_length", "global_batch_size"})
-"""What decides which weights a training run ends with."""
+"""Quantities that decide which weights a training run produces."""
 WORTHWHILE = 0.8
-"""Share of today's cost below which the same work costs less for sure: a step is estimated to about a fifth."""
+"""Share of today's cost below which the same work is definitely cheaper; a step is estimated to
+about a fifth.
+"""
 DEARER = 1.5
-"""How much more the same work costs before it counts: recomputation alone costs a third."""
+"""Cost factor above which the same work counts as more expensive; recomputation alone costs a
+third.
+"""
 EMPTY = 0.7
-"""Share of every card that a run leaves free in any case before its machine counts as too large for it."""
+"""Share of every GPU that a run leaves free in any case before its machine counts as too large."""
 NO_DEARER = 1.05
-"""How much more the same work may cost on fewer cards where most of today's are empty: less is waited for each other there."""
+"""Cost factor allowed on fewer GPUs if most of today's are empty: fewer ranks wait for each other.
+"""
 SLOWEST = 10.0
-"""How much longer a run may take: one card of a machine of eight, and what it loses beside."""
+"""Maximum slowdown of a run: one GPU of a machine of eight, with a margin."""
 
 
 LONGER = 1.1
-"""How much longer a run takes before an option says so."""
+"""Slowdown above which an option mentions it."""
 
 
 def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
-    """An option with how long it takes for what today's shape does in an hour, and with what that gives up."""
+    """Return an option with its duration relative to today's, and with that trade-off."""
     ratio = hours(before, after)
     lost = ""
     if ratio > LONGER:
@@ -44,7 +49,10 @@ def _learns_otherwise(one: Suggestion, before: Facts, after: Facts) -> bool:
 
 
 def is_worthwhile(one: Suggestion, empty: bool) -> bool:
-    """Whether a change that no rule asks for saves money and learns the same; on cards that are mostly empty, by the hour too."""
+    """Return whether an unrequested change saves money with the same training result.
+
+    On mostly empty GPUs, the hourly cost counts too.
+    """
     before, after = one.cost_before_usd_per_hour, work_usd(one)
     if before is None or after is None or one.learns_otherwise:
         return False
@@ -53,12 +61,12 @@ def is_worthwhile(one: Suggestion, empty: bool) -> bool:
 
 
 def by_the_hour(one: Suggestion, before: Facts) -> Suggestion:
-    """An option as it compares where today's cards stay empty: what an hour costs counts, since nothing is wanted by a time."""
+    """Return an option for comparison by hourly cost if today's GPUs are mostly empty."""
     return one._replace(hours=1.0) if is_empty(before) else one
 
 
 def is_empty(known: Facts) -> bool:
-    """Whether most of every card stays empty, and nothing states when the run has to end."""
+    """Return whether most of every GPU stays empty and no end time is declared."""
     room = known.worlds("training_room")
     if isinstance(room, Missing) or isinstance(known.likely("target_training_s"), int | float):
         return False
@@ -66,19 +74,21 @@ def is_empty(known: Facts) -> bool:
 
 
 def costs_more(one: Suggestion) -> bool:
-    """Whether the same work costs more than estimates of a step err."""
+    """Return whether the same work costs more, beyond the error of the estimate."""
     before, after = one.cost_before_usd_per_hour, work_usd(one)
     return before is not None and after is not None and after > DEARER * before
 
 
 def work_usd(one: Suggestion) -> float | None:
-    """What the work of one of today's hours costs."""
+    """Return the cost of the work of one of today's hours."""
     cost = one.cost_after_usd_per_hour
     return None if cost is None else cost * one.hours
 
 
 def hours(before: Facts, after: Facts) -> float:
-    """How long a changed run takes for what today's does in an hour: by its tokens, else no less than by its cards' peaks."""
+    """Return how long a changed run takes for an hour of today's work: by tokens, else at least by
+    the GPUs' peaks.
+    """
     old, new = _tokens_per_s(before), _tokens_per_s(after)
     if old and new:
         return old / new
@@ -97,5 +107,5 @@ def _flop_per_s(known: Facts) -> float | None:
 
 
 def dense_peak(product: hardware.Accelerator) -> float:
-    """Dense peak of a card in 16 bits [FLOP/s]; zero where none is established."""
+    """Return the dense 16-bit peak of an accelerator [FLOP/s]; zero if unknown."""
     return product.dense_bf16_flop_per_s or product.dense_fp16_flop_per_s or 0.0

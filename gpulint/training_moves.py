@@ -1,4 +1,4 @@
-"""Training moves: the changes of a training run that are worth a try when its states or its step do not fit."""
+"""Training changes: proposed changes of a run whose states or step do not fit."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ SHORTEST = 512
 RANK = 16
 EVERY_MATRIX = "qkvogud"
 HAVE_NO_ADAPTERS = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nanotron", "maxtext", "llm-foundry"})
-"""Trainers of whole networks."""
+"""Trainers without adapters."""
 HELD = 0.8
-"""Share of a card that states may take before it is offered: activations are to come beside them."""
+"""Share of GPU memory that states may take before an option is offered; activations come on top."""
 SPARE = 0.5
-"""Share of a card that a step has to leave before a cheaper one is tried."""
+"""Share of GPU memory that a step must leave before a cheaper accelerator is tried."""
 BFLOAT16_SINCE = 8.0
 LAYERS_RECOMPUTED = frozenset({"full", "offloaded"})
 RECOMPUTED = "a third more computation in every step"
-"""Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass beside a forward and a backward."""
+"""Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass per step.
+"""
 GATHERED = "more communication: weights are gathered for every layer, twice per step"
 
 
 def of(quantity: str, known: Facts) -> Iterator[Move]:
-    """The changes of one quantity of a training run that are worth a try, smallest or cheapest first."""
+    """Return the proposed changes of one quantity of a training run, smallest or cheapest first."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "sharding": _sharding,
         "lora_rank": _adapters,
@@ -49,7 +50,7 @@ def of(quantity: str, known: Facts) -> Iterator[Move]:
 
 
 def _sharding(known: Facts) -> Iterator[Move]:
-    """What the data-parallel ranks may share out beyond today."""
+    """Yield further sharding over the data-parallel ranks."""
     ranks, by, stage = known.likely("shard_ranks"), known.likely("sharding"), known.likely("zero_stage")
     if not isinstance(ranks, int) or ranks < 2:
         return
@@ -75,7 +76,7 @@ def _sharding(known: Facts) -> Iterator[Move]:
 
 
 def _adapters(known: Facts) -> Iterator[Move]:
-    """Adapters instead of all weights, and below them a base in 4 bits."""
+    """Yield adapters instead of full fine-tuning, and a 4-bit base model below them."""
     if known.role.text("engine") in HAVE_NO_ADAPTERS or known.likely("quantization") is not None:
         return
     given = "no full fine-tuning: only adapters are trained"
@@ -90,16 +91,14 @@ def _adapters(known: Facts) -> Iterator[Move]:
 
 
 def _optimizer(known: Facts) -> Iterator[Move]:
-    """Moments in 8 bits, where no library shares them out."""
+    """Yield 8-bit optimizer moments if no library shards them."""
     now = known.likely("optimizer")
     if now in ("adamw", "adamw-fused", "adam", "adam-fused") and known.likely("sharding") in ("none", "ddp"):
-        yield Move(
-            "8-bit optimizer moments", {"optimizer": "adamw-8bit"}, "slightly less accurate moments"
-        )
+        yield Move("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, "slightly less accurate moments")
 
 
 def _recomputation(known: Facts) -> Iterator[Move]:
-    """Recomputation, alone and with smaller micro-batches."""
+    """Yield recomputation, alone and with smaller micro-batches."""
     if known.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
         return
     alone = Move("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
@@ -110,7 +109,7 @@ def _recomputation(known: Facts) -> Iterator[Move]:
 
 
 def _micro_batch(known: Facts) -> Iterator[Move]:
-    """Smaller micro-batches, as many samples to a step."""
+    """Yield smaller micro-batches with as many samples per step."""
     now, steps = known.likely("micro_batch_size"), known.likely("gradient_accumulation_steps")
     if not isinstance(now, int):
         return
@@ -122,7 +121,7 @@ def _micro_batch(known: Facts) -> Iterator[Move]:
 
 
 def _halves(now: int) -> Iterator[int]:
-    """Smaller sizes of which a whole number makes the present one."""
+    """Yield smaller sizes that divide the present one."""
     size = now
     while size % 2 == 0:
         size //= 2
@@ -135,18 +134,20 @@ def _shorter(known: Facts) -> Iterator[Move]:
     now = known.likely("sequence_length")
     lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
     for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
-        yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are truncated")
+        yield Move(
+            f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are truncated"
+        )
 
 
 def _resident(known: Facts) -> Iterator[Move]:
-    """All that is kept in host memory back on the card."""
+    """Yield everything that is kept in host memory moved back to the GPU."""
     kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
     if kept:
         yield Move("states kept in GPU memory", dict.fromkeys(kept, False))
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
-    """As many GPUs as are used, or hold the step; then more of the machine, over which the states are shared out."""
+    """Yield the GPUs that are used or hold the step; then more of the machine, with sharded states."""
     yield from _one_gpu(known)
     yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
@@ -164,7 +165,7 @@ def _gpus(known: Facts) -> Iterator[Move]:
 
 
 def _one_gpu(known: Facts) -> Iterator[Move]:
-    """One GPU that computes the micro-batches of all at once, where they leave it room."""
+    """Yield one GPU that computes all micro-batches at once, if they fit."""
     names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
     gpus, ranks, copies, size, pods = (count_of(known, name) for name in names)
     share = known.worlds("step_share")
@@ -176,7 +177,7 @@ def _one_gpu(known: Facts) -> Iterator[Move]:
 
 
 def _ranks(known: Facts) -> Iterator[Move]:
-    """As many ranks as there are GPUs, which share the batch of a step where its parts are stated."""
+    """Yield as many ranks as GPUs, with the batch of a step kept if its parts are declared."""
     now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
     for move in moves.moves("processes_per_pod", known):
         batch = kept(known, Fraction(gpus, now)) if now and gpus and now < gpus else {}
@@ -185,7 +186,7 @@ def _ranks(known: Facts) -> Iterator[Move]:
 
 
 def _pods(known: Facts) -> Iterator[Move]:
-    """More machines, over which the states are shared out."""
+    """Yield more machines with sharded states."""
     now, gpus = known.likely("pods_per_replica"), known.likely("gpus_per_pod")
     for count in NODES:
         if isinstance(now, int) and isinstance(gpus, int) and now < count and gpus >= GPUS_OF_A_NODE[-1]:
@@ -194,7 +195,9 @@ def _pods(known: Facts) -> Iterator[Move]:
 
 
 def _cards(known: Facts) -> Iterator[Move]:
-    """Cheaper cards where a step leaves most of today's and no end is wanted, else larger ones, and faster ones for an end."""
+    """Yield cheaper accelerators if a step leaves most memory free and no end time is declared,
+    else larger or faster ones.
+    """
     left, end = known.likely("training_headroom"), known.likely("target_training_s")
     wanted = isinstance(end, int | float)
     if isinstance(left, float) and left > SPARE and not wanted:
@@ -206,7 +209,7 @@ def _cards(known: Facts) -> Iterator[Move]:
 
 
 def _faster_card(known: Facts) -> Iterator[Move]:
-    """Products that compute faster and hold the step, cheapest first."""
+    """Yield accelerators that compute faster and hold the step, cheapest first."""
     now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
     if now is None or isinstance(needed, Missing) or not isinstance(needed.adverse, int | float):
         return
@@ -217,7 +220,7 @@ def _faster_card(known: Facts) -> Iterator[Move]:
 
 
 def _larger_card(known: Facts) -> Iterator[Move]:
-    """Products of the same maker that leave room beside the states and that the file can name, cheapest first."""
+    """Yield larger accelerators of the same vendor that the file can name, cheapest first."""
     now = hardware.accelerator(known.role.text("accelerator"))
     held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
     states = next((value for value in held if isinstance(value, int | float)), None)
@@ -226,7 +229,7 @@ def _larger_card(known: Facts) -> Iterator[Move]:
 
 
 def _cheaper_card(known: Facts) -> Iterator[Move]:
-    """Products that hold the step and cost less for the same arithmetic, cheapest first."""
+    """Yield accelerators that hold the step and cost less for the same arithmetic, cheapest first."""
     now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
     prices = {product.id: price for product, price in priced(now, known.role)} if now else {}
     if (
@@ -240,7 +243,9 @@ def _cheaper_card(known: Facts) -> Iterator[Move]:
 
 
 def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float) -> Iterator[Move]:
-    """As many of other products as there are cards today, with so much memory, each below a price, cheapest first."""
+    """Yield the same number of other accelerators with enough memory, below a price, cheapest
+    first.
+    """
     count = count_of(known, "gpus_per_pod")
     for product, price in priced(now, known.role) if count else ():
         if offers.cheapest(known.role.available, product.id, count or 1, labels.cloud(known.role)) is None:
@@ -251,7 +256,9 @@ def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_p
 
 
 def _capability(known: Facts, now: hardware.Accelerator) -> float:
-    """What the run's number format needs of a card; today's where it is not known to compute in bfloat16."""
+    """Return the compute capability that the run's number format needs; today's unless the run uses
+    bfloat16.
+    """
     here = now.compute_capability or 0
     return min(here, BFLOAT16_SINCE) if known.likely("training_dtype") == "bfloat16" else here
 

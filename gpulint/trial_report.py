@@ -1,4 +1,6 @@
-"""What `gpulint rule test` prints: a line a rule, and of a sample that fails, where it was expected and where it spoke."""
+"""Test report: what `gpulint rule test` prints, and for failing examples the expected and actual
+lines.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from gpulint.trials import Tested, Trial
 
 FORMAT = "gpulint-rule-test/1"
 AROUND = 3
-"""So many lines of a sample are shown around one of interest."""
+"""Lines of an example that are shown around each line of interest."""
 
 
 def as_text(found: Sequence[Tested]) -> str:
-    """A line for each rule, what is wrong below those that fail, and the counts."""
+    """Return a line for each rule, the complaints of those that fail, and the counts."""
     width = max((len(one.name) for one in found), default=0)
     lines = [line for one in found for line in _rule(one, width)]
     return "\n".join([*lines, "", _counts(found)]) + "\n"
@@ -38,7 +40,9 @@ def _trial(path: str, trial: Trial) -> Iterator[str]:
 
 
 def _diff(trial: Trial) -> Iterator[str]:
-    """The lines of a sample around those of interest: `-` expected and silent, `+` spoken of, `±` both as they should be."""
+    """Yield the lines of an example around those of interest: `-` expected but missing, `+`
+    unexpected.
+    """
     lines = trial.text.splitlines()
     wide = len(str(len(lines)))
     signs = {**{one.line: "+" for one in trial.said}, **dict.fromkeys(trial.silent, "-")}
@@ -70,7 +74,7 @@ def _counts(found: Sequence[Tested]) -> str:
 
 
 def as_json(found: Sequence[Tested]) -> str:
-    """The same for a program to read."""
+    """Return the same as JSON."""
     rules = [
         {
             "rule": one.name,

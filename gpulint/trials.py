@@ -1,4 +1,4 @@
-"""Trials: a rule held against its own samples, and in words what is wrong where the two do not agree."""
+"""Rule tests: run rules on their own examples and explain mismatches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHOLE_MAX = 2**53
 
 
 class Said(NamedTuple):
-    """What a rule says of a sample: at which of its lines, and how."""
+    """A finding of the rule on an example: its line, severity and message."""
 
     line: int
     severity: str
@@ -29,7 +29,7 @@ class Said(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One sample: the lines at which its rule is expected, what the rule says, and what is wrong about that."""
+    """One example: the expected lines, the findings of the rule, and the complaints."""
 
     side: str
     number: int
@@ -45,12 +45,12 @@ class Trial(NamedTuple):
 
     @property
     def silent(self) -> tuple[int, ...]:
-        """The lines at which the rule is expected and says nothing."""
+        """The expected lines without a finding."""
         return tuple(sorted((Counter(self.expected) - Counter(one.line for one in self.said)).elements()))
 
     @property
     def astray(self) -> tuple[Said, ...]:
-        """What the rule says where it is not expected, or once more than it is."""
+        """The findings at unexpected lines, or beyond the expected number."""
         left = Counter(self.expected)
         found = []
         for one in self.said:
@@ -61,7 +61,9 @@ class Trial(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """A rule with its trials, and what is wrong about the rule as a whole; a file that is no rule has only that."""
+    """A rule with its trials and complaints about the rule itself; a file that is no rule has only
+    complaints.
+    """
 
     name: str
     family: str
@@ -76,7 +78,7 @@ class Tested(NamedTuple):
 
 
 def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[Tested]:
-    """Every rule of these files, or those of some names or families, each held against its samples."""
+    """Test every rule of these files, or those of some names or families."""
     read = [_read(path) for path in paths]
     shipped = shipped_rules()
     own = {one.name: one for one in read if isinstance(one, Rule)}
@@ -100,7 +102,7 @@ def _read(path: Path) -> Rule | Tested:
 
 
 def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule]) -> Iterator[str]:
-    """What is wrong between a rule and the others: its name, and the names that it gives."""
+    """Yield conflicts of a rule with others: its name, and the names that it uses."""
     where = f"{rule.path}:1:1: "
     if own[rule.name] is not rule:
         yield f"{where}{own[rule.name].path} is named {rule.name} too: rule names must be unique"
@@ -115,7 +117,7 @@ def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule])
 
 
 def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
-    """A rule held against each of its samples, in the company of the rules that decide with it what is said."""
+    """Test a rule on each of its examples, together with the rules that influence its findings."""
     company = _company(rule, known)
     given = samples.given(company, (*known, rule), alternatives=bool(rule.only_with))
     lines = _lines(rule)
@@ -131,7 +133,9 @@ def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
 
 
 def _company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
-    """All rules where an alternative decides whether it speaks; else the rule and those that would speak in its place."""
+    """Return all rules if a suggestion decides whether the rule fires; else the rule and those that
+    absorb it.
+    """
     others = [one for one in known if one.name != rule.name]
     if rule.only_with:
         return (*others, rule)
@@ -161,7 +165,9 @@ def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, 
         yield from _why_silent(rule, trial.text, report, given)
     if trial.astray:
         spoken, marked = (_listed(lines) for lines in ((one.line for one in trial.astray), trial.silent))
-        yield f"the rule fires at line {spoken}" + (f", but is expected at line {marked}" if marked else ", which is not marked")
+        yield f"the rule fires at line {spoken}" + (
+            f", but is expected at line {marked}" if marked else ", which is not marked"
+        )
     for one in found:
         if one.confidence < SURE or one.severity != rule.severity:
             yield (
@@ -192,7 +198,7 @@ def _of_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Iterator
 
 
 def _why_silent(rule: Rule, text: str, report: Report, given: Given) -> Iterator[str]:
-    """The first reason that explains why a rule says nothing of a sample."""
+    """Yield the first reason why a rule does not fire on an example."""
     broken = list(_broken(rule, report))
     if broken:
         yield from broken
@@ -219,7 +225,7 @@ def _broken(rule: Rule, report: Report) -> Iterator[str]:
 
 
 def _lacking(rule: Rule, report: Report) -> str:
-    """The facts that a rule lacked, each with how it is stated."""
+    """Return the facts that a rule lacked, each with how to declare it."""
     needs = {
         need
         for workload in report.workloads
@@ -232,7 +238,9 @@ def _lacking(rule: Rule, report: Report) -> str:
 
 
 def _understood(rule: Rule, text: str, report: Report) -> bool:
-    """Whether a sample holds what a rule of this scope is about: a workload, or a document."""
+    """Return whether an example contains what a rule of this scope applies to: a workload or a
+    document.
+    """
     if rule.target.scope != "workload":
         return any(documents.load(one.path, one.content).documents for one in samples.sources_of(text)[0])
     return bool(report.workloads)
@@ -247,7 +255,7 @@ def _unread(rule: Rule, report: Report) -> str:
 
 
 def _unheld(rule: Rule, text: str, given: Given) -> str:
-    """What the condition sees where it does not hold, or why the rule is not about what the sample holds."""
+    """Return what the condition sees where it does not hold, or why the rule does not apply."""
     roles = _roles(text, given)
     about = [one for one in roles if rule.name in {each.name for each in one.rules}]
     if rule.target.scope == "repository":
@@ -294,7 +302,7 @@ def _value(name: str, one: Judged) -> str:
 
 
 def literal(value: object) -> str:
-    """A value as a condition would write it."""
+    """Return a value as a condition would write it."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
@@ -309,7 +317,7 @@ def literal(value: object) -> str:
 
 
 def _unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
-    """The facts of a message that the sample leaves unknown."""
+    """Yield the facts of a message that the example leaves unknown."""
     for one in _roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
             if isinstance(one.known.worlds(name), Missing) and rule.name in one.outcome.holding:
@@ -317,7 +325,7 @@ def _unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
 
 
 def _about(rule: Rule, text: str, given: Given) -> bool:
-    """Whether a rule is about anything that a sample holds."""
+    """Return whether a rule applies to anything in an example."""
     if rule.target.scope != "workload":
         return True
     return any(rule.name in {each.name for each in one.rules} for one in _roles(text, given))
@@ -329,7 +337,7 @@ def _roles(text: str, given: Given) -> list[Judged]:
 
 
 def _lines(rule: Rule) -> Mapping[tuple[str, int], int]:
-    """The line of the rule file on which each sample begins."""
+    """Return the line of the rule file on which each example begins."""
     held = document(rule)
     return {
         (side, number): held.locate(("examples", side, number - 1), span=(0, 1)).line

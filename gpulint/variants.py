@@ -1,4 +1,4 @@
-"""Variants: the facts of a role with some fields changed; what rests on none of them is taken over from the role as it was."""
+"""Variants: the facts of a role with changed fields. Facts that depend on none of them are reused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.workload import Field, Role
 
 
 class _Watched(Mapping[str, Field]):
-    """Fields that tell who reads them."""
+    """A mapping of fields that reports which names are read."""
 
     def __init__(self, fields: Mapping[str, Field], told: Callable[[str], None]) -> None:
         self._fields = fields
@@ -37,7 +37,9 @@ class _Watched(Mapping[str, Field]):
 
 
 class Traced(Facts):
-    """The facts of a role, each with the names that were read to find it; of a variant, over those of the role before."""
+    """Facts of a role with the names that each of them depends on; a variant reuses those of the
+    original role.
+    """
 
     def __init__(
         self,
@@ -75,7 +77,7 @@ class Traced(Facts):
             self._reading.pop()
 
     def rests(self, name: str, changed: dict[str, bool]) -> bool:
-        """Whether a fact rests on any name that `changed` says was; what is found out is added there."""
+        """Return whether a fact depends on any changed name; results are cached in `changed`."""
         told = changed.get(name)
         if told is None:
             self.find(name)
@@ -84,7 +86,7 @@ class Traced(Facts):
         return told
 
     def variant(self, role: Role) -> Traced:
-        """The facts of the same role with other fields."""
+        """Return the facts of the same role with other fields."""
         names = self._fields.keys() | role.fields.keys()
         changed = frozenset(name for name in names if self._fields.get(name) is not role.fields.get(name))
         return Traced(role, self.resolved, self, self._resting.setdefault(changed, dict.fromkeys(changed, True)))

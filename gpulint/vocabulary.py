@@ -1,4 +1,4 @@
-"""Vocabulary: the facts that a rule may compare, searched by their words, and what each is worth for one workload."""
+"""Facts for rules: search them by words, and show their values for one workload."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ OF_A_PART = frozenset({"part", "key", "words", "inherits"})
 UNSTATED = "nothing states it"
 HOW_MAX = 100
 NEEDS_MAX = 8
-"""So many quantities are named that most of the unknown facts lack."""
+"""Maximum number of missing inputs that are named, most frequent first."""
 
 
 class Worth(NamedTuple):
-    """A fact of one role: its value in each world, as a message prints it, and where it comes from; `needs` what it lacks."""
+    """A fact of one role: its value in each scenario, as printed, and its source;
+
+    `needs` are missing inputs.
+    """
 
     quantity: Quantity
     worlds: Worlds[Value] | None = None
@@ -46,7 +49,7 @@ class Held(NamedTuple):
 
 
 def found(words: Sequence[str]) -> list[Quantity]:
-    """The facts whose name, unit or meaning holds every one of these words."""
+    """Return the facts whose name, unit or meaning contains every one of these words."""
     wanted = [word.lower() for word in words]
     return [one for one in glossary().values() if all(word in _said(one) for word in wanted)]
 
@@ -56,14 +59,14 @@ def _said(one: Quantity) -> str:
 
 
 def held(one: Judged, wanted: Sequence[Quantity]) -> Held:
-    """What each of these facts is worth for a role, or for a part of a facility."""
+    """Return the values of these facts for a role or a component of a facility."""
     where = one.known.role.anchor.location()
     values = tuple(_worth(one, quantity) for quantity in wanted if _is_of(one, quantity))
     return Held(*one.owner, f"{where.path}:{where.line}", values)
 
 
 def _is_of(one: Judged, quantity: Quantity) -> bool:
-    """Whether such things have a quantity at all."""
+    """Return whether such an object has the quantity at all."""
     if one.part or one.workload.adapter == OF_PARTS:
         return one.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
@@ -77,7 +80,7 @@ def _worth(one: Judged, quantity: Quantity) -> Worth:
 
 
 def _how(one: Judged, name: str, value: Known) -> str:
-    """Where a value comes from: the line that states it, else in words."""
+    """Return the source of a value: the line that declares it, else a description."""
     field = one.known.role.fields.get(name)
     if field is None or not field.origins:
         return value.how
@@ -89,7 +92,7 @@ def _how(one: Judged, name: str, value: Known) -> str:
 
 
 def list_text(wanted: Sequence[Quantity]) -> str:
-    """A line for each fact: name, unit or type, meaning, and what silence means."""
+    """Return a line for each fact: name, unit or type, meaning, and default."""
     rows = [(one.name, one.unit or one.type, one.meaning + _absence(one)) for one in wanted]
     return _columns([("fact", "unit", "meaning"), *rows])
 
@@ -99,7 +102,9 @@ def _absence(one: Quantity) -> str:
 
 
 def values_text(roles: Sequence[Held], every: bool) -> str:
-    """The known facts of each role as a condition compares them, and what the unknown ones lack."""
+    """Return the known facts of each role as a condition compares them, and the missing inputs of
+    the others.
+    """
     return "\n".join(block for role in roles for block in _role(role, every))
 
 
@@ -122,7 +127,7 @@ def _role(role: Held, every: bool) -> Iterator[str]:
 
 
 def _compared(one: Worth) -> str:
-    """The values as a condition would write them; three where the worlds differ."""
+    """Return the values as a condition would write them; three if the scenarios differ."""
     return " / ".join(dict.fromkeys(literal(value) for value in one.worlds or ()))
 
 
@@ -143,7 +148,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def list_json(wanted: Sequence[Quantity]) -> str:
-    """The same facts for a program."""
+    """Return the same facts as JSON."""
     return _json({"facts": [_row(one) for one in wanted]})
 
 
@@ -154,7 +159,7 @@ def _row(one: Quantity) -> dict[str, object]:
 
 
 def values_json(roles: Sequence[Held]) -> str:
-    """The same values for a program: three worlds each, in base units."""
+    """Return the same values as JSON: three scenarios each, in base units."""
     return _json({"roles": [_role_data(role) for role in roles]})
 
 

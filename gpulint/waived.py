@@ -1,4 +1,4 @@
-"""Waived: what the waivers of a file and of its policy make of findings, and what is wrong with those waivers."""
+"""Suppression of one file: apply its own waivers and those of its policy, and report wrong ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.given import Given
 from gpulint.policy import subject
 
 SAID = ("gpulint/ignore", "gpulint:")
-"""What a text holds that may silence something, beside its comments."""
+"""Text besides comments that may contain a waiver."""
 
 
 def in_file(
@@ -23,9 +23,10 @@ def in_file(
     lacking: frozenset[str],
     known: Mapping[tuple[str, str], Facts],
 ) -> tuple[Finding, ...]:
-    """The findings of a file, each with its subject, under the file's own waivers and those of its policy.
+    """Return the findings of a file under its own waivers and those of its policy.
 
-    A waiver of a rule that lacked facts here is not called unused. `known` are the facts by object and role.
+    A waiver of a rule that lacked facts here is not called unused. `known` are the facts by object
+    and role.
     """
     about = tuple(subject.told(found, loaded.documents))
     if not loaded.comments and not given.waivers and not any(mark in text for mark in SAID):
@@ -49,7 +50,9 @@ def in_file(
 
 
 def of_budget(finding: Finding, known: Facts, given: Given) -> Iterator[Finding]:
-    """A finding about a budget, which no file's own waiver reaches, under the policy of its place."""
+    """Yield a budget finding under the policy of its location; a file's own waivers do not reach
+    it.
+    """
     governing = given.at(finding.location.path)
     if not governing.waivers:
         yield finding
