@@ -50,11 +50,11 @@ def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
         return path if found is None else found
 
     files = frozenset(map(place, seen))
-    folders = () if run.options.exclude else tuple(_folder(path, run.tree.root, place) for path in walked)
+    folders = () if run.options.exclude else tuple(_resolve_folder(path, run.tree.root, place) for path in walked)
     return Scope(files, tuple(one for one in folders if one not in files), place)
 
 
-def _folder(path: str, root: Path, place: Callable[[str], str]) -> str:
+def _resolve_folder(path: str, root: Path, place: Callable[[str], str]) -> str:
     """Return a named folder as a path from the root; the root itself is empty."""
     return "" if root.is_relative_to(os.path.abspath(path)) else place(path)
 
@@ -64,30 +64,30 @@ def settled(report: Report, run: Run, scope: Scope) -> Report:
 
     With ignores disabled, suppressed findings are shown as open.
     """
-    report = _with(report, _unused(report, run, scope), run.given)
+    report = _add_troubles(report, _find_unused_waivers(report, run, scope), run.given)
     if run.baseline is not None:
-        report = _under(run.baseline, report, run, scope)
+        report = _apply_baseline(run.baseline, report, run, scope)
     return report if run.options.ignores else unsilenced(report)
 
 
-def _under(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
+def _apply_baseline(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
     held = against(report, known, scope, run.tree)
     accepted = [
         one._replace(suppressed=baseline.waiver(known, held.accepted[index])) if index in held.accepted else one
         for index, one in enumerate(report.findings)
     ]
     gone = stale_entries(report, held, scope, run.tree, run.given)
-    stale = [_trouble(known, one, number) for one, number in gone]
-    return _with(report._replace(findings=tuple(accepted)), stale, run.given)
+    stale = [_build_stale_trouble(known, one, number) for one, number in gone]
+    return _add_troubles(report._replace(findings=tuple(accepted)), stale, run.given)
 
 
-def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
+def _find_unused_waivers(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
     """Yield unused policy waivers within the scope of the run, unless their rule lacked facts
     there.
     """
     told = {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
     needing = [(one.rule, scope.place(one.location.path), one) for one in report.findings]
-    lacking = _unjudged(report, scope)
+    lacking = _find_unevaluated(report, scope)
     active = functools.cache(lambda path: {rule.name for rule in run.given.at(path).rules})
     for one in (accepted for policy in run.policies.met() for accepted in policy.waivers):
         place = one.waiver.location
@@ -109,7 +109,7 @@ def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
     return governs and run.policies.reaches(accepted, path) and about.reaches(finding)
 
 
-def _unjudged(report: Report, scope: Scope) -> set[tuple[str, str]]:
+def _find_unevaluated(report: Report, scope: Scope) -> set[tuple[str, str]]:
     """Return the pairs of file and rule for which some role lacked facts."""
     return {
         (scope.place(workload.location.path), one.rule)
@@ -138,7 +138,7 @@ def stale_entries(
     Entries whose rule did not run or lacked facts are skipped, and so are entries of files that
     could not be read or lie outside the scope.
     """
-    unjudged = _unjudged(report, scope)
+    unjudged = _find_unevaluated(report, scope)
     failed = {*(one.path for one in report.failures), *(one.path for one in report.skipped)}
     unread = {scope.place(path) for path in failed}
     active = {rule.name for rule in given.rules}
@@ -161,14 +161,14 @@ def _is_silenced(finding: Finding) -> bool:
     return finding.suppressed is not None and finding.suppressed.kind != "base"
 
 
-def _trouble(known: Baseline, entry: Entry, number: int) -> Trouble:
+def _build_stale_trouble(known: Baseline, entry: Entry, number: int) -> Trouble:
     which = f"{number} of {entry.number} × {entry.rule}" if entry.number > 1 else entry.rule
     of = f" of {entry.subject.object}" if entry.subject.object else ""
     message = f"{which}{of} is no longer found in {entry.path}; remove the entry with gpulint baseline --prune"
     return Trouble("stale-baseline-entry", message, Location(known.path, entry.line, 1, entry.line, 1))
 
 
-def _with(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
+def _add_troubles(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
     """Return the report with added findings about waivers and the baseline."""
     said = subject.told(waivers.as_findings(troubles, given.rules), ())
     if not said:

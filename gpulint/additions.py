@@ -24,7 +24,7 @@ def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     if name in UNNEEDED and value == 1:
         return ()
     if name == "gpu_limit":
-        return _limit(role, value)
+        return _add_limit(role, value)
     if name == "accelerator":
         return [Edit(name, None, role.text("accelerator"), str(value))]
     written = str(value).lower() if isinstance(value, bool) else str(value)
@@ -33,22 +33,22 @@ def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     if role.arguments is None or role.text("training_config"):  # LLaMA-Factory takes no flags beside a file
         key = further_keys.beside(role, name, written)
         return [key] if key else None
-    return _argument(role, role.arguments, name, value)
+    return _add_argument(role, role.arguments, name, value)
 
 
-def _argument(role: Role, last: Origin, name: str, value: Value) -> Sequence[Edit] | None:
+def _add_argument(role: Role, last: Origin, name: str, value: Value) -> Sequence[Edit] | None:
     """Return the edit that adds an engine argument after the last one, or after another whole
     argument of its list.
     """
     argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
-    beside = next(filter(_takes_words, (last, *_siblings(role, last))), None)
+    beside = next(filter(_takes_words, (last, *_find_siblings(role, last))), None)
     if argument is None or beside is None:
         return None
-    written = _quoted(argument, beside)
+    written = _quote(argument, beside)
     return None if written is None else [Edit(name, beside.location(), "", written, "argument")]
 
 
-def _quoted(argument: str, beside: Origin) -> str | None:
+def _quote(argument: str, beside: Origin) -> str | None:
     """Return an argument as one word, quoted where a shell reads it.
 
     None means that the quotes would end those of the file.
@@ -61,7 +61,7 @@ def _quoted(argument: str, beside: Origin) -> str | None:
     return None if node is not None and node.style in QUOTES else f'{flag}="{words}"'
 
 
-def _siblings(role: Role, last: Origin) -> Iterator[Origin]:
+def _find_siblings(role: Role, last: Origin) -> Iterator[Origin]:
     """Yield further arguments of the same list that contain their values."""
     if not last.path or not isinstance(last.path[-1], int):
         return
@@ -93,7 +93,7 @@ def _takes_words(beside: Origin) -> bool:
     )
 
 
-def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
+def _add_limit(role: Role, value: Value) -> Sequence[Edit] | None:
     request = role.fields["gpu_request"].origins[0]
     if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
         return None  # a chart's own key, whose limits stand under another

@@ -44,12 +44,14 @@ def of(known: Facts) -> tuple[Aim, ...]:
 
     Nothing is computed for a role without any.
     """
-    return tuple(_aim(known, name, one) for name, one in COMPARED.items() if _wanted(known, name) is not None)
+    return tuple(
+        _evaluate_objective(known, name, one) for name, one in COMPARED.items() if _find_target(known, name) is not None
+    )
 
 
 def shown(known: Facts) -> Iterator[Fact]:
     """Yield the facts behind the objectives, for machine-readable reports."""
-    stated = [name for name in COMPARED if _wanted(known, name) is not None]
+    stated = [name for name in COMPARED if _find_target(known, name) is not None]
     if not stated:
         return
     behind = (fact for name in stated for fact in (name, COMPARED[name].likely, COMPARED[name].known_best(known)))
@@ -60,7 +62,7 @@ def shown(known: Facts) -> Iterator[Fact]:
 
 def untold(known: Facts) -> str:
     """Return the first declared objective whose verdict is unknown; empty if there is none."""
-    stated = (one for name, one in COMPARED.items() if _wanted(known, name) is not None)
+    stated = (one for name, one in COMPARED.items() if _find_target(known, name) is not None)
     return next((one.words for one in stated if isinstance(known.worlds(one.likely), Missing)), "")
 
 
@@ -70,32 +72,32 @@ def undersized(aims: tuple[Aim, ...]) -> str:
     return min(found, key=len, default="")
 
 
-def _wanted(known: Facts, name: str) -> float | None:
+def _find_target(known: Facts, name: str) -> float | None:
     """Return the declared objective as a number."""
     value = known.role.value(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _aim(known: Facts, name: str, one: Compared) -> Aim:
+def _evaluate_objective(known: Facts, name: str, one: Compared) -> Aim:
     likely, best = (
         None if known.ends(fact) is None else check.shown(fact, known) for fact in (one.likely, one.known_best(known))
     )
     needs = () if likely else tuple(sorted(known.missing((one.likely,))))
-    return Aim(one.words, check.shown(name, known), likely or "", best or "", _verdict(known, name, one), needs)
+    return Aim(one.words, check.shown(name, known), likely or "", best or "", _find_verdict(known, name, one), needs)
 
 
-def _verdict(known: Facts, name: str, one: Compared) -> str:
+def _find_verdict(known: Facts, name: str, one: Compared) -> str:
     """Return whether physics rules the objective out, or in how many scenarios it is met."""
-    wanted = _wanted(known, name) or 0.0
-    if (physics := _physics(known, name, one)) and _worse(known.worlds(physics), wanted, one.less) == 3:
+    wanted = _find_target(known, name) or 0.0
+    if (physics := _find_bound_fact(known, name, one)) and _count_misses(known.worlds(physics), wanted, one.less) == 3:
         return "beyond physics"
     worlds = known.worlds(one.likely)
     if isinstance(worlds, Missing):
         return "cannot tell"
-    return ("met", "likely met", "likely missed", "missed")[_worse(worlds, wanted, one.less)]
+    return ("met", "likely met", "likely missed", "missed")[_count_misses(worlds, wanted, one.less)]
 
 
-def _physics(known: Facts, name: str, one: Compared) -> str:
+def _find_bound_fact(known: Facts, name: str, one: Compared) -> str:
     """Return the fact of the hard bound.
 
     A prompt may be cached, but weights are read for every token.
@@ -106,7 +108,7 @@ def _physics(known: Facts, name: str, one: Compared) -> str:
     return "weight_read_floor_s" if cached else one.known_best(known)
 
 
-def _worse(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:
+def _count_misses(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:
     """Return the number of scenarios in which a quantity is worse than its target."""
     found = () if isinstance(worlds, Missing) else worlds
     numbers = [value for value in found if isinstance(value, int | float)]

@@ -70,11 +70,11 @@ def consumers(judged: Sequence[tuple[Workload, Facts]], governance: Governance) 
         place = (count.origins[0] if count and count.origins else known.role.anchor).location()
         if place not in counted:
             counted.add(place)
-            yield _consumer(workload, known, place, governance)
+            yield _build_consumer(workload, known, place, governance)
 
 
-def _consumer(workload: Workload, known: Facts, place: Location, governance: Governance) -> Consumer:
-    team = _team(known, governance.team_label)
+def _build_consumer(workload: Workload, known: Facts, place: Location, governance: Governance) -> Consumer:
+    team = _find_team(known, governance.team_label)
     mine = tuple(one.place for one in governance.budgets if team is None or one.team in ("", team))
     least: dict[str, float] = {}
     needs: dict[str, frozenset[str]] = {}
@@ -86,13 +86,13 @@ def _consumer(workload: Workload, known: Facts, place: Location, governance: Gov
             needs[one.counted] = found.names
             least[one.counted] = fewest(known) if one.counted == "counted_gpus" else 0.0
         else:
-            least[one.counted] = min(_number(value) for value in found)
+            least[one.counted] = min(_as_number(value) for value in found)
     if team is None:
         least, needs = {}, dict.fromkeys((one.counted for one in MEASURES), frozenset({"labels"}))
     return Consumer(workload.name, place, mine, least, needs)
 
 
-def _team(known: Facts, label: str) -> str | None:
+def _find_team(known: Facts, label: str) -> str | None:
     """Return the team that a workload names, empty if it names none; None if that is unknown."""
     for key in (label, f"gpulint/{label}"):
         for name in ("labels", "annotations"):
@@ -108,10 +108,10 @@ def fewest(known: Facts) -> float:
     """Return the GPUs of the replicas that always run, if their fixed number is not declared."""
     each, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None
-    return _number(each) * _number(least) if whole else 0.0
+    return _as_number(each) * _as_number(least) if whole else 0.0
 
 
-def _number(value: object) -> float:
+def _as_number(value: object) -> float:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
 
 
@@ -129,14 +129,14 @@ def judged(
     spent: list[Spent] = []
     for budget in budgets:
         mine = [one for one in found if budget.place in one.budgets]
-        known = facts.of(_role(budget, mine, unread), None)
+        known = facts.of(_build_role(budget, mine, unread), None)
         outcome = check.judged(about, known)
-        findings += [(_finding(verdict, known, budget, mine), known) for verdict in outcome.verdicts]
-        spent += _spent(budget, mine, known)
+        findings += [(_build_finding(verdict, known, budget, mine), known) for verdict in outcome.verdicts]
+        spent += _measure_use(budget, mine, known)
     return findings, spent
 
 
-def _role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
+def _build_role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
     """Return a budget as a role that declares its limits and what its workloads take."""
     origin = budget.origin or Origin(documents.load("gpulint.yaml", b"{}").documents[0], ())
     fields: dict[str, Field] = {"budget_name": Field(budget.name)}
@@ -146,12 +146,12 @@ def _role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
         total = sum(each.least.get(one.counted, 0) for each in mine)
         fields[one.limit] = Field(limit, (origin,))
         fields[one.counted] = Field(total)
-        fields[one.spent] = Field(_unsure(one, mine, budget.whole, unread) or total)
-        fields[one.consumers] = Field(_listed(one, mine))
+        fields[one.spent] = Field(_explain_minimum(one, mine, budget.whole, unread) or total)
+        fields[one.consumers] = Field(_list_consumers(one, mine))
     return Role(budget.name, origin, fields)
 
 
-def _unsure(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) -> Value | Unknown:
+def _explain_minimum(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) -> Value | Unknown:
     """Return why the sum is only a minimum; None if it is complete."""
     open_ended = [each for each in mine if one.counted in each.needs]
     if open_ended:
@@ -165,36 +165,38 @@ def _unsure(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) ->
     return Unknown(f"{files} not read", lacking="whole_run")
 
 
-def _listed(one: Measure, mine: Sequence[Consumer]) -> str:
+def _list_consumers(one: Measure, mine: Sequence[Consumer]) -> str:
     """Return the largest consumers and the remainder in words."""
     unit = glossary()[one.counted].unit
-    ordered = _ordered(one, mine)
-    told = [f"{_amount(each, one, unit)} {each.workload} ({each.place.path})" for each in ordered[:LARGEST]]
+    ordered = _sort_consumers(one, mine)
+    told = [f"{_render_amount(each, one, unit)} {each.workload} ({each.place.path})" for each in ordered[:LARGEST]]
     if beside := ordered[LARGEST:]:
         total = sum(each.least[one.counted] for each in beside)
         told.append(f"{units.human(total, unit)} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
     return " + ".join(told)
 
 
-def _amount(each: Consumer, one: Measure, unit: str) -> str:
+def _render_amount(each: Consumer, one: Measure, unit: str) -> str:
     return units.human(each.least[one.counted], unit)
 
 
-def _ordered(one: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
+def _sort_consumers(one: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
     taking = (each for each in mine if each.least.get(one.counted))
     return sorted(taking, key=lambda each: (-each.least[one.counted], each.place.path, each.place.line))
 
 
-def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
+def _build_finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
     """Return the finding at the largest consumer's count, related to the budget's line."""
     rule = verdict.rule
     one = next((each for each in MEASURES if {*each} & {*rule.at, *rule.facts}), MEASURES[0])
-    first = next(iter(_ordered(one, mine)), None)
+    first = next(iter(_sort_consumers(one, mine)), None)
     gpus = sum(each.least.get(MEASURES[0].counted, 0) for each in mine)
     place = known.role.anchor.location()
-    return check.finding(verdict, _nobody(known.role), known)._replace(
+    return check.finding(verdict, _build_owner(known.role), known)._replace(
         location=first.place if first else place,
-        label=f"largest of {len(mine)} workloads: {_amount(first, one, glossary()[one.counted].unit)}" if first else "",
+        label=f"largest of {len(mine)} workloads: {_render_amount(first, one, glossary()[one.counted].unit)}"
+        if first
+        else "",
         related=(Related(f"budget of {budget.name}", place),) if first else (),
         workload=first.workload if first else "",
         role="",
@@ -203,11 +205,11 @@ def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequenc
     )
 
 
-def _nobody(role: Role) -> Workload:
+def _build_owner(role: Role) -> Workload:
     return Workload(role.name, "budget", "policy", role.anchor.document, (), (role,))
 
 
-def _spent(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iterator[Spent]:
+def _measure_use(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iterator[Spent]:
     """Yield how much of each limit of a budget is taken."""
     for one in MEASURES:
         limit, least = known.role.value(one.limit), known.role.value(one.counted)

@@ -29,78 +29,78 @@ class Rewrite(NamedTuple):
 def rewrites(quantity: str, known: Facts) -> Iterator[Rewrite]:
     """Return the proposed changes of one quantity of a cable or switch."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Rewrite]]] = {
-        "cable_medium": _other_medium,
-        "optic": _other_optic,
-        "far_optic": _other_far_optic,
-        "cable_connector": _its_connector,
-        "cable_polish": _its_polish,
-        "cable_breakout": _split,
-        "cable_bytes_per_s": _slower,
-        "uplinks": _more_uplinks,
+        "cable_medium": _propose_media,
+        "optic": _propose_optics,
+        "far_optic": _propose_far_optics,
+        "cable_connector": _propose_connectors,
+        "cable_polish": _propose_polish,
+        "cable_breakout": _propose_split,
+        "cable_bytes_per_s": _propose_slower,
+        "uplinks": _propose_uplinks,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
 
-def _named(known: Facts, quantity: str) -> Optic | None:
+def _find_optic(known: Facts, quantity: str) -> Optic | None:
     return optics.named(known.role.text(quantity))
 
 
-def _other_medium(known: Facts) -> Iterator[Rewrite]:
+def _propose_media(known: Facts) -> Iterator[Rewrite]:
     """Yield better grades of the fibre that the transceiver needs, or active copper instead of
     passive.
     """
-    stated, near = known.role.text("cable_medium"), _named(known, "optic")
+    stated, near = known.role.text("cable_medium"), _find_optic(known, "optic")
     better = COPPER[COPPER.index(stated) + 1 :] if stated in COPPER else GRADES.get(near.fibre if near else "", ())
     for medium in better:
         if medium != stated:
             yield Rewrite(f"{medium} instead of {stated}", {"cable_medium": medium}, "a new cable")
 
 
-def _other_optic(known: Facts) -> Iterator[Rewrite]:
+def _propose_optics(known: Facts) -> Iterator[Rewrite]:
     """Yield other transceivers of the same maker, rate and form factor, or a longer ready-made
     cable.
     """
-    near, far = _named(known, "optic"), _named(known, "far_optic")
+    near, far = _find_optic(known, "optic"), _find_optic(known, "far_optic")
     if near is None:
         return
-    for one in _instead_of(near, caged=bool(known.role.text("cable_cage"))):
-        ends, medium = {"optic": one.name, **_far_end(far, one)}, _medium_of(one, known)
+    for one in _find_replacements(near, caged=bool(known.role.text("cable_cage"))):
+        ends, medium = {"optic": one.name, **_match_far_end(far, one)}, _match_medium(one, known)
         if (far is None or "far_optic" in ends) and not (medium and one.kind == near.kind and one.fibre == near.fibre):
             title = " and ".join(dict.fromkeys(ends.values()))
-            yield Rewrite(title, {**ends, **medium}, _cost(one, medium))
+            yield Rewrite(title, {**ends, **medium}, _describe_cost(one, medium))
 
 
-def _instead_of(near: Optic, caged: bool) -> list[Optic]:
+def _find_replacements(near: Optic, caged: bool) -> list[Optic]:
     """Return transceivers for the same port and links.
 
     Those on the same lanes come first, then those on the same fibre, then the shortest reach.
 
     Where the cage is stated, the rules say whether a plug with fins or a flat one goes into it.
     """
-    alike = [one for one in optics.optics() if one.name != near.name and _alike(one, near, caged)]
-    return sorted(alike, key=lambda one: (one.signal != near.signal, one.fibre != near.fibre, _longest(one)))
+    alike = [one for one in optics.optics() if one.name != near.name and _is_compatible(one, near, caged)]
+    return sorted(alike, key=lambda one: (one.signal != near.signal, one.fibre != near.fibre, _find_longest_reach(one)))
 
 
-def _alike(one: Optic, near: Optic, caged: bool) -> bool:
+def _is_compatible(one: Optic, near: Optic, caged: bool) -> bool:
     plugs = {one.form_factor, near.form_factor}
     fits = len(plugs) == 1 or (caged and plugs <= OSFP)
     same = (one.vendor, one.line_bytes_per_s, one.ports) == (near.vendor, near.line_bytes_per_s, near.ports)
     return fits and same and (one.length_m is None, one.ends) == (near.length_m is None, near.ends)
 
 
-def _longest(one: Optic) -> float:
+def _find_longest_reach(one: Optic) -> float:
     return one.length_m if one.length_m is not None else max(one.reach_m.values())
 
 
-def _far_end(far: Optic | None, near: Optic) -> dict[str, str]:
+def _match_far_end(far: Optic | None, near: Optic) -> dict[str, str]:
     """Return a matching transceiver for the other end; empty if no other end is declared."""
     if far is None:
         return {}
-    fitting = [one for one in (far, *_instead_of(far, caged=False)) if one.signal == near.signal and one.reach_m]
+    fitting = [one for one in (far, *_find_replacements(far, caged=False)) if one.signal == near.signal and one.reach_m]
     return {"far_optic": fitting[0].name} if fitting else {}
 
 
-def _medium_of(one: Optic, known: Facts) -> dict[str, str]:
+def _match_medium(one: Optic, known: Facts) -> dict[str, str]:
     """Return the medium that a transceiver or cable needs, if the declared one differs."""
     stated = known.role.text("cable_medium")
     if one.length_m is not None:
@@ -109,15 +109,15 @@ def _medium_of(one: Optic, known: Facts) -> dict[str, str]:
     return {} if stated[:2] == grades[0][:2] else {"cable_medium": grades[0]}
 
 
-def _cost(one: Optic, medium: Mapping[str, str]) -> str:
+def _describe_cost(one: Optic, medium: Mapping[str, str]) -> str:
     if one.length_m is not None:
         return "a new cable"
     return f"new transceivers and {one.fibre} fibre" if medium else "new transceivers"
 
 
-def _other_far_optic(known: Facts) -> Iterator[Rewrite]:
+def _propose_far_optics(known: Facts) -> Iterator[Rewrite]:
     """Yield transceivers for the other end that fit its cage and match the one at this end."""
-    near, far = _named(known, "optic"), _named(known, "far_optic")
+    near, far = _find_optic(known, "optic"), _find_optic(known, "far_optic")
     if near is None or far is None:
         return
     rates = {near.line_bytes_per_s, near.port_bytes_per_s}
@@ -128,19 +128,19 @@ def _other_far_optic(known: Facts) -> Iterator[Rewrite]:
     yield Rewrite(f"{near.name} at both ends", {"far_optic": near.name}, "a new transceiver, in a port that accepts it")
 
 
-def _its_connector(known: Facts) -> Iterator[Rewrite]:
-    near = _named(known, "optic")
+def _propose_connectors(known: Facts) -> Iterator[Rewrite]:
+    near = _find_optic(known, "optic")
     for name in near.connectors if near else ():
         yield Rewrite(f"a cable with {name} connectors", {"cable_connector": name}, "a new cable")
 
 
-def _its_polish(known: Facts) -> Iterator[Rewrite]:
-    near = _named(known, "optic")
+def _propose_polish(known: Facts) -> Iterator[Rewrite]:
+    near = _find_optic(known, "optic")
     if near is not None and near.polish:
         yield Rewrite(f"a cable with {near.polish} connectors", {"cable_polish": near.polish}, "a new cable")
 
 
-def _split(known: Facts) -> Iterator[Rewrite]:
+def _propose_split(known: Facts) -> Iterator[Rewrite]:
     """Yield the port split into as many links as the other end is slower."""
     near = known.number("cable_bytes_per_s") or known.number("optic_port_bytes_per_s")
     far = known.number("far_bytes_per_s") or known.number("far_port_bytes_per_s")
@@ -150,7 +150,7 @@ def _split(known: Facts) -> Iterator[Rewrite]:
         yield Rewrite(f"one port split into {links}", {"cable_breakout": links}, asked)
 
 
-def _slower(known: Facts) -> Iterator[Rewrite]:
+def _propose_slower(known: Facts) -> Iterator[Rewrite]:
     """Yield the port at the speed of the transceiver, or of the other end."""
     speeds = [known.number(name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
     now = known.number("cable_bytes_per_s")
@@ -160,7 +160,7 @@ def _slower(known: Facts) -> Iterator[Rewrite]:
             yield Rewrite(f"port speed {shown}", {"cable_bytes_per_s": speed}, "part of the port speed stays unused")
 
 
-def _more_uplinks(known: Facts) -> Iterator[Rewrite]:
+def _propose_uplinks(known: Facts) -> Iterator[Rewrite]:
     """Yield the number of uplinks that the allowed oversubscription requires."""
     names = ("uplinks", "oversubscription", "oversubscription_allowed")
     up, ratio, most = (known.number(name) for name in names)

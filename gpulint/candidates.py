@@ -90,62 +90,62 @@ def serving(known: Facts) -> Iterator[Move]:
     """Yield every shape whose GPUs, slices or shares hold the weights, cheapest first, as changes
     of the present one.
     """
-    return _moves(known, (_shapes, _slices, _shared))
+    return _propose(known, (_list_whole_gpus, _list_slices, _list_shared))
 
 
 def cards(known: Facts) -> Iterator[Move]:
     """Yield the same for whole GPUs only."""
-    return _moves(known, (_shapes,))
+    return _propose(known, (_list_whole_gpus,))
 
 
-def _moves(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
+def _propose(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
     now, pods = hardware.accelerator(known.role.text("accelerator")), count_of(known, "pods_per_replica")
     weights = known.likely("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
     if known.role.text("mig_profile"):
         return  # a rule about slices says what may change
-    for shape in sorted((shape for kind in kinds for shape in kind(known, now, weights)), key=_order):
-        values = {name: value for name, value in _values(shape, known).items() if known.likely(name) != value}
+    for shape in sorted((shape for kind in kinds for shape in kind(known, now, weights)), key=_sort_key):
+        values = {name: value for name, value in _build_values(shape, known).items() if known.likely(name) != value}
         if values:
-            yield Move(_title(shape), values, _lost(shape, now, known))
+            yield Move(_render_title(shape), values, _describe_trade_off(shape, now, known))
 
 
-def _order(one: Shape) -> tuple[float, int, int, str, str]:
+def _sort_key(one: Shape) -> tuple[float, int, int, str, str]:
     return one.cost_usd_per_hour, one.gpus * one.pods, one.stages, one.card.id, one.quantization
 
 
-def _shapes(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+def _list_whole_gpus(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
     cloud, heads = labels.cloud(known.role), count_of(known, "attention_heads")
-    for product in _products(now, known):
+    for product in _list_products(now, known):
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        for (quantization, share), pods in itertools.product(_formats(known, product), _pods(known)):
+        for (quantization, share), pods in itertools.product(_list_formats(known, product), _list_pods(known)):
             least = weights * share / (FILLED * memory * pods) if memory else math.inf
             counts = (one for one in GPUS_OF_A_NODE if one >= least and (heads is None or heads % one == 0))
             machines = ((count, offers.cheapest(known.role.available, product.id, count, cloud)) for count in counts)
             held = [(count, machine) for count, machine in machines if machine or (count == 1 and product.id == now.id)]
             for count, machine in held[:COUNTS_TRIED]:
-                cost = _price(machine, count) * pods
-                for stages in _stages(product, count, pods):
+                cost = _find_price(machine, count) * pods
+                for stages in _list_stages(product, count, pods):
                     yield Shape(product, count, pods, stages, quantization, cost)
 
 
-def _slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+def _list_slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
     """Yield the smallest MIG slices of the present or another accelerator that hold the weights,
     one instance on each.
     """
     cloud = labels.cloud(known.role)
-    for product in (one for one in _products(now, known) if one.mig):
+    for product in (one for one in _list_products(now, known) if one.mig):
         machine = offers.cheapest(known.role.available, product.id, 1, cloud)
-        for quantization, share in _formats(known, product):
+        for quantization, share in _list_formats(known, product):
             large = (name for name, memory in hardware.slices(product.id) if weights * share <= SLICE_FILLED * memory)
             for profile in itertools.islice((name for name in large if PLAIN.fullmatch(name)), COUNTS_TRIED):
                 parts = hardware.slices_per_card(profile, product.id) or 1
                 if parts > 1:
-                    yield Shape(product, 1, 1, 1, quantization, _price(machine, 1) / parts, profile)
+                    yield Shape(product, 1, 1, 1, quantization, _find_price(machine, 1) / parts, profile)
 
 
-def _shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+def _list_shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
     """Yield the present GPU shared with other programs, by the two largest numbers of clients that
     hold the weights.
     """
@@ -155,7 +155,7 @@ def _shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
     machine = offers.cheapest(known.role.available, now.id, 1, labels.cloud(known.role))
     fitting = (count for count in CLIENTS if weights <= SHARE_FILLED * memory * TAKEN / count)
     for clients in itertools.islice(fitting, COUNTS_TRIED):
-        yield Shape(now, 1, 1, 1, "", _price(machine, 1) / clients, clients=clients)
+        yield Shape(now, 1, 1, 1, "", _find_price(machine, 1) / clients, clients=clients)
 
 
 def _may_share(known: Facts) -> bool:
@@ -172,14 +172,14 @@ def _may_share(known: Facts) -> bool:
     return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
-def _price(machine: offers.Offer | None, gpus: int) -> float:
+def _find_price(machine: offers.Offer | None, gpus: int) -> float:
     """Return the price of so many GPUs of a machine. An unknown price counts as infinite."""
     if machine is None or machine.cost_usd_per_hour is None:
         return math.inf
     return machine.cost_usd_per_hour * gpus / machine.node_gpus
 
 
-def _pods(known: Facts) -> Iterator[int]:
+def _list_pods(known: Facts) -> Iterator[int]:
     """Yield one pod. For an instance of several pods, also yield the present number and twice that."""
     yield 1
     now = count_of(known, "pods_per_replica") or 1
@@ -187,14 +187,14 @@ def _pods(known: Facts) -> Iterator[int]:
         yield from (now, 2 * now)
 
 
-def _stages(product: hardware.Accelerator, gpus: int, pods: int) -> Iterator[int]:
+def _list_stages(product: hardware.Accelerator, gpus: int, pods: int) -> Iterator[int]:
     """Yield one stage per pod, and two if the GPUs of a pod connect over the host's bus."""
     yield pods
     if gpus >= BESIDE_THE_BUS and (product.link_domain_gpus or 1) < gpus:
         yield 2 * pods
 
 
-def _products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Accelerator]:
+def _list_products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Accelerator]:
     """Yield the present accelerator and those that the file can name."""
     found = [product for product, _ in priced(now, known.role)]
     yield now
@@ -203,7 +203,7 @@ def _products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Acce
             yield product
 
 
-def _formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str, float]]:
+def _list_formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str, float]]:
     """Yield the stored format, and FP8 for 16-bit weights if the GPU supports it, with the share of
     bytes left.
     """
@@ -212,7 +212,7 @@ def _formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str,
         yield "fp8", 0.5
 
 
-def _share(shape: Shape, known: Facts) -> Mapping[str, Value]:
+def _build_share(shape: Shape, known: Facts) -> Mapping[str, Value]:
     """Return the values for a shared GPU: the number of clients and one client's part of the
     memory.
     """
@@ -223,7 +223,7 @@ def _share(shape: Shape, known: Facts) -> Mapping[str, Value]:
     return {"sharing": shares.named(shares.TURNS, shape.clients), "gpu_memory_utilization": taken}
 
 
-def _values(shape: Shape, known: Facts) -> Mapping[str, Value]:
+def _build_values(shape: Shape, known: Facts) -> Mapping[str, Value]:
     values: dict[str, Value] = {
         "accelerator": shape.card.id,
         "gpus_per_pod": shape.gpus,
@@ -233,10 +233,10 @@ def _values(shape: Shape, known: Facts) -> Mapping[str, Value]:
         "data_parallel": 1,
     }
     more: dict[str, Value] = {"quantization": shape.quantization, "mig_profile": shape.profile}
-    return {**values, **{name: value for name, value in more.items() if value}, **_share(shape, known)}
+    return {**values, **{name: value for name, value in more.items() if value}, **_build_share(shape, known)}
 
 
-def _title(shape: Shape) -> str:
+def _render_title(shape: Shape) -> str:
     parts = [f"a {shape.profile} slice of {shape.card.name}" if shape.profile else f"{shape.gpus} × {shape.card.name}"]
     if shape.clients:
         parts = [f"{shape.card.name} time-shared by {shape.clients} programs"]
@@ -251,7 +251,7 @@ def _title(shape: Shape) -> str:
     return ", ".join(parts)
 
 
-def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
+def _describe_trade_off(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
     if shape.profile:
         rest = "only a part of the GPU, and its node must be partitioned into MIG slices"
@@ -283,7 +283,7 @@ def for_load(move: Move, changed: Facts) -> Move | None:
     None if today's number does.
     """
     now = count_of(changed, "replicas")
-    needed = [count for count in _instances(changed) if count]
+    needed = [count for count in _count_instances(changed) if count]
     if not now or not needed or max(needed) == now:
         return None
     replicas = max(needed)
@@ -291,7 +291,7 @@ def for_load(move: Move, changed: Facts) -> Move | None:
     return Move(named, {**move.values, "replicas": replicas}, move.gives_up)
 
 
-def _instances(known: Facts) -> Iterator[int]:
+def _count_instances(known: Facts) -> Iterator[int]:
     """Yield the number of instances that each declared load needs."""
     from gpulint.layouts import LOADS
 

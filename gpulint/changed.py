@@ -31,7 +31,7 @@ def since(files: Files, commit: GitTree) -> list[Source | Skip]:
     A file that a checkout gave other line ends has not changed.
     """
     held = list(files)
-    new = [one for one in held if isinstance(one, Skip) or not _stands(one, commit)]
+    new = [one for one in held if isinstance(one, Skip) or not _is_unchanged(one, commit)]
     governs = any(isinstance(one, Source) and _governs(one.path, one.content) for one in new)
     return held if governs else new
 
@@ -43,9 +43,9 @@ def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source |
     All pass where a policy differs, a rule, or a file that may define pools of nodes, which are
     found by their labels.
     """
-    paths = _differing(base, head)
-    contents = [(path, content) for path in sorted(paths) for content in _contents(path, base, head)]
-    names = {word for path, content in contents for word in _names(path, content)}
+    paths = _find_differing(base, head)
+    contents = [(path, content) for path in sorted(paths) for content in _read_contents(path, base, head)]
+    names = {word for path, content in contents for word in _find_names(path, content)}
     if len(names) > WORDS_MAX or any(_reaches_far(path, content) for path, content in contents):
         return iter
     words = b"|".join(map(re.escape, sorted(names))) or b"(?!)"
@@ -61,52 +61,52 @@ def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source |
     return touched
 
 
-def _stands(one: Source, commit: GitTree) -> bool:
+def _is_unchanged(one: Source, commit: GitTree) -> bool:
     item = commit.held.items.get(commit.from_root(one.path) or "")
     if item is None or item.kind != "file":
         return False
-    return item.id in (_id(one.content, item.id), _id(one.content.replace(b"\r\n", b"\n"), item.id))
+    return item.id in (_compute_id(one.content, item.id), _compute_id(one.content.replace(b"\r\n", b"\n"), item.id))
 
 
-def _id(content: bytes, like: str) -> str:
+def _compute_id(content: bytes, like: str) -> str:
     """Return git's id of a file's content, in the hash format of the repository."""
     made = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return made(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _differing(base: GitTree, head: GitTree) -> frozenset[str]:
+def _find_differing(base: GitTree, head: GitTree) -> frozenset[str]:
     before, after = base.held.items, head.held.items
     return frozenset(path for path in {*before, *after} if before.get(path) != after.get(path))
 
 
-def _contents(path: str, *trees: GitTree) -> Iterator[bytes]:
+def _read_contents(path: str, *trees: GitTree) -> Iterator[bytes]:
     found = [content for tree in trees if (content := tree.at_root(path)) is not None]
     yield from found or [b""]
 
 
-def _names(path: str, content: bytes) -> Iterator[bytes]:
+def _find_names(path: str, content: bytes) -> Iterator[bytes]:
     """Yield the names by which another file may refer to a file: its own, its folder's and those of
     its objects.
     """
     *folders, name = path.split("/")
     loaded = documents.load(path, content)
-    called = [word for document in loaded.documents for word in _called(document.data, DEPTH)]
+    called = [word for document in loaded.documents for word in _find_object_names(document.data, DEPTH)]
     words = [word.encode("utf-8", "surrogateescape") for word in (name, *folders[-1:], *called)]
     torn = NAME.findall(content) if loaded.problems else []
     yield from (word for word in (*words, *torn) if len(word) >= WORD_LEAST)
 
 
-def _called(data: object, depth: int) -> Iterator[str]:
+def _find_object_names(data: object, depth: int) -> Iterator[str]:
     """Yield each `name` anywhere in an object, except local names."""
     if isinstance(data, list):
         for item in data if depth else ():
-            yield from _called(item, depth - 1)
+            yield from _find_object_names(item, depth - 1)
     elif isinstance(data, dict):
         for key, value in data.items() if depth else ():
             if key == "name" and isinstance(value, str):
                 yield value
             elif key not in WITHIN:
-                yield from _called(value, depth - 1)
+                yield from _find_object_names(value, depth - 1)
 
 
 def _reaches_far(path: str, content: bytes) -> bool:

@@ -49,19 +49,19 @@ def compared(base: Side, head: Side, known: Known) -> Report:
     """
     names = renaming.names(base.report, head.report, known.renamed)
     paired = _Pairs(base, head, known.renamed, names)
-    stood = paired.found(_standing(base.report), head.report.open, louder=False)
+    stood = paired.match(_find_open(base.report), head.report.open, louder=False)
     stands = {id(one) for one in stood.values()}
     left = [one for one in base.report.open if id(one) not in stands]
     others = [one for one in head.report.findings if id(one) not in stood]
-    louder = paired.found(left, others, louder=True)
+    louder = paired.match(left, others, louder=True)
     speaking = {id(one) for one in louder.values()}
     new = [one for one in others if id(one) not in louder]
     ended = [one for one in left if id(one) not in speaking and not _stays(one, new, known.absorbed)]
-    broken = _unread(head.report) - _unread(base.report)
-    untold = [one for one in ended if _is_untold(one, head, known.renamed, broken)]
+    broken = _find_unread(head.report) - _find_unread(base.report)
+    untold = [one for one in ended if _is_unknown(one, head, known.renamed, broken)]
     told = {id(one) for one in untold}
     return head.report._replace(
-        findings=tuple(_marked(one, stood.get(id(one)), base.name) for one in head.report.findings),
+        findings=tuple(_mark(one, stood.get(id(one)), base.name) for one in head.report.findings),
         failures=(
             *head.report.failures,
             *(one._replace(path=f"{base.name}:{one.path}") for one in base.report.failures),
@@ -76,14 +76,14 @@ def compared(base: Side, head: Side, known: Known) -> Report:
     )
 
 
-def _standing(report: Report) -> list[Finding]:
+def _find_open(report: Report) -> list[Finding]:
     """Return the open findings and those accepted by a baseline, which may not follow renamed
     objects.
     """
     return [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "baseline"]
 
 
-def _marked(finding: Finding, partner: Finding | None, base: str) -> Finding:
+def _mark(finding: Finding, partner: Finding | None, base: str) -> Finding:
     if partner is None:
         return finding
     return finding._replace(suppressed=Waiver("base", f"also present in {base}", partner.location))
@@ -102,51 +102,51 @@ class _Pairs(NamedTuple):
     renamed: Mapping[str, str]
     names: Names
 
-    def found(self, before: Sequence[Finding], after: Sequence[Finding], louder: bool) -> dict[int, Finding]:
+    def match(self, before: Sequence[Finding], after: Sequence[Finding], louder: bool) -> dict[int, Finding]:
         """Return the earlier partners of later findings, by identity.
 
         A partner is not less severe unless `louder` is set.
         """
         paired: dict[int, Finding] = {}
-        for earlier, later in self._ways():
+        for earlier, later in self._list_keys():
             taken = {id(one) for one in paired.values()}
             heap: dict[object, list[Finding]] = {}
             for one in before:
                 if id(one) not in taken:
                     heap.setdefault(earlier(one), []).append(one)
             for one in after:
-                if id(one) not in paired and (partner := self._taken(heap.get(later(one), []), one, louder)):
+                if id(one) not in paired and (partner := self._take(heap.get(later(one), []), one, louder)):
                     paired[id(one)] = partner
         return paired
 
-    def _ways(self) -> Iterator[tuple[Key, Key]]:
-        yield _budget, _budget
-        yield _in_its_file, lambda one: (*_what(one), self._before(one))
-        yield _at_its_place, lambda one: (*_where(one), self._before(one))
-        yield _what, _what
+    def _list_keys(self) -> Iterator[tuple[Key, Key]]:
+        yield _key_budget, _key_budget
+        yield _key_in_file, lambda one: (*_key_subject(one), self._find_earlier_path(one))
+        yield _key_in_place, lambda one: (*_key_location(one), self._find_earlier_path(one))
+        yield _key_subject, _key_subject
         yield self.names.earlier, self.names.later
-        yield self._of_object_gone, self._of_object_new
-        yield _broken, lambda one: _broken(one, self._before(one))
+        yield self._key_gone_object, self._key_new_object
+        yield _key_broken, lambda one: _key_broken(one, self._find_earlier_path(one))
 
-    def _of_object_gone(self, one: Finding) -> Hashable:
+    def _key_gone_object(self, one: Finding) -> Hashable:
         """Return a key for a finding whose object head's file no longer holds; else only the
         finding itself.
         """
-        gone = one.workload and _without(self.head, one.location.path, one.subject.object)
-        return (*_of_workload(one), one.location.path) if gone else id(one)
+        gone = one.workload and _lacks_object(self.head, one.location.path, one.subject.object)
+        return (*_key_workload(one), one.location.path) if gone else id(one)
 
-    def _of_object_new(self, one: Finding) -> Hashable:
+    def _key_new_object(self, one: Finding) -> Hashable:
         """Return the matching key for an object that is new in the file, such as one with a new
         namespace.
         """
-        path = self._before(one) or one.location.path
-        new = one.workload and _without(self.base, path, one.subject.object)
-        return (*_of_workload(one), path) if new else id(one)
+        path = self._find_earlier_path(one) or one.location.path
+        new = one.workload and _lacks_object(self.base, path, one.subject.object)
+        return (*_key_workload(one), path) if new else id(one)
 
-    def _before(self, one: Finding) -> str:
+    def _find_earlier_path(self, one: Finding) -> str:
         return self.renamed.get(one.location.path, "")
 
-    def _taken(self, heap: list[Finding], later: Finding, louder: bool) -> Finding | None:
+    def _take(self, heap: list[Finding], later: Finding, louder: bool) -> Finding | None:
         for at, earlier in enumerate(heap):
             if (louder or earlier.severity >= later.severity) and self._stays(earlier, later):
                 return heap.pop(at)
@@ -157,11 +157,11 @@ class _Pairs(NamedTuple):
         was moved.
         """
         if not later.subject.object.startswith(OF_BUDGET):
-            return self._moved(earlier, later)
-        before, after = _counted(earlier), _counted(later)
+            return self._is_moved(earlier, later)
+        before, after = _find_sum(earlier), _find_sum(later)
         return earlier.subject == later.subject or (before is not None and after is not None and after <= before)
 
-    def _moved(self, earlier: Finding, later: Finding) -> bool:
+    def _is_moved(self, earlier: Finding, later: Finding) -> bool:
         """Return whether two findings are in the same or a renamed file, or whether their object
         moved between files.
         """
@@ -171,50 +171,50 @@ class _Pairs(NamedTuple):
         return not self.head.holds(here, earlier.subject.object) and not self.base.holds(there, later.subject.object)
 
 
-def _what(one: Finding) -> tuple[object, ...]:
+def _key_subject(one: Finding) -> tuple[object, ...]:
     return one.rule, one.role, one.subject
 
 
-def _in_its_file(one: Finding) -> tuple[object, ...]:
-    return *_what(one), one.location.path
+def _key_in_file(one: Finding) -> tuple[object, ...]:
+    return *_key_subject(one), one.location.path
 
 
-def _without(side: Side, path: str, named: str) -> bool:
+def _lacks_object(side: Side, path: str, named: str) -> bool:
     """Return whether a file holds no such object. A file in which gpulint failed is not read again."""
     return all(failure.path != path for failure in side.report.failures) and not side.holds(path, named)
 
 
-def _of_workload(one: Finding) -> tuple[object, ...]:
+def _key_workload(one: Finding) -> tuple[object, ...]:
     return one.rule, one.workload, one.role, one.subject.quantity, one.subject.value
 
 
-def _budget(one: Finding) -> tuple[object, ...]:
+def _key_budget(one: Finding) -> tuple[object, ...]:
     """Return a key for an exceeded budget that ignores its amount; else the key of the finding in
     its file.
     """
     if not one.subject.object.startswith(OF_BUDGET):
-        return _in_its_file(one)
+        return _key_in_file(one)
     return one.rule, one.subject._replace(value="")
 
 
-def _broken(one: Finding, path: str = "") -> Hashable:
+def _key_broken(one: Finding, path: str = "") -> Hashable:
     """Return a key for a file that cannot be parsed completely; else only the finding itself."""
     return (one.rule, path or one.location.path) if one.rule == SYNTAX else id(one)
 
 
-def _counted(one: Finding) -> float | None:
+def _find_sum(one: Finding) -> float | None:
     """Return the sum that a budget finding is about."""
     values = (fact.values.likely for fact in one.facts if fact.name == one.subject.quantity)
     return next((value for value in values if isinstance(value, int | float)), None)
 
 
-def _where(one: Finding) -> tuple[object, ...]:
+def _key_location(one: Finding) -> tuple[object, ...]:
     held = one.subject.value if one.subject.object.startswith(OF_FACILITY) else ""
     return one.rule, one.location.line, one.location.column, one.location.text, held
 
 
-def _at_its_place(one: Finding) -> tuple[object, ...]:
-    return *_where(one), one.location.path
+def _key_in_place(one: Finding) -> tuple[object, ...]:
+    return *_key_location(one), one.location.path
 
 
 # ---- what ended
@@ -232,13 +232,13 @@ def _stays(one: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozense
     )
 
 
-def _unread(report: Report) -> set[str]:
+def _find_unread(report: Report) -> set[str]:
     """Return the files that could not be read completely."""
     wrong = (one.location.path for one in report.findings if one.rule == SYNTAX)
     return {*wrong, *(one.path for one in report.skipped), *(one.path for one in report.failures)}
 
 
-def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str], broken: set[str]) -> bool:
+def _is_unknown(one: Finding, head: Side, renamed: Mapping[str, str], broken: set[str]) -> bool:
     """Return whether head cannot show that a finding of base is fixed, because it was not evaluated
     there.
     """
@@ -251,22 +251,24 @@ def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str], broken: set
         return True
     if not one.workload:
         return False
-    roles = [role for role in _roles(head.report, one) if one.rule in {lacking.rule for lacking in role.not_evaluated}]
+    roles = [
+        role for role in _find_roles(head.report, one) if one.rule in {lacking.rule for lacking in role.not_evaluated}
+    ]
     stays = not named and any(head.holds(path, one.subject.object) for path in paths)
-    return bool(roles) or (stays and not any(_is(other, one) for other in head.report.workloads))
+    return bool(roles) or (stays and not any(_is_about(other, one) for other in head.report.workloads))
 
 
-def _roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
+def _find_roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
     """Yield the roles that a finding was about.
 
     Workloads of the same name elsewhere count only if its file has none.
     """
-    alike = [workload for workload in report.workloads if _is(workload, one)]
+    alike = [workload for workload in report.workloads if _is_about(workload, one)]
     for workload in [there for there in alike if there.location.path == one.location.path] or alike:
         yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
 
 
-def _is(workload: WorkloadSummary, one: Finding) -> bool:
+def _is_about(workload: WorkloadSummary, one: Finding) -> bool:
     return workload.name == one.workload
 
 
@@ -277,26 +279,28 @@ def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = r
     """Yield the workloads whose hardware or cost changes: those of head, then those that were
     removed.
     """
-    left = _by_identity(base.report.workloads)
-    cured, broken = (_unread(one.report) - _unread(other.report) for one, other in ((base, head), (head, base)))
-    for (path, kind, name, number), after in _by_identity(head.report.workloads).items():
+    left = _index_by_identity(base.report.workloads)
+    cured, broken = (
+        _find_unread(one.report) - _find_unread(other.report) for one, other in ((base, head), (head, base))
+    )
+    for (path, kind, name, number), after in _index_by_identity(head.report.workloads).items():
         earlier = left.pop((path, kind, name, number), None) or left.pop(
             (renamed.get(path, ""), kind, name, number), None
         )
         if earlier is None and (place := names.workloads.get((path, kind, name))):
             earlier = left.pop((*place, number), None)
-        if earlier is None and (other := _of_another_kind(renamed.get(path, path), name, left, head)):
+        if earlier is None and (other := _find_other_kind(renamed.get(path, path), name, left, head)):
             earlier = left.pop(other)
-        if earlier is None and (moved := _moved(kind, name, left, head)):
+        if earlier is None and (moved := _find_moved(kind, name, left, head)):
             earlier = left.pop(moved)
         if _differs(earlier, after):
-            yield Change(name, kind, path, _side(earlier, path in cured), figures(after))
+            yield Change(name, kind, path, _resolve_side(earlier, path in cured), figures(after))
     for (path, kind, name, _), earlier in left.items():
         if _takes(earlier):
-            yield Change(name, kind, path, figures(earlier), _side(None, path in broken))
+            yield Change(name, kind, path, figures(earlier), _resolve_side(None, path in broken))
 
 
-def _side(workload: WorkloadSummary | None, may_be: bool) -> Figures | None:
+def _resolve_side(workload: WorkloadSummary | None, may_be: bool) -> Figures | None:
     """Return the figures of a workload.
 
     For a missing one, return unknown figures if it may exist, else None.
@@ -311,7 +315,7 @@ def _differs(earlier: WorkloadSummary | None, after: WorkloadSummary) -> bool:
     if earlier is None or not _takes(earlier):
         return _takes(after)
     was, now = figures(earlier), figures(after)
-    return was != now or (_lacks(now) and _read(earlier) != _read(after))
+    return was != now or (_lacks(now) and _list_inputs(earlier) != _list_inputs(after))
 
 
 def _takes(workload: WorkloadSummary) -> bool:
@@ -323,16 +327,16 @@ def figures(workload: WorkloadSummary) -> Figures:
     """Return what all roles of a workload take; zero for a workload without GPUs."""
     own = [role.figures for role in workload.roles if role.figures is not None]
     return Figures(
-        gpus=_sum(one.gpus for one in own),
-        cost_usd_per_hour=_sum(one.cost_usd_per_hour for one in own),
-        power_w=_sum(one.power_w for one in own),
+        gpus=_add(one.gpus for one in own),
+        cost_usd_per_hour=_add(one.cost_usd_per_hour for one in own),
+        power_w=_add(one.power_w for one in own),
         headroom=min((one.headroom for one in own if one.headroom is not None), default=None)
         if all(one.headroom is not None for one in own)
         else None,
     )
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
+def _add(values: Iterable[float | None]) -> float | None:
     """Return the sum; None if a value is unknown."""
     total = 0.0
     for value in values:
@@ -346,7 +350,7 @@ def _lacks(one: Figures) -> bool:
     return None in (one.gpus, one.cost_usd_per_hour, one.power_w)
 
 
-def _read(workload: WorkloadSummary) -> object:
+def _list_inputs(workload: WorkloadSummary) -> object:
     """Return what was read of a workload that decides its hardware."""
     return [(role.name, role.accelerator, role.prices) for role in workload.roles]
 
@@ -354,7 +358,7 @@ def _read(workload: WorkloadSummary) -> object:
 Identity = tuple[str, str, str, int]
 
 
-def _by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, WorkloadSummary]:
+def _index_by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, WorkloadSummary]:
     """Return workloads by path, kind, name, and their index among equal ones."""
     numbers: dict[tuple[str, str, str], count[int]] = {}
     found: dict[Identity, WorkloadSummary] = {}
@@ -364,13 +368,13 @@ def _by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, Workloa
     return found
 
 
-def _moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
+def _find_moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
     """Return the workload of base that head has at another path only."""
     stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
     return next((one for one in left if one[1:3] == (kind, name) and one[:3] not in stands), None)
 
 
-def _of_another_kind(path: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
+def _find_other_kind(path: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
     """Return the workload of base with that name in a file, which head reads as another kind."""
     stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
     return next((one for one in left if (one[0], one[2]) == (path, name) and one[:3] not in stands), None)

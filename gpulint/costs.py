@@ -22,7 +22,7 @@ def shown(known: Facts) -> Iterator[Fact]:
     """Yield the known facts of cost and energy."""
     if not _pays(known):
         return
-    for name in (*(OF_ANY if placed(known) else ("power_w",)), *_of_work(known)):
+    for name in (*(OF_ANY if placed(known) else ("power_w",)), *_list_work_facts(known)):
         if fact := known.shown(name):
             yield fact
 
@@ -47,24 +47,24 @@ def figures(known: Facts) -> Figures | None:
         return None
     room = "training_room" if engines.trains(known.role) else "headroom"
     return Figures(
-        gpus=_number(known, "workload_gpus"),
-        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if placed(known) else None,
-        power_w=_number(known, "power_w"),
-        headroom=_number(known, room),
+        gpus=_find_number(known, "workload_gpus"),
+        cost_usd_per_hour=_find_number(known, "cost_usd_per_hour") if placed(known) else None,
+        power_w=_find_number(known, "power_w"),
+        headroom=_find_number(known, room),
     )
 
 
-def _number(known: Facts, name: str) -> float | None:
+def _find_number(known: Facts, name: str) -> float | None:
     value = known.likely(name)
     return float(value) if isinstance(value, int | float) else None
 
 
 def of_work(known: Facts) -> str:
     """Return the cost of a million tokens or of the run in words; empty if unknown."""
-    names = _of_work(known) if per_hour(known) else ()
+    names = _list_work_facts(known) if per_hour(known) else ()
     if names == OF_TRAINING:
-        return f"{run} for the run" if (run := _interval(known, "training_cost_usd")) else ""
-    tokens = _interval(known, "cost_usd_per_million_tokens") if names else ""
+        return f"{run} for the run" if (run := _render_interval(known, "training_cost_usd")) else ""
+    tokens = _render_interval(known, "cost_usd_per_million_tokens") if names else ""
     load = "stated" if LOAD & known.role.fields.keys() else "full"
     return f"{tokens} at the {load} load" if tokens else ""
 
@@ -93,14 +93,14 @@ def placed(known: Facts) -> bool:
     return bool(role.text("cloud") or role.available.clouds)
 
 
-def _of_work(known: Facts) -> tuple[str, ...]:
+def _list_work_facts(known: Facts) -> tuple[str, ...]:
     stated = known.role.fields.keys()
     if engines.trains(known.role):
         return OF_TRAINING if RUN & stated else ()
     return OF_SERVING if stated >= REQUEST and placed(known) else ()
 
 
-def _interval(known: Facts, name: str) -> str:
+def _render_interval(known: Facts, name: str) -> str:
     ends = known.ends(name)
     if ends is None:
         return ""

@@ -14,7 +14,7 @@ def write(place: Path, content: bytes) -> None:
 
     The mode is kept.
     """
-    mode = _mode(place)
+    mode = _find_mode(place)
     handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -29,7 +29,7 @@ def write(place: Path, content: bytes) -> None:
         raise
 
 
-def _mode(place: Path) -> int:
+def _find_mode(place: Path) -> int:
     """Return the mode of a file, or the default mode of the process for a new one."""
     try:
         return stat.S_IMODE(os.lstat(place).st_mode)

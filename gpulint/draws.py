@@ -51,11 +51,11 @@ def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple
     left = [one for one in draws if sides.get(one.feed) != lost]
     if not all(one.moves for one in draws):
         return tuple(left)
-    total, remaining = _sum(draws), _sum(left)
+    total, remaining = _sum_draws(draws), _sum_draws(left)
     return tuple(one._replace(draw_w=one.draw_w * total / remaining) for one in left) if remaining else ()
 
 
-def _sum(draws: Iterable[Draw]) -> float:
+def _sum_draws(draws: Iterable[Draw]) -> float:
     return sum(one.draw_w for one in draws)
 
 

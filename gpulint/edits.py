@@ -42,17 +42,17 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
     """
     found: dict[Location | Edit, Edit] = {}
     for name, value in values.items():
-        written = _written(role, name, value, values)
+        written = _write_value(role, name, value, values)
         if written is None:
             return None
         for edit in written:
             at = edit.location if edit.location and edit.old else edit
             if found.setdefault(at, edit).new != edit.new:
                 return None
-    return None if _further(role, values, found.values()) else tuple(found.values())
+    return None if _breaks_other_counts(role, values, found.values()) else tuple(found.values())
 
 
-def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
+def _breaks_other_counts(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
     """Return whether a rewritten count is part of another count whose new value is not given."""
     numbers = ((one.location, spellings.stated_number(one.old), spellings.stated_number(one.new)) for one in written)
     counts = {at: (old, new) for at, old, new in numbers if old is not None}
@@ -69,7 +69,7 @@ def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -
 
 def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return the values, and those of further counts declared at the same places."""
-    places = {(origin.path, origin.span): name for name in values for origin in _numeric(role, name)}
+    places = {(origin.path, origin.span): name for name in values for origin in _find_numeric(role, name)}
     further = {
         other: values[places[origin.path, origin.span]]
         for other, field in role.fields.items()
@@ -84,51 +84,53 @@ def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
     return {**further, **values}
 
 
-def _numeric(role: Role, name: str) -> Sequence[Origin]:
+def _find_numeric(role: Role, name: str) -> Sequence[Origin]:
     field = role.fields.get(name)
     if field is None or not isinstance(field.value, int) or isinstance(field.value, bool):
         return ()
     return [origin for origin in field.origins if spellings.stated_number(origin.text()) == field.value]
 
 
-def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_value(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     field = role.fields.get(name)
     if field is not None and field.value == value and not (name == "accelerator" and field.origins):
         return ()
     if name == "gpus_per_pod":
-        return _gpus(role, value, values)
+        return _write_gpus(role, value, values)
     if name == "sharing":
-        return _shared(role, str(value))
+        return _write_sharing(role, str(value))
     if field is None or not field.origins:
-        return _sliced(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
+        return _write_slice(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
     if name == "accelerator":
-        return _of_product(field, labels.relabelled(role, str(value), values))
+        return _write_product(field, labels.relabelled(role, str(value), values))
     if name == "instance_type":
-        return _of_machine(role, field, str(value), values)
-    restated = _restated(role, name, field, value, values)
+        return _write_machine(role, field, str(value), values)
+    restated = _rewrite(role, name, field, value, values)
     if restated is None and name == "sharding":  # the Trainer's argument counts over its launcher's file
         return additions.of(role, name, value)
     return restated
 
 
-def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _rewrite(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     """Return the edits of every place that declares a quantity."""
-    places = _places(field.origins)
+    places = _locate_all(field.origins)
     if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
     numbers = [spellings.stated_number(one.text) for one in places]
-    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _repeated(places, field):
-        if _made(role, places, value, {other: one for other, one in values.items() if other != name}):
+    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _is_repeated(places, field):
+        if _is_produced(role, places, value, {other: one for other, one in values.items() if other != name}):
             return ()
-        places = _factor(places, numbers, field.value)
-    texts = [spellings.text(name, one, field.value, value) or _argued(role, name, value, one) for one in places]
-    written = _edits(name, places, texts)
+        places = _find_factor(places, numbers, field.value)
+    texts = [
+        spellings.text(name, one, field.value, value) or _render_argument(role, name, value, one) for one in places
+    ]
+    written = _build_edits(name, places, texts)
     whole = isinstance(field.value, int) and isinstance(value, int)
-    bounds = _bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
+    bounds = _rewrite_bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
     return None if written is None or bounds is None else [*written, *bounds]
 
 
-def _argued(role: Role, name: str, value: Value, place: Place) -> str | None:
+def _render_argument(role: Role, name: str, value: Value, place: Place) -> str | None:
     """Return the new value of an argument, or the whole argument, in the engine's spelling."""
     argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value) or ""
     flag, equals, word = argument.partition("=")
@@ -139,14 +141,14 @@ def _argued(role: Role, name: str, value: Value, place: Place) -> str | None:
     return word if place.before.rstrip("\"'").endswith((f"{flag}=", f"{flag} ")) else None
 
 
-def _edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
+def _build_edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
     if not places or None in texts:
         return None
     pairs = zip(places, texts, strict=True)
     return [Edit(name, one.location, one.text, new) for one, new in pairs if new is not None and new != one.text]
 
 
-def _places(origins: Iterable[Origin]) -> list[Place]:
+def _locate_all(origins: Iterable[Origin]) -> list[Place]:
     """Return the exact places that declare a value themselves; none if one of them is not exact.
 
     One that names another file's value, or a variable, stays as it is.
@@ -161,19 +163,19 @@ def _places(origins: Iterable[Origin]) -> list[Place]:
     return [] if None in found else [one for one in found if one is not None]
 
 
-def _repeated(places: Sequence[Place], field: Field) -> bool:
+def _is_repeated(places: Sequence[Place], field: Field) -> bool:
     """Return whether several places repeat one number as limits and requests."""
     sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
     return sides and {spellings.stated_number(one.text) for one in places} == {field.value}
 
 
-def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
+def _rewrite_bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
     """Return the edits of the replica bounds that the new number would leave, or that declare it
     together.
     """
     found: list[Edit] = []
     for origin in {one.origin for one in places if one.origin.path}:
-        for other in _beside(origin, value):
+        for other in _find_bounds(origin, value):
             at = stated.place(other)
             new = spellings.number(at.text, now, value) if at else None
             if at is None or new is None:
@@ -182,7 +184,7 @@ def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequenc
     return found
 
 
-def _beside(origin: Origin, value: int) -> Iterator[Origin]:
+def _find_bounds(origin: Origin, value: int) -> Iterator[Origin]:
     """Yield the replica bounds that another number would have to change."""
     mapping, key = origin.document.get(origin.path[:-1]), origin.path[-1]
     for bound, stated_bound in mapping.items() if isinstance(mapping, dict) else ():
@@ -193,15 +195,15 @@ def _beside(origin: Origin, value: int) -> Iterator[Origin]:
             yield Origin(origin.document, (*origin.path[:-1], bound))
 
 
-def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
+def _find_factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
     """Return the only factor of a product that is not one."""
     larger = [one for one, number in zip(places, numbers, strict=True) if number != 1]
     return larger if len(larger) == 1 and spellings.stated_number(larger[0].text) == now else []
 
 
-def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
+def _is_produced(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
     """Return whether other changed quantities are the factors of the value and produce it."""
-    new = {(one.path, one.span): others[name] for name in others for one in _numeric(role, name)}
+    new = {(one.path, one.span): others[name] for name in others for one in _find_numeric(role, name)}
     at = [(one.origin.path, one.origin.span) for one in places]
     factors = [new.get(key, spellings.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
     return bool(new.keys() & set(at)) and math.prod(one for one in factors if isinstance(one, int | float)) == value
@@ -210,77 +212,79 @@ def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str
 # ---- counts of GPUs
 
 
-def _gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     """Return the edits of a pod's GPU count: limits, requests, visible devices and the node's
     label.
     """
     field = role.fields.get("gpus_per_pod")
     if field is None:
         return None
-    written = _counted(role, field, value, values)
-    visible, node = _visible(role, field, value), _of_node(role, field, value)
+    written = _write_count(role, field, value, values)
+    visible, node = _write_visible_devices(role, field, value), _write_node_label(role, field, value)
     return None if written is None or visible is None or node is None else [*written, *visible, *node]
 
 
-def _counted(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_count(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     named = role.fields.get("accelerator")
     request = named.origins if named else ()
     if any(hardware.node(one.text()) for one in field.origins):
-        return _of_whole_machine(role, field, value, values)
-    if request and (not field.origins or _texts(field.origins) == _texts(request)):
+        return _write_whole_machine(role, field, value, values)
+    if request and (not field.origins or _find_texts(field.origins) == _find_texts(request)):
         product = str(values["accelerator"]) if "accelerator" in values else None
-        texts, places = [labels.requested(one, product, value) for one in request], _places(request)
+        texts, places = [labels.requested(one, product, value) for one in request], _locate_all(request)
         if None not in texts and len(places) == len(texts):
-            return _edits("gpus_per_pod", places, texts)
-    return _restated(role, "gpus_per_pod", field, value, values) if field.origins else None
+            return _build_edits("gpus_per_pod", places, texts)
+    return _rewrite(role, "gpus_per_pod", field, value, values) if field.origins else None
 
 
-def _texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
+def _find_texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
     return {(one.path, one.text().strip()) for one in origins}
 
 
-def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     """Return another machine type, if the count is that of the machine."""
     product = str(values.get("accelerator") or role.text("accelerator"))
-    places = _places(field.origins)
+    places = _locate_all(field.origins)
     if isinstance(wanted := values.get("instance_type"), str):
         node = hardware.node(wanted)
-        return _edits("gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places])
-    return _edits(
+        return _build_edits(
+            "gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places]
+        )
+    return _build_edits(
         "gpus_per_pod", places, [labels.machine(role, one.text, product, value, whole=True) for one in places]
     )
 
 
-def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
+def _write_visible_devices(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
     """Return the edits of the list of visible devices, if it is as long as the count."""
     field = role.fields.get("visible_devices")
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
-    places = _places(field.origins)
-    return _edits("visible_devices", places, [spellings.devices(one, field.value, value) for one in places])
+    places = _locate_all(field.origins)
+    return _build_edits("visible_devices", places, [spellings.devices(one, field.value, value) for one in places])
 
 
-def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
+def _write_node_label(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
     """Return the edits of the label with the node's GPU count, if it equals the pod's."""
     for origin in field.origins[:1]:
         if "containers" in origin.path:
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
             if str(origin.document.get(path)) == str(field.value):
-                places = _places([Origin(origin.document, path)])
+                places = _locate_all([Origin(origin.document, path)])
                 texts = [spellings.text("gpus_per_pod", one, field.value, value) for one in places]
-                return _edits("gpus_per_pod", places, texts)
+                return _build_edits("gpus_per_pod", places, texts)
     return ()
 
 
 # ---- products, machines and slices
 
 
-def _of_product(field: Field, texts: tuple[str, ...] | None) -> Sequence[Edit] | None:
-    places = _places(field.origins)
-    return _edits("accelerator", places, texts) if texts and len(places) == len(texts) else None
+def _write_product(field: Field, texts: tuple[str, ...] | None) -> Sequence[Edit] | None:
+    places = _locate_all(field.origins)
+    return _build_edits("accelerator", places, texts) if texts and len(places) == len(texts) else None
 
 
-def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_machine(role: Role, field: Field, value: str, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     """Return another machine type with the accelerator and enough of its GPUs."""
     node = hardware.node(value)
     if node is None or node.accelerator != values.get("accelerator", role.value("accelerator")):
@@ -290,9 +294,9 @@ def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value
     whole = counted is not None and any(hardware.node(one.text()) for one in counted.origins)
     if not isinstance(gpus, int) or (node.node_gpus != gpus if whole else node.node_gpus < gpus):
         return None
-    places = _places(field.origins)
+    places = _locate_all(field.origins)
     known = all(hardware.node(one.text) for one in places)
-    return _edits("instance_type", places, [value] * len(places)) if known else None
+    return _build_edits("instance_type", places, [value] * len(places)) if known else None
 
 
 def renames_resource(role: Role) -> bool:
@@ -300,7 +304,7 @@ def renames_resource(role: Role) -> bool:
     return role.value("mig_profile") is None and "gcp" not in (labels.cloud(role), role.text("cloud"))
 
 
-def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
+def _write_slice(role: Role, profile: str) -> Sequence[Edit] | None:
     """Return the edits that request a slice instead of whole GPUs, for the device plugin's mixed
     strategy.
 
@@ -313,19 +317,19 @@ def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
     if role.value("sharing"):
         return None
     if not renames_resource(role):
-        return _partitioned(role, profile)
+        return _write_partition(role, profile)
     if not all(one.path[-1:] == (WHOLE,) for one in field.origins):
         return None
-    places = _places(one._replace(key=True) for one in field.origins)
-    return _edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
+    places = _locate_all(one._replace(key=True) for one in field.origins)
+    return _build_edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
 
 
-def _partitioned(role: Role, profile: str) -> Sequence[Edit] | None:
+def _write_partition(role: Role, profile: str) -> Sequence[Edit] | None:
     """Return the edit that adds the partition size next to GKE's accelerator label."""
-    return _labelled(role, "mig_profile", [f"{PARTITION_KEY}: {profile}"])
+    return _add_labels(role, "mig_profile", [f"{PARTITION_KEY}: {profile}"])
 
 
-def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
+def _add_labels(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
     """Return the edits that add node labels next to GKE's accelerator label."""
     origins = role.fields["accelerator"].origins
     if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
@@ -334,7 +338,7 @@ def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] |
     return [Edit(name, beside.location, "", one, "key") for one in written] if beside else None
 
 
-def _shared(role: Role, sharing: str) -> Sequence[Edit] | None:
+def _write_sharing(role: Role, sharing: str) -> Sequence[Edit] | None:
     """Return the edits for a shared GPU: GKE's labels, gpulint's own key, or another number of
     clients.
     """
@@ -343,11 +347,11 @@ def _shared(role: Role, sharing: str) -> Sequence[Edit] | None:
         if role.value("accelerator_resource") != WHOLE or labels.cloud(role) != "gcp":
             return additions.of(role, "sharing", sharing)
         added = (f"{shares.STRATEGY_KEY}: {shares.strategy(sharing)}", f'{shares.CLIENTS_KEY}: "{count}"')
-        return _labelled(role, "sharing", added)
+        return _add_labels(role, "sharing", added)
     before = shares.clients(str(now.value))
     if before is None or count is None or shares.strategy(sharing) != shares.strategy(str(now.value)):
         return None
     counted = [one for one in now.origins if one.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
-    places = _places(counted or now.origins)
+    places = _locate_all(counted or now.origins)
     words = {str(before): str(count), str(now.value): sharing}
-    return _edits("sharing", places, [words.get(one.text) for one in places])
+    return _build_edits("sharing", places, [words.get(one.text) for one in places])

@@ -47,31 +47,31 @@ def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
     return FacilitySummary(
         root.role.name,
         root.role.anchor.location(),
-        _areas(root),
-        _racks(root),
-        tuple(_lacking(said)),
+        _draw_areas(root),
+        _draw_racks(root),
+        tuple(_collect_missing(said)),
         tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
     )
 
 
 def under(known: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
     """Return the summary of a facility with the load of the workloads that a run places in it."""
-    return known._replace(areas=_areas(loaded), racks=_racks(loaded))
+    return known._replace(areas=_draw_areas(loaded), racks=_draw_racks(loaded))
 
 
-def _areas(root: PartFacts) -> tuple[AreaSummary, ...]:
-    return tuple(_area(one) for one in root.all() if one.kind in gauges.GAUGES and one.kind != "rack")
+def _draw_areas(root: PartFacts) -> tuple[AreaSummary, ...]:
+    return tuple(_draw_area(one) for one in root.all() if one.kind in gauges.GAUGES and one.kind != "rack")
 
 
-def _racks(root: PartFacts) -> tuple[RackSummary, ...]:
-    return tuple(_rack(one) for one in root.all() if one.kind == "rack")
+def _draw_racks(root: PartFacts) -> tuple[RackSummary, ...]:
+    return tuple(_draw_rack(one) for one in root.all() if one.kind == "rack")
 
 
-def _area(known: PartFacts) -> AreaSummary:
+def _draw_area(known: PartFacts) -> AreaSummary:
     return AreaSummary(known.kind, known.role.name, known.role.anchor.location(), tuple(gauges.meters(known)))
 
 
-def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
+def _collect_missing(said: Iterable[Said]) -> Iterator[Lacking]:
     """Return the rules that lacked facts, each with the components for which it lacked the same
     facts.
     """
@@ -86,34 +86,34 @@ def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
 # ---- racks
 
 
-def _rack(known: PartFacts) -> RackSummary:
+def _draw_rack(known: PartFacts) -> RackSummary:
     height = known.number("rack_units")
     servers = [one for one in known.below if one.kind == "server"]
-    slots, undrawn = _slots(servers, math.floor(height or 0))
+    slots, undrawn = _place_slots(servers, math.floor(height or 0))
     return RackSummary(
         known.role.name,
         "/".join(known.path()[:-1]),
         known.role.anchor.location(),
         units=None if height is None else math.floor(height),
-        servers=sum(map(_count, servers)),
+        servers=sum(map(_count_servers, servers)),
         slots=tuple(slots),
-        stacked=any(_position(one) is None for one in servers) and bool(slots),
+        stacked=any(_find_position(one) is None for one in servers) and bool(slots),
         undrawn=tuple(undrawn),
         meters=tuple(gauges.meters(known)),
-        feeds=tuple(_feed(one) for one in known.below if one.kind == "feed"),
+        feeds=tuple(_draw_feed(one) for one in known.below if one.kind == "feed"),
     )
 
 
-def _count(server: PartFacts) -> int:
+def _count_servers(server: PartFacts) -> int:
     return math.floor(server.number("servers") or 0)
 
 
-def _position(server: PartFacts) -> int | None:
+def _find_position(server: PartFacts) -> int | None:
     position = server.number("position_u")
     return None if position is None else math.floor(position)
 
 
-def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
+def _place_slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
     """Return the machines with their rack units, and in words those that cannot be drawn.
 
     A position is that of the first machine of its kind: the others, and those without one, stand
@@ -123,29 +123,29 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
     undrawn: list[str] = []
     waiting: list[tuple[Slot, int]] = []
     for server in servers:
-        high, number, first = server.number("server_units"), _count(server), _position(server)
+        high, number, first = server.number("server_units"), _count_servers(server), _find_position(server)
         if high is None or high > HIGHEST or number > DRAWN_MAX - len(slots) - sum(count for _, count in waiting):
             why = "whose units are not known" if high is None else "which are too many or too high to draw"
             undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
-        name, kind = _called(server)
+        name, kind = _find_names(server)
         one = Slot(name, first or 1, max(math.ceil(high), 1), server.number("server_w"), kind)
         slots += [one] if first is not None and number else []
         waiting.append((one, number - 1 if first is not None else number))
     for one, number in waiting:
         for _ in range(number):
-            slots.append(one._replace(lowest=_free(slots, one, height)))
+            slots.append(one._replace(lowest=_find_free_unit(slots, one, height)))
     return sorted(slots, key=lambda slot: (slot.lowest, slot.name)), undrawn
 
 
-def _called(server: PartFacts) -> tuple[str, str]:
+def _find_names(server: PartFacts) -> tuple[str, str]:
     """Return the name and the type of a machine; several of one type share the type's name."""
     stated = server.role.value("server_type")
     kind = stated if isinstance(stated, str) else ""
-    return (kind if kind and _count(server) > 1 else server.role.name), kind
+    return (kind if kind and _count_servers(server) > 1 else server.role.name), kind
 
 
-def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
+def _find_free_unit(slots: Iterable[Slot], one: Slot, height: int) -> int:
     """Return the lowest free unit for a machine: above its slot, else below it, else above the
     rack.
     """
@@ -158,23 +158,24 @@ def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
 # ---- feeds
 
 
-def _feed(known: PartFacts) -> FeedSummary:
+def _draw_feed(known: PartFacts) -> FeedSummary:
     """Return a feed with its total load or its most loaded line, whichever is nearer to its limit."""
     load = gauges.worlds(known, "feed_load_va")
-    whole = _share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
-    today = _greater(whole, _share(known, "feed_line_a", "feed_usable_a"))
-    lost = _greater(
-        _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
+    whole = _find_share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
+    today = _find_greater(whole, _find_share(known, "feed_line_a", "feed_usable_a"))
+    lost = _find_greater(
+        _find_share(known, "feed_failover_va", "feed_usable_va"),
+        _find_share(known, "feed_failover_line_a", "feed_usable_a"),
     )
     if gauges.word(known, "redundancy") == "2N" and (known.number("sides_count") or 0) > TWICE:
-        lost = _greater(lost, _share(known, "least_surviving_va", "survivors_va"))
-    verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
+        lost = _find_greater(lost, _find_share(known, "least_surviving_va", "survivors_va"))
+    verdict = _find_verdict(known, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
     return FeedSummary(
         known.role.name,
         gauges.word(known, "feed_side") or known.role.name,
-        ", ".join(_supply(known)),
+        ", ".join(_describe_supply(known)),
         known.number("feed_usable_va"),
         load,
         today if load else None,
@@ -184,7 +185,7 @@ def _feed(known: PartFacts) -> FeedSummary:
     )
 
 
-def _supply(known: PartFacts) -> Iterator[str]:
+def _describe_supply(known: PartFacts) -> Iterator[str]:
     """Yield voltage, phases and breaker, if declared."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
         value = known.number(name)
@@ -193,7 +194,7 @@ def _supply(known: PartFacts) -> Iterator[str]:
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+def _find_verdict(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
     """Return the verdict on a feed: whether it carries its load, also after the loss of another
     side.
 
@@ -222,7 +223,10 @@ def _is_sure(known: PartFacts) -> bool:
     """Return whether the load of a feed follows from its cords, or exceeds the limit in every
     distribution.
     """
-    shares = _share(known, "corded_feed_va", "feed_usable_va"), _share(known, "least_load_va", "rack_usable_va")
+    shares = (
+        _find_share(known, "corded_feed_va", "feed_usable_va"),
+        _find_share(known, "least_load_va", "rack_usable_va"),
+    )
     return gauges.is_so(known, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
 
 
@@ -230,20 +234,20 @@ def _is_sure_after_loss(known: PartFacts) -> bool:
     """Return whether the load after a loss follows from the cords, or exceeds what is left in any
     case.
     """
-    share = _share(known, "least_surviving_va", "survivors_va")
+    share = _find_share(known, "least_surviving_va", "survivors_va")
     return gauges.is_so(known, "cords_stated") or (share is not None and min(share) > 1)
 
 
-def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+def _find_share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
     """Return the ratio of two facts in each scenario."""
     taken, most = gauges.worlds(known, part), gauges.worlds(known, whole)
-    return Worlds(*map(_ratio, taken, most)) if taken and most else None
+    return Worlds(*map(_divide, taken, most)) if taken and most else None
 
 
-def _greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+def _find_greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
     """Return the greater of two ratios in each scenario; if one is unknown, the other."""
     return Worlds(*map(max, one, other)) if one and other else one or other
 
 
-def _ratio(part: float, whole: float) -> float:
+def _divide(part: float, whole: float) -> float:
     return part / whole if whole else (math.inf if part else 0.0)

@@ -34,7 +34,7 @@ def all_reduce_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop
 
     Source: nccl-tests, doc/PERFORMANCE.md (bus bandwidth); NCCL, src/graph/tuning.cc (trees: log₂ n steps).
     """
-    return _reached(2 * _others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(2 * _find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def reduce_scatter_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
@@ -53,7 +53,7 @@ def reduce_scatter_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float,
 
     Source: nccl-tests, doc/PERFORMANCE.md.
     """
-    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(_find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def all_gather_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
@@ -72,7 +72,7 @@ def all_gather_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop
 
     Source: nccl-tests, doc/PERFORMANCE.md.
     """
-    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(_find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def all_to_all_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
@@ -91,7 +91,7 @@ def all_to_all_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop
 
     Source: nccl-tests, doc/PERFORMANCE.md.
     """
-    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(_find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def send_s(payload_bytes: float, bytes_per_s: float, hop_s: float) -> float:
@@ -131,15 +131,15 @@ def all_reduce_floor_s(payload_bytes: float, ranks: float, link_bytes_per_s: flo
     """
     if ranks <= 1:
         return 0.0
-    return (1 if in_switch else 2 * _others(ranks)) * payload_bytes / link_bytes_per_s
+    return (1 if in_switch else 2 * _find_other_share(ranks)) * payload_bytes / link_bytes_per_s
 
 
-def _others(ranks: float) -> float:
+def _find_other_share(ranks: float) -> float:
     """Return the share of a buffer that belongs to the other ranks."""
     return (ranks - 1) / ranks if ranks > 1 else 0.0
 
 
-def _reached(carried_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+def _estimate_s(carried_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
     """Return the time of the busiest link, with the latency of the group and the ramp between the
     two.
     """

@@ -45,7 +45,7 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """Evaluate the rules on every component, in the order of the file."""
-    return _judged(root, rules, {})
+    return _evaluate(root, rules, {})
 
 
 def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
@@ -57,11 +57,13 @@ def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> t
     new = tuple(root.all())
     if [key(one) for one in old] != [key(one) for one in new]:
         return judged(root, rules)
-    changed = {id(one): now.role for one, now in zip(old, new, strict=True) if _values(one.role) != _values(now.role)}
-    return _judged(old[0].varied(changed, {}), rules, {id(one.known): one for one in before})
+    changed = {
+        id(one): now.role for one, now in zip(old, new, strict=True) if _list_values(one.role) != _list_values(now.role)
+    }
+    return _evaluate(old[0].varied(changed, {}), rules, {id(one.known): one for one in before})
 
 
-def _judged(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
+def _evaluate(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
     """Evaluate the rules on every component except those with earlier verdicts in `held`."""
     about = by_kind(rules)
     parts = [one for one in root.all() if one.kind in about and not _is_none(one)]
@@ -70,7 +72,7 @@ def _judged(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) ->
     return tuple(held.get(id(one)) or new[id(one)] for one in parts)
 
 
-def _values(role: Role) -> Mapping[str, object]:
+def _list_values(role: Role) -> Mapping[str, object]:
     return {name: field.value for name, field in role.fields.items()}
 
 
@@ -115,14 +117,14 @@ def spoken(said: Sequence[Said]) -> list[Spoken]:
     rack's finding absorbs.
     """
     told: dict[object, list[Spoken]] = {}
-    for one, verdict in _unabsorbed(said):
-        found = _finding(one, verdict)
+    for one, verdict in _find_unabsorbed(said):
+        found = _build_finding(one, verdict)
         same = found.rule, found.severity, found.location, found.nameless, one.known.role.anchor.path
         told.setdefault(same, []).append(Spoken(found, one, verdict))
-    return [_as_one(alike) for alike in told.values()]
+    return [_merge(alike) for alike in told.values()]
 
 
-def _unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
+def _find_unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
     """Yield the verdicts that no verdict on the component's rack absorbs."""
     of_racks = {id(one.known): one.outcome.verdicts for one in said if one.known.kind == "rack"}
     for one in said:
@@ -142,12 +144,12 @@ def findings(
     ]
 
 
-def _as_one(alike: list[Spoken]) -> Spoken:
+def _merge(alike: list[Spoken]) -> Spoken:
     """Return the first finding about one entry with the names of the other components in its
     message.
     """
     first, *others = alike
-    names = list(dict.fromkeys(_short(one.said.known) for one in others))
+    names = list(dict.fromkeys(_shorten(one.said.known) for one in others))
     if not names:
         return first
     found = first.finding
@@ -162,15 +164,15 @@ def so_in(names: Sequence[str]) -> str:
     return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
-def _short(known: PartFacts) -> str:
+def _shorten(known: PartFacts) -> str:
     """Return the name of a component, prefixed with its rack's name if it is in one."""
     return "/".join(known.path()[-2:]) if known.nearest(("rack",)) else known.role.name
 
 
-def _finding(one: Said, verdict: check.Verdict) -> Finding:
+def _build_finding(one: Said, verdict: check.Verdict) -> Finding:
     """Return the finding about a component. Its identity changes when the servers there change."""
-    found = check.finding(verdict, one.owner, one.known, _inheriting(one.known, verdict.rule))
-    value = "; ".join(filter(None, (found.subject.value, _servers(one.known))))
+    found = check.finding(verdict, one.owner, one.known, _inherit(one.known, verdict.rule))
+    value = "; ".join(filter(None, (found.subject.value, _describe_servers(one.known))))
     return found._replace(
         role=one.path,
         fingerprint=check.fingerprint(found.fingerprint, one.path),
@@ -178,21 +180,21 @@ def _finding(one: Said, verdict: check.Verdict) -> Finding:
     )
 
 
-def _inheriting(known: PartFacts, rule: Rule) -> Role:
+def _inherit(known: PartFacts, rule: Rule) -> Role:
     """Return the component's role with inherited values of the quantities that a rule points at."""
     named = (name for name in (*rule.at, rule.against) if name and glossary()[name].inherits)
-    stated = ((name, _from_above(known, name)) for name in named if name not in known.role.fields)
+    stated = ((name, _find_inherited(known, name)) for name in named if name not in known.role.fields)
     return known.role.having(**{name: field for name, field in stated if field is not None})
 
 
-def _from_above(known: PartFacts, name: str) -> Field | None:
+def _find_inherited(known: PartFacts, name: str) -> Field | None:
     above = known.nearest(glossary()[name].part)
     while above is not None and name not in above.role.fields:
         above = above.nearest(glossary()[name].part)
     return above.role.fields[name] if above else None
 
 
-def _servers(known: PartFacts) -> str:
+def _describe_servers(known: PartFacts) -> str:
     """Return the servers of a component, or of its rack, by kind and count."""
     holder = known if known.of_kind("server") else known.nearest(("rack",))
     counted: Counter[str] = Counter()

@@ -64,10 +64,10 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
     done: list[Done] = []
     left: dict[object, Left] = {}
     report = linted({path: given[path]}, True)
-    while len(done) < FIXES_OF_A_FILE_MAX and (finding := _next(report, left, unsafe)) is not None:
+    while len(done) < FIXES_OF_A_FILE_MAX and (finding := _find_next(report, left, unsafe)) is not None:
         now = {**given, **contents}
         reasons = []
-        for one in _choice(finding, unsafe):
+        for one in _find_permitted(finding, unsafe):
             try:
                 _refuse_generated(one, now)
                 changed = proven(finding, one, path, now, linted)
@@ -79,22 +79,22 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
             report = linted({path: contents.get(path, given[path])}, True)
             break
         else:
-            left[_identity(finding)] = Left(finding, "; ".join(dict.fromkeys(reasons)))
-    waiting = sum(bool(one.suggestions) and not _choice(one, unsafe) for one in report.open)
+            left[_identify(finding)] = Left(finding, "; ".join(dict.fromkeys(reasons)))
+    waiting = sum(bool(one.suggestions) and not _find_permitted(one, unsafe) for one in report.open)
     return Outcome(contents, tuple(done), tuple(left.values()), waiting)
 
 
-def _next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
+def _find_next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
     """Return the most severe open finding that has a permitted suggestion and was not tried before."""
-    open_ones = (one for one in report.open if _identity(one) not in left and _choice(one, unsafe))
+    open_ones = (one for one in report.open if _identify(one) not in left and _find_permitted(one, unsafe))
     return max(open_ones, key=lambda one: one.severity, default=None)
 
 
-def _identity(one: Finding) -> tuple[str, ...]:
+def _identify(one: Finding) -> tuple[str, ...]:
     return one.rule, one.fingerprint, one.message, one.location.text
 
 
-def _choice(finding: Finding, unsafe: bool) -> list[Suggestion]:
+def _find_permitted(finding: Finding, unsafe: bool) -> list[Suggestion]:
     """Return the permitted suggestions, safe ones first."""
     safe = [one for one in finding.suggestions if one.is_safe]
     return safe + [one for one in finding.suggestions if unsafe and one not in safe]
@@ -110,7 +110,7 @@ def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: L
     changed = written(one, given)
     about = {name: given[name] for name in (path, *changed)}
     before, after = linted(about, False), linted({**about, **changed}, False)
-    if objection := _objection(finding, before, after, by_word=not one.values):
+    if objection := _find_objection(finding, before, after, by_word=not one.values):
         raise Inexact(objection)
     return changed
 
@@ -126,10 +126,10 @@ def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Li
 
 def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
     """Return a suggestion whose edits carry exact replacements where they are certain."""
-    return one._replace(edits=tuple(edit._replace(exact=_exact(edit, read)) for edit in one.edits))
+    return one._replace(edits=tuple(edit._replace(exact=_locate_replacement(edit, read)) for edit in one.edits))
 
 
-def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
+def _locate_replacement(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
     found = read(edit.location.path) if edit.location else None
     if edit.location is None or found is None:
         return None
@@ -152,22 +152,22 @@ def written(one: Suggestion, given: Files) -> dict[str, bytes]:
         if edit.location is None:
             raise Inexact(f"there is no place to insert `{edit.new}`")
         by_path.setdefault(edit.location.path, []).append(edit)
-    return {path: _edited(path, edits, given) for path, edits in by_path.items()}
+    return {path: _edit_file(path, edits, given) for path, edits in by_path.items()}
 
 
-def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
+def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     if path not in given:
         raise Inexact(f"the value is declared in {path}, which is not among the files to fix")
     content = given[path]
     loaded = documents.load(path, content)
     text = decoded(content)
     found = [splices.of(edit, loaded.documents, text) for edit in edits]
-    changed = _encoded(splices.applied(text, _joined(found)), content)
+    changed = _encode(splices.applied(text, _merge_insertions(found)), content)
     _refuse_damage(loaded, documents.load(path, changed), len(found))
     return changed
 
 
-def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
+def _merge_insertions(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
     """Yield text edits, with insertions at the same position merged into one."""
     at: dict[tuple[int, int], list[str]] = {}
     for one in dict.fromkeys(found):
@@ -191,12 +191,12 @@ def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
     """Raise Inexact if the file no longer parses or changes beyond the edits."""
     if len(before.documents) != len(after.documents) or len(before.problems) < len(after.problems):
         raise Inexact("the file would no longer parse")
-    old, new = _leaves(before), _leaves(after)
+    old, new = _count_leaves(before), _count_leaves(after)
     if (old - new).total() > 2 * edits or (new - old).total() > 2 * edits:
         raise Inexact("other values of the file would change too")
 
 
-def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
+def _count_leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
     """Count every scalar of a file's documents by its path, without positions in lists."""
     found: Counter[tuple[object, ...]] = Counter()
     pending: list[tuple[tuple[object, ...], object]] = [((at,), one.data) for at, one in enumerate(loaded.documents)]
@@ -214,49 +214,49 @@ def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
 # ---- what the rules say afterwards
 
 
-def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -> str:
+def _find_objection(finding: Finding, before: Report, after: Report, by_word: bool) -> str:
     """Return why a change is not better by the rules; empty if it is.
 
     A rule that reports one wrong word at a time may report the next one afterwards.
     """
     if after.failures or len(after.skipped) > len(before.skipped):
         return "the file could no longer be read completely"
-    spoken, now = _spoken(before), _spoken(after)
-    own = _subject(finding)
+    spoken, now = _collect_severities(before), _collect_severities(after)
+    own = _key_subject(finding)
     fewer = len(now.get(own, ())) < len(spoken.get(own, ()))
     if not (fewer or (by_word and not any(one.message == finding.message for one in after.open))):
         return "the finding would remain"
     for subject, severities in now.items():
-        if not _no_worse(severities, spoken.get(subject, [])):
+        if not _is_no_worse(severities, spoken.get(subject, [])):
             return f"{subject[0]} would fire"
-    lacking, wanting = _lacking(before), _lacking(after)
+    lacking, wanting = _count_unevaluated(before), _count_unevaluated(after)
     if new := wanting - lacking:
         return f"{min(new)[2]} could no longer be evaluated"
-    if _understood(before) != _understood(after):
+    if _count_roles(before) != _count_roles(after):
         return "a workload would no longer be recognised"
-    if lost := _told(before) - _told(after):
+    if lost := _count_known_facts(before) - _count_known_facts(after):
         return f"{min(lost)[2]} would become unknown"
     return ""
 
 
-def _subject(one: Finding) -> tuple[str, ...]:
+def _key_subject(one: Finding) -> tuple[str, ...]:
     return one.rule, one.location.path, one.workload, one.role
 
 
-def _spoken(report: Report) -> dict[tuple[str, ...], list[Severity]]:
+def _collect_severities(report: Report) -> dict[tuple[str, ...], list[Severity]]:
     found: dict[tuple[str, ...], list[Severity]] = {}
     for one in report.open:
-        found.setdefault(_subject(one), []).append(one.severity)
+        found.setdefault(_key_subject(one), []).append(one.severity)
     return found
 
 
-def _no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
+def _is_no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
     """Return whether the findings are no more and, compared from the worst on, no more severe."""
     pairs = zip(sorted(after, reverse=True), sorted(before, reverse=True), strict=False)
     return len(after) <= len(before) and all(one <= other for one, other in pairs)
 
 
-def _lacking(report: Report) -> Counter[tuple[str, str, str]]:
+def _count_unevaluated(report: Report) -> Counter[tuple[str, str, str]]:
     return Counter(
         (workload.name, role.name, one.rule)
         for workload in report.workloads
@@ -265,7 +265,7 @@ def _lacking(report: Report) -> Counter[tuple[str, str, str]]:
     )
 
 
-def _understood(report: Report) -> Counter[tuple[str, ...]]:
+def _count_roles(report: Report) -> Counter[tuple[str, ...]]:
     """Count the roles of a report with what runs in each of them."""
     return Counter(
         (workload.name, role.name, role.engine, role.architecture)
@@ -274,7 +274,7 @@ def _understood(report: Report) -> Counter[tuple[str, ...]]:
     )
 
 
-def _told(report: Report) -> Counter[tuple[str, str, str]]:
+def _count_known_facts(report: Report) -> Counter[tuple[str, str, str]]:
     """Count the known facts of each role by name, so that no rule passes because one became
     unknown.
     """
@@ -295,7 +295,7 @@ def decoded(content: bytes) -> str:
     return content[2:].decode(encoding) if encoding else content.removeprefix(MARK_8).decode("utf-8")
 
 
-def _encoded(text: str, like: bytes) -> bytes:
+def _encode(text: str, like: bytes) -> bytes:
     """Return a text in the encoding of another file's content, with its byte order mark."""
     encoding = MARKS_16.get(like[:2])
     if encoding:

@@ -19,7 +19,7 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
     None if that is not certain.
     """
     rows = catalog.rows("setting_keys")
-    known = [(row["format"], at) for row in rows for at in _places(role, row)]
+    known = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
     counts = {format: sum(format == one for one, _ in known) for format, _ in known}
     formats = {format for format, count in counts.items() if count == max(counts.values())}
     wanted = {
@@ -30,14 +30,14 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
     if len(wanted) != 1 or len({row["format"] for row in rows if row["quantity"] == name} & formats) != len(formats):
         return None
     ((path, row),) = wanted.items()
-    word = _word(row["kind"], value)
+    word = _find_word(row["kind"], value)
     sibling = next((at for _, at in known if at.path[:-1] == path[:-1] and _starts_line(at)), None)
     if word is None or sibling is None or sibling.document.node(path) is not None:
         return None
     return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")
 
 
-def _places(role: Role, row: catalog.Row) -> Iterator[Origin]:
+def _locate_keys(role: Role, row: catalog.Row) -> Iterator[Origin]:
     """Yield where a YAML file declares a row's quantity by the row's key."""
     field = role.fields.get(row["quantity"])
     for origin in field.origins if field else ():
@@ -51,7 +51,7 @@ def _starts_line(origin: Origin) -> bool:
     return not place.text[: place.column - 1].strip()
 
 
-def _word(kind: str, value: Value) -> str | None:
+def _find_word(kind: str, value: Value) -> str | None:
     """Return a value in the spelling of the key's kind; None if no single word fits."""
     kind, _, words = kind.partition(":")
     if kind in NUMBERS:

@@ -52,39 +52,39 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
     try:
         git = Git(repository.root_of(preparation.folder(paths)))
         if not options.base:
-            return _of_work_tree(git, paths, options, policy, watched)
+            return _check_work_tree(git, paths, options, policy, watched)
         sides = opened(git, options.base, options.head)
-        return _compared(sides, _runs(sides, asked, options, policy), asked, watched)
+        return _compare(sides, _prepare_sides(sides, asked, options, policy), asked, watched)
     except GitError as error:
         raise Unusable(str(error)) from None
 
 
-def _of_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
+def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
     """Return the report on the work tree, limited to changes and under a commit's policy if
     requested.
     """
-    found = _under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
+    found = _prepare_under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
     if not options.changed:
         return run.report(found, paths, watched)
     files = changed.since(run.sources(found, paths), GitTree(git, git.commit("HEAD")))
     return run.settled(found, *run.looked(found, watched(files)))
 
 
-def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
+def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
     narrow = runs.head.options.changed and not runs.head.given.governance.budgets
     touched = changed.between(sides.base, sides.head) if narrow else iter
-    now = _of_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
-    before = _of_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
+    now = _check_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
+    before = _check_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
     return comparison.compared(
-        Side(sides.base_name, before, _holds(sides.base)),
-        Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _holds(sides.head)),
-        Known(_renamed(sides), _absorbed(runs.head.given.rules)),
+        Side(sides.base_name, before, _build_holds(sides.base)),
+        Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _build_holds(sides.head)),
+        Known(_find_renamed(sides), _find_absorbing(runs.head.given.rules)),
     )
 
 
-def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
+def _check_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
     """Return the report on one side, without findings about the policy of a third commit."""
-    report, seen = run.looked(found, watched(_sources(found, other, asked)))
+    report, seen = run.looked(found, watched(_find_sources(found, other, asked)))
     settled = run.settled(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
         return settled
@@ -102,14 +102,14 @@ def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched)
 # ---- what governs
 
 
-def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
+def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Run:
     """Return a session over the work tree under the policies and waivers of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
     found = preparation.prepared(paths, options, reader=Commit(tree, options.policy_from))
-    return _vouched(found, Vouching(tree, options.policy_from, {}))
+    return _require_committed_waivers(found, Vouching(tree, options.policy_from, {}))
 
 
-def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
+def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
     """Return the sessions of both sides under one policy, that of head or of the named commit.
 
     Overrides and pools are each side's own.
@@ -121,29 +121,31 @@ def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) 
             own = preparation.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
-            return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))
-        return Runs(_silent(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given))), head)
+            return Runs(_disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
+        return Runs(
+            _disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
+        )
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
     reader = Commit(tree, options.policy_from)
     head = preparation.prepared(paths, options, tree=sides.head, reader=reader)
-    renamed = _renamed(sides._replace(base=tree))
-    head = _vouched(head, Vouching(tree, options.policy_from, renamed))
-    return Runs(_silent(_on(sides.base, head)), head)
+    renamed = _find_renamed(sides._replace(base=tree))
+    head = _require_committed_waivers(head, Vouching(tree, options.policy_from, renamed))
+    return Runs(_disable_suggestions(_use_tree(sides.base, head)), head)
 
 
-def _silent(base: Run) -> Run:
+def _disable_suggestions(base: Run) -> Run:
     """Return a session that generates no suggestions."""
     return base._replace(given=replace(base.given, alternatives=False))
 
 
-def _on(tree: GitTree, other: Run) -> Run:
+def _use_tree(tree: GitTree, other: Run) -> Run:
     """Return a session over another tree with the same policy."""
     left_out = tree.leaving_out(())
     left_out.exclude = other.tree.exclude
     return other._replace(tree=left_out)
 
 
-def _vouched(found: Run, vouching: Vouching) -> Run:
+def _require_committed_waivers(found: Run, vouching: Vouching) -> Run:
     """Return a session in which a waiver counts only if a commit has it too."""
 
     def at(path: str) -> Given:
@@ -152,16 +154,16 @@ def _vouched(found: Run, vouching: Vouching) -> Run:
     return found._replace(given=replace(found.given, vouched=vouching, governed=at))
 
 
-def _stated_by(judging: Given, stating: Given) -> Given:
+def _combine(judging: Given, stating: Given) -> Given:
     """Combine the rules of one policy with the hardware, prices and objectives of another."""
 
     def at(path: str) -> Given:
-        return _mixed(judging.at(path), stating.at(path))
+        return _mix(judging.at(path), stating.at(path))
 
-    return replace(_mixed(judging, stating), governed=at)
+    return replace(_mix(judging, stating), governed=at)
 
 
-def _mixed(judging: Given, stating: Given) -> Given:
+def _mix(judging: Given, stating: Given) -> Given:
     return replace(
         judging,
         accelerator=stating.accelerator,
@@ -181,12 +183,12 @@ def opened(git: Git, base: str, head: str) -> Sides:
     newest, target = git.commit(head), git.commit(base)
     start = git.merge_base(target, newest)
     if start is None:
-        raise GitError(_unrelated(git, base, head))
+        raise GitError(_explain_unrelated(git, base, head))
     name = base if start == target else f"{start[:10]} (merge base of {head} and {base})"
     return Sides(name, head, GitTree(git, start), GitTree(git, newest))
 
 
-def _unrelated(git: Git, base: str, head: str) -> str:
+def _explain_unrelated(git: Git, base: str, head: str) -> str:
     if not git.is_shallow():
         return f"{base} and {head} have no common ancestor"
     branch = base.removeprefix("origin/")
@@ -194,7 +196,7 @@ def _unrelated(git: Git, base: str, head: str) -> str:
     return f"this shallow clone lacks the merge base of {head} and {base}; fetch the history: {fetch}"
 
 
-def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
+def _find_sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
     """Yield the files of one side; a path that exists only on the other side is skipped."""
     held = [path for path in paths if found.tree.has(path)]
     for path in paths:
@@ -203,7 +205,7 @@ def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Sourc
     return run.sources(found, held) if held else iter(())
 
 
-def _renamed(sides: Sides) -> dict[str, str]:
+def _find_renamed(sides: Sides) -> dict[str, str]:
     """Return the files of head that were renamed since base, with their earlier paths."""
     before = {path: item for path, item in sides.base.held.items.items() if path not in sides.head.held.items}
     left: dict[str, list[str]] = {}
@@ -220,13 +222,13 @@ class _File(NamedTuple):
     unread: bytes = b""
 
 
-def _holds(tree: GitTree) -> comparison.Holds:
+def _build_holds(tree: GitTree) -> comparison.Holds:
     """Return a function that tells whether a file of a tree holds an object."""
 
     @functools.cache
     def file(path: str) -> _File | None:
         content = tree.read(path)
-        return None if content is None else _objects(path, content)
+        return None if content is None else _find_objects(path, content)
 
     def holds(path: str, named: str) -> bool:
         found = file(path)
@@ -239,20 +241,20 @@ def _holds(tree: GitTree) -> comparison.Holds:
     return holds
 
 
-def _objects(path: str, content: bytes) -> _File:
+def _find_objects(path: str, content: bytes) -> _File:
     loaded = documents.load(path, content)
     data = [document.data for document in loaded.documents]
-    inner = [item for one in data if isinstance(one, dict) for item in _items(one)]
+    inner = [item for one in data if isinstance(one, dict) for item in _find_items(one)]
     whole = not loaded.problems and not loaded.skips
     return _File(tuple(filter(None, map(subject.named, [*data, *inner]))), b"" if whole else content)
 
 
-def _items(data: dict[str, object]) -> list[object]:
+def _find_items(data: dict[str, object]) -> list[object]:
     items = data.get("items")
     return items if isinstance(items, list) else []
 
 
-def _absorbed(rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
+def _find_absorbing(rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
     """Return, for each rule, the rules that absorb it."""
     instead: dict[str, set[str]] = {}
     for rule in rules:

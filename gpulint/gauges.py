@@ -79,12 +79,12 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
 def meters(known: PartFacts) -> Iterator[Meter]:
     """Yield the utilizations of a component."""
     for name, gauges in GAUGES[known.kind].items():
-        nearest = max((_meter(known, name, gauge) for gauge in gauges), key=_nearness)
+        nearest = max((_measure(known, name, gauge) for gauge in gauges), key=_sort_key)
         if name != PLACED or nearest.taken is not None:
             yield nearest
 
 
-def _nearness(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
+def _sort_key(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
     """Return the sort key of a utilization: declared limits first, then certain excess, then the
     share taken.
     """
@@ -94,32 +94,32 @@ def _nearness(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
     return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
 
 
-def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
+def _measure(known: PartFacts, name: str, gauge: Gauge) -> Meter:
     taken, limit = worlds(known, gauge.taken), worlds(known, gauge.limit) if gauge.limit else None
     least = worlds(known, gauge.least) if gauge.least else taken
     if gauge.each and not all(worlds(one, gauge.each) for one in known.of_kind("server")):
         taken = None
-    verdict = _verdict(taken, least, limit)
+    verdict = _find_verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":
         verdict = "likely exceeded"
     return Meter(
         name,
-        _unit(gauge),
+        _find_unit(gauge),
         taken,
         limit and limit.likely,
         None if taken or not least or not least.favourable else least.favourable,
         gauge.usual,
         verdict,
-        tuple(_needs(known, gauge)) if verdict == "cannot tell" else (),
+        tuple(_find_missing(known, gauge)) if verdict == "cannot tell" else (),
     )
 
 
-def _unit(gauge: Gauge) -> str:
+def _find_unit(gauge: Gauge) -> str:
     """Return the unit of a utilization; rack units are a count."""
     return glossary()[gauge.taken].unit or "u"
 
 
-def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
+def _find_verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
     if limit is None:
         return "cannot tell"
     if taken is not None:
@@ -132,7 +132,7 @@ def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Wo
     return "exceeded" if sure else "cannot tell"
 
 
-def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
+def _find_missing(known: PartFacts, gauge: Gauge) -> list[str]:
     """Return the missing inputs of a utilization, including its limit."""
     lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
     return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(known, gauge.limit) is None else set()))

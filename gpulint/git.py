@@ -57,13 +57,13 @@ class Git:
         self._at: dict[str, int] = {}
         if not os.path.lexists(root / ".git"):
             bare = (root / "objects").is_dir() and (root / "HEAD").is_file()
-            raise GitError(_outside(root, bare))
+            raise GitError(_explain_outside(root, bare))
 
     def commit(self, name: str) -> str:
         """Return the id of the named commit."""
-        if found := self._named(name):
+        if found := self._find_commit(name):
             return found
-        raise GitError(self._unknown(name))
+        raise GitError(self._explain_unknown(name))
 
     def merge_base(self, base: str, head: str) -> str | None:
         """Return the best common ancestor of two commits; None if this clone has none.
@@ -71,13 +71,13 @@ class Git:
         A shallow clone of a merge does not know its parents as commits; they stand in it all the
         same.
         """
-        if base in self._parents(head):
+        if base in self._find_parents(head):
             return base
-        done = self._run("merge-base", _id(base), _id(head), fine=(0, 1))
+        done = self._run("merge-base", _check_id(base), _check_id(head), fine=(0, 1))
         return done.decode("ascii").split("\n")[0] or None
 
-    def _parents(self, commit: str) -> list[str]:
-        head, _, _ = self._run("cat-file", "commit", _id(commit)).partition(b"\n\n")
+    def _find_parents(self, commit: str) -> list[str]:
+        head, _, _ = self._run("cat-file", "commit", _check_id(commit)).partition(b"\n\n")
         return [line[7:].decode("ascii") for line in head.split(b"\n") if line.startswith(b"parent ")]
 
     def is_shallow(self) -> bool:
@@ -86,7 +86,7 @@ class Git:
 
     def items(self, commit: str) -> Iterator[tuple[str, Item]]:
         """Yield the entries of a commit with their paths from the root, in git's order."""
-        listed = self._run("ls-tree", "-r", "-z", "--full-tree", _id(commit))
+        listed = self._run("ls-tree", "-r", "-z", "--full-tree", _check_id(commit))
         for line in listed.split(b"\0"):
             about, _, path = line.partition(b"\t")
             mode, _, name = about.decode("ascii").partition(" ")
@@ -100,10 +100,10 @@ class Git:
         """
         new = [one for one in dict.fromkeys(every) if one not in self._sizes]
         try:
-            told = self._sized(new)
+            told = self._read_sizes(new)
         except GitError:
-            lacking = self._lacking(commit)
-            told = self._sized([one for one in new if one not in lacking])
+            lacking = self._find_missing(commit)
+            told = self._read_sizes([one for one in new if one not in lacking])
         self._sizes.update(told)
         if lacks := {one for one in soon if one not in self._sizes}:
             raise GitError(f"this clone lacks {len(lacks)} files of {commit[:10]}; {FETCH_ALL}")
@@ -112,18 +112,18 @@ class Git:
                 self._at[one] = len(self._order)
                 self._order.append(one)
 
-    def _sized(self, ids: Iterable[str]) -> dict[str, int]:
+    def _read_sizes(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the sizes of objects.
 
         If the clone lacks one, git reports it or fails on all of them.
         """
-        told = self._run("cat-file", "--batch-check", "--buffer", told=_lines(ids)).decode("ascii")
+        told = self._run("cat-file", "--batch-check", "--buffer", told=_join_lines(ids)).decode("ascii")
         words = (line.split(" ") for line in told.split("\n"))
         return {line[0]: int(line[2]) for line in words if len(line) == 3}
 
-    def _lacking(self, commit: str) -> set[str]:
+    def _find_missing(self, commit: str) -> set[str]:
         """Return the objects of a commit that a partial clone has not fetched."""
-        told = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _id(commit))
+        told = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _check_id(commit))
         return {line[1:] for line in told.decode("ascii").split("\n") if line.startswith("?")}
 
     def size(self, id_: str) -> int:
@@ -135,14 +135,14 @@ class Git:
     def content(self, id_: str) -> bytes:
         """Return the bytes of an object and read those that are expected next with it."""
         if id_ not in self._held:
-            self._read(self._next(id_))
+            self._read(self._find_batch(id_))
         return self._held[id_]
 
     def head(self, id_: str, length: int) -> bytes:
         """Return the first bytes of an object of any size."""
         if self.size(id_) <= AT_ONCE_BYTES:
             return self.content(id_)[:length]
-        with self._started("cat-file", "blob", _id(id_)) as running:
+        with self._start("cat-file", "blob", _check_id(id_)) as running:
             watch = threading.Timer(LIMIT_S, running.kill)
             watch.start()
             try:
@@ -151,7 +151,7 @@ class Git:
                 watch.cancel()
                 running.kill()
 
-    def _next(self, id_: str) -> list[str]:
+    def _find_batch(self, id_: str) -> list[str]:
         """Return an object and the expected ones after it, up to the size of one batch."""
         wanted, size = [id_], self.size(id_)
         at = self._at.get(id_)
@@ -165,7 +165,7 @@ class Git:
         return wanted
 
     def _read(self, wanted: Sequence[str]) -> None:
-        told = self._run("cat-file", "--batch", "--buffer", told=_lines(wanted))
+        told = self._run("cat-file", "--batch", "--buffer", told=_join_lines(wanted))
         at = 0
         for one in wanted:
             end = told.index(b"\n", at)
@@ -177,18 +177,18 @@ class Git:
         while self._held_bytes > HELD_BYTES_MAX and len(self._held) > len(wanted):
             self._held_bytes -= len(self._held.pop(next(iter(self._held))))
 
-    def _named(self, name: str) -> str | None:
+    def _find_commit(self, name: str) -> str | None:
         if not name or not name.isprintable():
             return None
         told = self._run("cat-file", "--batch-check", told=os.fsencode(name) + b"^{commit}\n")
         words = told.decode("utf-8", "replace").split()
         return words[0] if len(words) == 3 and words[1] == "commit" else None
 
-    def _unknown(self, name: str) -> str:
+    def _explain_unknown(self, name: str) -> str:
         shown = "".join(one if one.isprintable() else "\ufffd" for one in name)
         if name == "HEAD":
             return "HEAD has no commit yet"
-        if self._named(f"origin/{name}"):
+        if self._find_commit(f"origin/{name}"):
             return f"no commit is called {shown}; did you mean origin/{shown}?"
         if ID.fullmatch(name):
             return f"the commit {shown} is not in this clone; fetch it: git fetch --depth=1 origin {shown}"
@@ -200,7 +200,7 @@ class Git:
         return f"no commit is called {shown} in this clone; if it is a branch of origin, fetch it: {fetch}"
 
     def _run(self, *words: str, told: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
-        with self._started(*words) as running:
+        with self._start(*words) as running:
             try:
                 said, troubles = running.communicate(told, LIMIT_S)
             except subprocess.TimeoutExpired:
@@ -209,9 +209,9 @@ class Git:
         if running.returncode in fine:
             return said
         lines = troubles.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"git {words[0]}: {_said(lines)}")
+        raise GitError(f"git {words[0]}: {_summarize_error(lines)}")
 
-    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         place = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
         pipe = subprocess.PIPE
@@ -227,24 +227,24 @@ class Git:
         raise GitError("git is not installed; install it, or check without --base")
 
 
-def _id(told: str) -> str:
+def _check_id(told: str) -> str:
     """Return a verified object id."""
     if not ID.fullmatch(told):
         raise GitError(f"{told!r} is not an object id")
     return told
 
 
-def _lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{_id(one)}\n" for one in ids).encode("ascii")
+def _join_lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{_check_id(one)}\n" for one in ids).encode("ascii")
 
 
-def _said(lines: Sequence[str]) -> str:
+def _summarize_error(lines: Sequence[str]) -> str:
     """Return git's error: its first line and the command that it advises."""
     advised = [line.strip() for line in lines[1:] if line.startswith("\tgit ")]
     return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without an error message"
 
 
-def _outside(root: Path, bare: bool) -> str:
+def _explain_outside(root: Path, bare: bool) -> str:
     if bare:
         return f"{root} is a bare repository without a work tree; add one: git worktree add DIR HEAD"
     return f"{root} is not in a git repository, so there is no commit to compare with"

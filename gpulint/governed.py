@@ -14,19 +14,19 @@ SOURCE = "gpulint.yaml"
 
 def governed(workload: Workload, governance: Governance) -> Workload:
     """Return the workload with thresholds, allowed accelerators and required declarations."""
-    return replace(workload, roles=tuple(_governed(role, workload, governance) for role in workload.roles))
+    return replace(workload, roles=tuple(_add_to_role(role, workload, governance) for role in workload.roles))
 
 
-def _governed(role: Role, workload: Workload, governance: Governance) -> Role:
+def _add_to_role(role: Role, workload: Workload, governance: Governance) -> Role:
     fields = {name: Field(value, source=SOURCE) for name, value in governance.thresholds.items()}
     if governance.permitted.allowed or governance.permitted.forbidden:
         told = governance.permitted
-        fields["permitted_accelerators"] = Field(str(told), _places([told.origin]), source=SOURCE)
+        fields["permitted_accelerators"] = Field(str(told), _find_first_origin([told.origin]), source=SOURCE)
     applying = [one for one in governance.requirements if one.matches(workload.name, workload.kind)]
-    return role.having(**fields, **(dict(_required(applying, role, workload)) if applying else {}))
+    return role.having(**fields, **(dict(_find_required(applying, role, workload)) if applying else {}))
 
 
-def _required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
+def _find_required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
     """Yield what the requirements want declared.
 
     A role that runs next to another declares nothing of its own.
@@ -38,19 +38,19 @@ def _required(applying: Sequence[Requirement], role: Role, workload: Workload) -
     }
     for quantity, named in words.items():
         if named:
-            origins = _places(one.origin for one, _ in named)
+            origins = _find_first_origin(one.origin for one, _ in named)
             yield quantity, Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE)
     if aimed := [one for one in applying if one.objective]:
-        yield "objective_required", Field(True, _places(one.origin for one in aimed), source=SOURCE)
-    for name, (place, origin) in _places_of_maps(workload).items():
+        yield "objective_required", Field(True, _find_first_origin(one.origin for one in aimed), source=SOURCE)
+    for name, (place, origin) in _locate_maps(workload).items():
         yield name, Field(place, (origin,), source="the format")
 
 
-def _places(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
+def _find_first_origin(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
     return tuple(one for one in origins if one is not None)[:1]
 
 
-def _places_of_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
+def _locate_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
     """Return where labels and annotations belong in this format, in words and as a location."""
     document, metadata = workload.document, (*workload.path, "metadata")
     if not isinstance(document.get(metadata), dict):

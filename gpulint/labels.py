@@ -57,9 +57,9 @@ def relabelled(role: Role, product: str, values: Mapping[str, Value] | None = No
     """
     field = role.fields.get("accelerator")
     origins = field.origins if field else ()
-    if any(_described(origin) for origin in origins):
+    if any(_is_described(origin) for origin in origins):
         return None
-    texts = tuple(_renamed(role, origin, product, values or {}) for origin in origins)
+    texts = tuple(_rename(role, origin, product, values or {}) for origin in origins)
     return None if None in texts else tuple(text for text in texts if text is not None)
 
 
@@ -68,7 +68,7 @@ def cloud(role: Role) -> str | None:
     field = role.fields.get("accelerator")
     if field is None or not field.origins:
         return None
-    return hardware.cloud_of(_key(field.origins[0]), field.origins[0].text())
+    return hardware.cloud_of(_find_key(field.origins[0]), field.origins[0].text())
 
 
 def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False) -> str | None:
@@ -80,7 +80,7 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
         return None
     had = [one for one in offers.of(role.available, old.cloud) if (one.accelerator, one.cloud) == (product, old.cloud)]
     enough = [one for one in had if one.instance_type and (one.node_gpus == gpus if whole else one.node_gpus >= gpus)]
-    fitting = [one for one in enough if _holds_the_rest(role, one.instance_type)]
+    fitting = [one for one in enough if _has_cpu_and_memory(role, one.instance_type)]
     priced = [one for one in fitting if one.cost_usd_per_hour is not None]
     if not priced and not whole:
         return None
@@ -99,25 +99,26 @@ def hosted(role: Role, product: str, gpus: Value) -> bool:
     """
     if not isinstance(gpus, int):
         return True
-    if _of_own_cluster(role) and not _said_to_be_had(role.available, product):
+    if _is_own_cluster(role) and not _is_declared(role.available, product):
         return False
     had = [one for one in offers.of(role.available, cloud(role), product) if one.node_gpus >= gpus]
-    return any(not one.instance_type or _holds_the_rest(role, one.instance_type) for one in had) or not had
+    return any(not one.instance_type or _has_cpu_and_memory(role, one.instance_type) for one in had) or not had
 
 
-def _of_own_cluster(role: Role) -> bool:
+def _is_own_cluster(role: Role) -> bool:
     """Return whether an option of a batch system names the accelerator, so that nothing is rented."""
     field = role.fields.get("accelerator")
     return field is not None and any(
-        one.document.format == "shell" and slurm.product_of(_option(one.text())[1]) is not None for one in field.origins
+        one.document.format == "shell" and slurm.product_of(_split_option(one.text())[1]) is not None
+        for one in field.origins
     )
 
 
-def _said_to_be_had(available: offers.Available, product: str) -> bool:
+def _is_declared(available: offers.Available, product: str) -> bool:
     return product in available.accelerators or any(one.accelerator == product for one in available.pools)
 
 
-def _holds_the_rest(role: Role, instance_type: str) -> bool:
+def _has_cpu_and_memory(role: Role, instance_type: str) -> bool:
     node, cores, memory = hardware.node(instance_type), role.value("cpu_cores"), role.value("host_memory_bytes")
     few = isinstance(cores, int | float) and node and node.cpu_cores is not None and cores > node.cpu_cores
     small = isinstance(memory, int | float) and node and node.host_memory_bytes is not None
@@ -127,31 +128,31 @@ def _holds_the_rest(role: Role, instance_type: str) -> bool:
 def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
     """Return a request without a count for another product, another count, or both."""
     old = origin.text().strip()
-    if not (platforms := _platforms(origin)) or SIZED.search(_whole(origin).replace(old, "", 1)):
+    if not (platforms := _find_platforms(origin)) or SIZED.search(_find_whole_text(origin).replace(old, "", 1)):
         return None
     if product is not None and not _is_listed(platforms, old):
         return None  # a cluster's own name, beside which it may have no other card
-    name = old if product is None else _named(platforms, product)
+    name = old if product is None else _find_platform_name(platforms, product)
     if name is None:
         return None
-    counted = platforms in (("kubeai",), ("ray",)) or ":" in _whole(origin).replace(old, "", 1) or origin.key
+    counted = platforms in (("kubeai",), ("ray",)) or ":" in _find_whole_text(origin).replace(old, "", 1) or origin.key
     return name if counted or gpus in (1, None) else f"{name}:{gpus}"
 
 
-def _renamed(role: Role, origin: Origin, product: str, values: Mapping[str, Value]) -> str | None:
-    key, old = _key(origin), origin.text()
+def _rename(role: Role, origin: Origin, product: str, values: Mapping[str, Value]) -> str | None:
+    key, old = _find_key(origin), origin.text()
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
-    if _platforms(origin):
-        return requested(origin, product, gpus) if _same_maker(role, product) else None  # type: ignore[arg-type]
+    if _find_platforms(origin):
+        return requested(origin, product, gpus) if _has_same_vendor(role, product) else None  # type: ignore[arg-type]
     if origin.document.format == "shell" or origin.span is not None:
-        return _of_cluster(old, product)
+        return _render_option(old, product)
     if key in OWN_KEYS:
         return product
     if key.endswith("/instance-type") or hardware.node(old):
-        return _other_machine(role, origin, product, values)
+        return _find_other_machine(role, origin, product, values)
     if FAMILY.fullmatch(key):
-        return _other_family(role, old, product, gpus)  # type: ignore[arg-type]
-    return _of_pool(role, key, old, product) or _labelled(COPIES.get(key, key), old, product)
+        return _find_other_family(role, old, product, gpus)  # type: ignore[arg-type]
+    return _render_pool_label(role, key, old, product) or _render_label(COPIES.get(key, key), old, product)
 
 
 def pool_of(role: Role, product: str) -> str | None:
@@ -160,17 +161,17 @@ def pool_of(role: Role, product: str) -> str | None:
     None if no label selects a pool.
     """
     field = role.fields.get("accelerator")
-    places = ((_key(origin), origin.text()) for origin in (field.origins if field else ()))
-    return next((found.name for key, old in places if (found := _pool(role, key, old, product))), None)
+    places = ((_find_key(origin), origin.text()) for origin in (field.origins if field else ()))
+    return next((found.name for key, old in places if (found := _find_pool_by_label(role, key, old, product))), None)
 
 
-def _of_pool(role: Role, key: str, old: str, product: str) -> str | None:
+def _render_pool_label(role: Role, key: str, old: str, product: str) -> str | None:
     """Return the same label of that pool."""
-    found = _pool(role, key, old, product)
+    found = _find_pool_by_label(role, key, old, product)
     return dict(found.labels)[key] if found else None
 
 
-def _pool(role: Role, key: str, old: str, product: str) -> offers.Pool | None:
+def _find_pool_by_label(role: Role, key: str, old: str, product: str) -> offers.Pool | None:
     """Return the team's first pool with a product, if the file selects one of its pools by a label
     of that pool.
     """
@@ -180,7 +181,7 @@ def _pool(role: Role, key: str, old: str, product: str) -> offers.Pool | None:
     return next((one for one in pools if one.accelerator == product and key in dict(one.labels)), None)
 
 
-def _labelled(key: str, old: str, product: str) -> str | None:
+def _render_label(key: str, old: str, product: str) -> str | None:
     """Return the label value of a product; for a slice or a shared GPU, the same part of the other
     product.
     """
@@ -196,7 +197,7 @@ def _labelled(key: str, old: str, product: str) -> str | None:
     return name + suffix[0] if suffix["profile"] is None or suffix["profile"] in offered else None
 
 
-def _other_machine(role: Role, origin: Origin, product: str, values: Mapping[str, Value]) -> str | None:
+def _find_other_machine(role: Role, origin: Origin, product: str, values: Mapping[str, Value]) -> str | None:
     """Return the requested machine type, else the cheapest that holds the pod's GPUs."""
     if isinstance(wanted := values.get("instance_type"), str):
         node = hardware.node(wanted)
@@ -209,7 +210,7 @@ def _other_machine(role: Role, origin: Origin, product: str, values: Mapping[str
     return prefix + other if other else None
 
 
-def _other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
+def _find_other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
     """Return the AWS machine family of a product, if only one family has it."""
     families = {one.instance_type.partition(".")[0] for one in hardware.holding(product, 1, "aws")}
     known = any(one.instance_type.startswith(f"{old}.") for one in hardware.nodes())
@@ -217,9 +218,9 @@ def _other_family(role: Role, old: str, product: str, gpus: Value) -> str | None
     return families.pop() if len(families) == 1 and known and holds else None
 
 
-def _of_cluster(old: str, product: str) -> str | None:
+def _render_option(old: str, product: str) -> str | None:
     """Return another product's name in a batch system's option, in the spelling of the present one."""
-    head, name, tail = _option(old)
+    head, name, tail = _split_option(old)
     if not name or slurm.product_of(name) is None:
         return None
     known = [value for (label, value), named in hardware.labels().items() if (label, named) == ("alias", product)]
@@ -228,7 +229,7 @@ def _of_cluster(old: str, product: str) -> str | None:
     return f"{head}{min(fitting, key=lambda value: (len(value), value))}{tail}" if fitting else None
 
 
-def _option(old: str) -> tuple[str, str, str]:
+def _split_option(old: str) -> tuple[str, str, str]:
     """Split an option of a batch system around its one name: `--gres=gpu:`, `a100`, `:8`."""
     found = re.fullmatch(
         r"(?P<head>(?:--?[\w-]+=)?[\"']?(?:gres[/:])?(?:gpu:)?)(?P<name>[A-Za-z][\w.-]*)(?P<tail>(?::\d+)?[\"']?)", old
@@ -236,7 +237,7 @@ def _option(old: str) -> tuple[str, str, str]:
     return (found["head"], found["name"], found["tail"]) if found else ("", "", "")
 
 
-def _same_maker(role: Role, product: str) -> bool:
+def _has_same_vendor(role: Role, product: str) -> bool:
     """Return whether a product uses the same drivers and images as the present one."""
     now, other = hardware.accelerator(role.text("accelerator")), hardware.accelerator(product)
     return now is None or other is None or now.vendor == other.vendor
@@ -245,13 +246,13 @@ def _same_maker(role: Role, product: str) -> bool:
 # ---- requests in a platform's own words
 
 
-def _platforms(origin: Origin) -> tuple[str, ...]:
+def _find_platforms(origin: Origin) -> tuple[str, ...]:
     """Return the name tables of a request, nearest first; empty if it is not a platform request."""
     path = tuple(part for part in origin.path if isinstance(part, str))
     if origin.document.format == "shell":
         return ()
     if path[:1] == ("resources",) and "accelerators" in path:
-        return _clouds(origin) if origin.document.get(("resources", "instance_type")) is None else ()
+        return _find_clouds(origin) if origin.document.get(("resources", "instance_type")) is None else ()
     if path[-2:] == ("resources", "gpu") or path[-3:] == ("resources", "gpu", "name"):
         return ("dstack",)
     if path == ("resources", "accelerator"):
@@ -261,13 +262,13 @@ def _platforms(origin: Origin) -> tuple[str, ...]:
     )
 
 
-def _clouds(origin: Origin) -> tuple[str, ...]:
+def _find_clouds(origin: Origin) -> tuple[str, ...]:
     named = origin.document.get(("resources", "infra")) or origin.document.get(("resources", "cloud")) or ""
     where = str(named).partition("/")[0].strip().lower()
     return (f"skypilot {where}", "skypilot") if where else ("skypilot",)
 
 
-def _named(platforms: tuple[str, ...], product: str) -> str | None:
+def _find_platform_name(platforms: tuple[str, ...], product: str) -> str | None:
     """Return a platform's name for a product that the platform reads as that product again."""
     rows = [row for row in catalog.rows("resource_profiles") if row["platform"] in platforms]
     names = [row["profile"] for row in rows if row["accelerator"] == product and not row["mig_profile"]]
@@ -281,12 +282,12 @@ def _is_listed(platforms: tuple[str, ...], name: str) -> bool:
     return name.casefold() in {row["profile"].casefold().partition(":")[0] for row in rows}
 
 
-def _whole(origin: Origin) -> str:
+def _find_whole_text(origin: Origin) -> str:
     """Return the whole text that a request's name is part of."""
     return origin._replace(span=None).text()
 
 
-def _described(origin: Origin) -> bool:
+def _is_described(origin: Origin) -> bool:
     """Return whether a neighbouring label describes the GPU in other words."""
     beside = origin.document.get(origin.path[:-1]) if "nodeSelector" in origin.path else None
     if not isinstance(beside, dict):
@@ -294,7 +295,7 @@ def _described(origin: Origin) -> bool:
     return beside.get(COMPUTE_CLASS) not in (None, *ANY_CARD) or any(BESIDE.fullmatch(str(key)) for key in beside)
 
 
-def _key(origin: Origin) -> str:
+def _find_key(origin: Origin) -> str:
     """Return the label of a selector or affinity value."""
     path: Path = origin.path
     if not path:

@@ -27,17 +27,17 @@ LOADS = (
 def serving(quantity: str, known: Facts) -> Iterator[Move]:
     """Return the proposed layouts of a server for one quantity that may change."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "data_parallel": _copies,
-        "replicas": _replicas,
-        "requests_context": _shorter_on_less,
-        "pipeline_parallel": _stages,
-        "expert_parallel": _whole_experts,
-        "prefill_apart": _prompts_apart,
-        "expert_parallel_size": _expert_ranks,
-        "decode_context_parallel": _sequence_ranks,
-        "link": _linked,
+        "data_parallel": _propose_data_parallel,
+        "replicas": _propose_replicas,
+        "requests_context": _propose_cheaper,
+        "pipeline_parallel": _propose_stages,
+        "expert_parallel": _propose_expert_parallel,
+        "prefill_apart": _propose_prefill_split,
+        "expert_parallel_size": _propose_expert_ranks,
+        "decode_context_parallel": _propose_sequence_ranks,
+        "link": _propose_linked,
         "network_bytes_per_s": machines,
-        "max_num_seqs": _decoded_together,
+        "max_num_seqs": _propose_concurrency,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
@@ -47,7 +47,7 @@ def factors(count: int) -> Iterator[int]:
     return (one for one in range(1, count + 1) if count % one == 0)
 
 
-def _copies(known: Facts) -> Iterator[Move]:
+def _propose_data_parallel(known: Facts) -> Iterator[Move]:
     """Yield more replicas of fewer ranks on the same GPUs; for attention data parallelism, sizes
     that divide the ranks.
     """
@@ -68,7 +68,7 @@ def _copies(known: Facts) -> Iterator[Move]:
             yield Move(f"data parallel {more} × tensor parallel {left} on the same GPUs", values, ONE_COPY)
 
 
-def _replicas(known: Facts) -> Iterator[Move]:
+def _propose_replicas(known: Facts) -> Iterator[Move]:
     """Yield the same GPUs in more instances of fewer ranks, then more instances."""
     now = count_of(known, "replicas")
     if not now:
@@ -87,11 +87,11 @@ def _replicas(known: Facts) -> Iterator[Move]:
         yield Move(
             f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load"
         )
-    for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
+    for more in dict.fromkeys([*_count_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Move(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
 
 
-def _shorter_on_less(known: Facts) -> Iterator[Move]:
+def _propose_cheaper(known: Facts) -> Iterator[Move]:
     """Yield the same number of a cheaper GPU with the context that the declared requests need,
     cheapest first.
     """
@@ -108,7 +108,7 @@ def _shorter_on_less(known: Facts) -> Iterator[Move]:
         yield Move(title, values, "shorter sequences, and less speed than the larger GPU")
 
 
-def _enough(known: Facts, now: int) -> list[int]:
+def _count_enough(known: Facts, now: int) -> list[int]:
     """Return the instances that carry each wanted load even in the worst scenario, fewest first."""
     needed = []
     for load, carried in LOADS:
@@ -118,7 +118,7 @@ def _enough(known: Facts, now: int) -> list[int]:
     return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
-def _stages(known: Facts) -> Iterator[Move]:
+def _propose_stages(known: Facts) -> Iterator[Move]:
     """Yield tensor ranks turned into pipeline stages on the same GPUs, few stages first; then
     stages into ranks.
     """
@@ -140,7 +140,7 @@ def _stages(known: Facts) -> Iterator[Move]:
         yield Move(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
 
 
-def _whole_experts(known: Facts) -> Iterator[Move]:
+def _propose_expert_parallel(known: Facts) -> Iterator[Move]:
     """Yield whole experts on each rank instead of a slice of every expert."""
     if count_of(known, "experts") and known.likely("expert_parallel") is False:
         yield Move(
@@ -150,14 +150,14 @@ def _whole_experts(known: Facts) -> Iterator[Move]:
         )
 
 
-def _prompts_apart(known: Facts) -> Iterator[Move]:
+def _propose_prefill_split(known: Facts) -> Iterator[Move]:
     """Yield prompts on replicas of their own, so that decoding does not wait for them."""
     if known.likely("prefill_apart") is False:
         lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
         yield Move("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
 
-def _expert_ranks(known: Facts) -> Iterator[Move]:
+def _propose_expert_ranks(known: Facts) -> Iterator[Move]:
     """Yield expert parallel sizes that divide the experts and the ranks of a server, largest first."""
     ranks, now, experts = (count_of(known, name) for name in ("tensor_parallel", "expert_parallel_size", "experts"))
     if not ranks or not now or not experts:
@@ -176,20 +176,20 @@ UNTRIED = "decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _sequence_ranks(known: Facts) -> Iterator[Move]:
+def _propose_sequence_ranks(known: Facts) -> Iterator[Move]:
     """Yield decode context parallel sizes up to the number of ranks that store the same KV entries,
     largest first.
     """
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
     most = count_of(known, "decode_context_limit")
-    if not ranks or not now or not most or known.likely("vendor") == "amd" or _keeps_several_caches(known):
+    if not ranks or not now or not most or known.likely("vendor") == "amd" or _has_several_caches(known):
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
             yield Move(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
 
 
-def _keeps_several_caches(known: Facts) -> bool:
+def _has_several_caches(known: Facts) -> bool:
     """Return whether layers differ in their caches, which vLLM does not split over a sequence
     before mid 2026.
 
@@ -199,7 +199,7 @@ def _keeps_several_caches(known: Facts) -> bool:
     return shape is not None and bool(shape.sliding_layers or shape.linear_attention_layers)
 
 
-def _linked(known: Facts) -> Iterator[Move]:
+def _propose_linked(known: Facts) -> Iterator[Move]:
     """Yield accelerators that connect all tensor parallel ranks of a pod directly, cheapest first."""
     now, ranks = hardware.accelerator(known.role.text("accelerator")), count_of(known, "tensor_parallel")
     if now is None or not ranks:
@@ -230,33 +230,33 @@ def machines(known: Facts) -> Iterator[Move]:
         for one in offers.of(known.role.available, now.cloud)
         if (one.cloud, one.accelerator) == (now.cloud, now.accelerator)
         and one.node_gpus >= gpus
-        and _network(one.instance_type) > (now.network_bytes_per_s or 0)
+        and _find_network(one.instance_type) > (now.network_bytes_per_s or 0)
         and one.cost_usd_per_hour is not None
     )
     for one in sorted(
         others, key=lambda offer: ((offer.cost_usd_per_hour or 0) / offer.node_gpus, offer.instance_type)
     ):
-        speed = units.human(_network(one.instance_type), "bytes_per_s")
+        speed = units.human(_find_network(one.instance_type), "bytes_per_s")
         yield Move(f"{one.instance_type}, {speed} between machines", {"instance_type": one.instance_type})
     card = hardware.accelerator(now.accelerator)
     for product, _ in priced(card, known.role) if card else ():
         other = offers.cheapest(known.role.available, product.id, gpus, now.cloud)
-        faster = other and _network(other.instance_type) > (now.network_bytes_per_s or 0)
+        faster = other and _find_network(other.instance_type) > (now.network_bytes_per_s or 0)
         if product.id != now.accelerator and other and faster:
             yield Move(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
 
 
-def _network(instance_type: str) -> float:
+def _find_network(instance_type: str) -> float:
     node = hardware.node(instance_type)
     return (node.network_bytes_per_s if node else None) or 0
 
 
-def _decoded_together(known: Facts) -> Iterator[Move]:
+def _propose_concurrency(known: Facts) -> Iterator[Move]:
     """Yield fewer concurrent sequences for faster tokens, then more for higher throughput."""
     now = count_of(known, "max_num_seqs")
     if not now:
         return
-    if (wanted := _of_one_group(known)) > now:
+    if (wanted := _count_group_sequences(known)) > now:
         yield Move(f"up to {wanted} concurrent sequences", {"max_num_seqs": wanted}, "more time per token")
     for share in (2, 4, 8):
         if now >= share:
@@ -269,7 +269,7 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
         )
 
 
-def _of_one_group(known: Facts) -> int:
+def _count_group_sequences(known: Facts) -> int:
     """Return the sequences that each group must run for the present or planned load; 0 if none is
     declared.
     """

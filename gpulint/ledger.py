@@ -42,7 +42,7 @@ def updated(report: Report, known: Baseline, run: Run, scope: Scope, accept_new:
     )
     unseen = [one._replace(number=number) for one, number in held.left.items() if one not in dict(gone)]
     found = baseline.of([*stood, *(new if accept_new else ())], scope.place)
-    return Change(_summed([*found, *unseen]), gone, new)
+    return Change(_merge([*found, *unseen]), gone, new)
 
 
 def pruned(report: Report, known: Baseline, run: Run, scope: Scope) -> Change:
@@ -53,7 +53,7 @@ def pruned(report: Report, known: Baseline, run: Run, scope: Scope) -> Change:
     return Change(tuple(one for one in kept if one.number), tuple(gone.items()))
 
 
-def _summed(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def _merge(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Merge entries of the same debt in the same file."""
     numbers: dict[Entry, int] = {}
     for one in entries:

@@ -93,16 +93,15 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
         if place in counted:
             continue
         counted.add(place)
-        least, likely, sure = _gpus(known)
-        kind = _text(known, "object_kind")
-        whose = (kind, _text(known, "object_namespace")) if kind else (place.path,)
+        least, likely, sure = _count_gpus(known)
+        kind = _find_text(known, "object_kind")
+        whose = (kind, _find_text(known, "object_namespace")) if kind else (place.path,)
         named = (*whose, workload.name, known.role.name)
-        yield Placed(
-            workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), _each(known), sure
-        )
+        always, each = _runs_always(workload, known), _count_instance_gpus(known)
+        yield Placed(workload.name, named, place, str(pools[0]), least, likely, always, each, sure)
 
 
-def _gpus(known: Facts) -> tuple[float, float, bool]:
+def _count_gpus(known: Facts) -> tuple[float, float, bool]:
     """Return the minimum and the expected GPUs of a role, and whether that is all."""
     found = known.worlds("workload_gpus")
     if isinstance(found, Missing):
@@ -115,20 +114,22 @@ def _gpus(known: Facts) -> tuple[float, float, bool]:
     return taken, taken, True
 
 
-def _each(known: Facts) -> float:
+def _count_instance_gpus(known: Facts) -> float:
     """Return the GPUs of one instance; for an array of jobs, those of one job."""
     return 0.0 if known.role.text("mig_profile") else known.number("gpus_per_replica") or 0.0
 
 
-def _text(known: Facts, name: str) -> str:
+def _find_text(known: Facts, name: str) -> str:
     value = known.likely(name)
     return value if isinstance(value, str) else ""
 
 
-def _always(workload: Workload, known: Facts) -> bool:
+def _runs_always(workload: Workload, known: Facts) -> bool:
     """Return whether a role belongs to a service that runs all the time and waits in no queue."""
     labels = known.likely("labels")
-    return is_kept_running(workload.kind, _text(known, "object_kind"), labels if isinstance(labels, Mapping) else {})
+    return is_kept_running(
+        workload.kind, _find_text(known, "object_kind"), labels if isinstance(labels, Mapping) else {}
+    )
 
 
 def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
@@ -147,14 +148,14 @@ def judged(
     about = [rule for rule in rules if rule.target.scope == "facility" and _is_of_a_run(rule)]
     if not about or not found:
         return []
-    totals = _totals(root, found)
-    loaded = facilities.facts_of(_loaded(root, totals), thresholds)
+    totals = _sum_pools(root, found)
+    loaded = facilities.facts_of(_load_component(root, totals), thresholds)
     said = facilities.judged(loaded, about)
-    each = [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
-    return list(_gathered(each))
+    each = [(_build_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+    return list(_merge_findings(each))
 
 
-def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
+def _merge_findings(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
     """Yield findings, with those of one rule at one location merged into one that names the other
     components.
     """
@@ -169,19 +170,19 @@ def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Findi
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:
     """Return a facility with the allocation of its pools."""
-    return _loaded(root, _totals(root, found))
+    return _load_component(root, _sum_pools(root, found))
 
 
-def _totals(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
+def _sum_pools(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
     """Return the allocation of each pool of a facility."""
-    return {one.role.name: _total(one.role.name, found) for one in root.of_kind("pool")}
+    return {one.role.name: _sum_pool(one.role.name, found) for one in root.of_kind("pool")}
 
 
 def _is_of_a_run(rule: Rule) -> bool:
     return any(name in SUMMED for name in rule.facts)
 
 
-def _total(pool: str, found: Sequence[Placed]) -> Total:
+def _sum_pool(pool: str, found: Sequence[Placed]) -> Total:
     """Return the allocation of a pool. Of one object in several files, the largest count is used."""
     single: dict[tuple[str, ...], Placed] = {}
     for one in found:
@@ -194,22 +195,22 @@ def _total(pool: str, found: Sequence[Placed]) -> Total:
     return Total(always, sum(one.likely for one in jobs), largest, tuple(takers))
 
 
-def _loaded(known: PartFacts, totals: Mapping[str, Total]) -> Part:
+def _load_component(known: PartFacts, totals: Mapping[str, Total]) -> Part:
     """Return a component and its children with the allocation of its pool or its servers' pools."""
-    here = [total for name in _pools(known) if (total := totals.get(name)) is not None]
+    here = [total for name in _find_pools(known) if (total := totals.get(name)) is not None]
     fields: dict[str, Field] = {}
     if here and known.kind in ("pool", "server"):
-        fields |= _of_pool(here[0])
+        fields |= _build_pool_fields(here[0])
     if known.kind == "server" and here:
-        held = _held(known)
+        held = _find_pool_size(known)
         fields |= {} if held is None else {"pool_gpus_held": Field(held, source=SOURCE)}
     takers = [taker for total in here for taker in total.takers]
     if takers and known.kind not in ("server", "feed"):
-        fields["placed_workloads"] = Field(_listed(takers), source=SOURCE)
-    return Part(known.kind, known.role.having(**fields), tuple(_loaded(one, totals) for one in known.below))
+        fields["placed_workloads"] = Field(_list_takers(takers), source=SOURCE)
+    return Part(known.kind, known.role.having(**fields), tuple(_load_component(one, totals) for one in known.below))
 
 
-def _pools(known: PartFacts) -> tuple[str, ...]:
+def _find_pools(known: PartFacts) -> tuple[str, ...]:
     """Return the pools that a component is, belongs to, or has servers of."""
     if known.kind == "pool":
         return (known.role.name,)
@@ -218,7 +219,7 @@ def _pools(known: PartFacts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def _of_pool(total: Total) -> dict[str, Field]:
+def _build_pool_fields(total: Total) -> dict[str, Field]:
     said = {
         "pool_service_gpus": total.service,
         "pool_queued_gpus": total.queued,
@@ -227,7 +228,7 @@ def _of_pool(total: Total) -> dict[str, Field]:
     return {name: Field(value, source=SOURCE) for name, value in said.items()}
 
 
-def _held(server: PartFacts) -> float | None:
+def _find_pool_size(server: PartFacts) -> float | None:
     """Return the GPUs of the whole pool that a server belongs to."""
     name = server.likely("pool")
     pool = next((one for one in server.root().of_kind("pool") if one.role.name == name), None)
@@ -236,19 +237,19 @@ def _held(server: PartFacts) -> float | None:
 
 def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) -> Iterator[Spent]:
     """Yield how much of each pool of a facility is taken, for pools with an allocation."""
-    for name, total in _totals(root, found).items():
+    for name, total in _sum_pools(root, found).items():
         pool = next(one for one in root.of_kind("pool") if one.role.name == name)
         held = pool.number("held_gpus")
         if not total.takers or held is None:
             continue
-        reason = _untold(total, held, whole, unread)
+        reason = _explain_minimum(total, held, whole, unread)
         verdict = "exceeded" if total.service > held else "cannot tell" if reason else "within"
         place = pool.role.anchor.location()
         called = f"pool {name} of {root.role.name}"
         yield Spent(called, "gpus", held, total.service, verdict, reason, len(total.takers), place)
 
 
-def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
+def _explain_minimum(total: Total, held: float, whole: bool, unread: int) -> str:
     """Return why the GPUs of services are only a minimum; empty if they are all."""
     unsure = sum(not one.sure for one in total.takers)
     if unsure:
@@ -262,7 +263,7 @@ def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
     return f"{'1 file that requests GPUs was' if unread == 1 else f'{unread} files that request GPUs were'} not read"
 
 
-def _listed(takers: Sequence[Placed]) -> str:
+def _list_takers(takers: Sequence[Placed]) -> str:
     """Return the largest workloads and the remainder in words."""
     ordered = sorted(takers, key=lambda one: (-one.counted, one.place.path, one.place.line))
     told = [
@@ -275,16 +276,16 @@ def _listed(takers: Sequence[Placed]) -> str:
     return " + ".join(told)
 
 
-def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str, Total]) -> Finding:
+def _build_finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str, Total]) -> Finding:
     """Return the finding at the count of the largest workload, related to the component."""
     known = said.known
     found = check.finding(verdict, said.owner, known)
-    takers = [taker for name in _pools(known) for taker in totals[name].takers if name in totals]
+    takers = [taker for name in _find_pools(known) for taker in totals[name].takers if name in totals]
     first = max(takers, key=lambda one: (one.always, one.counted), default=None)
     if first is None:
         return found
     quantity = next((name for name in verdict.rule.at if name in glossary()), "")
-    services = sum(totals[name].service for name in _pools(known) if name in totals)
+    services = sum(totals[name].service for name in _find_pools(known) if name in totals)
     where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,

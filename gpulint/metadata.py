@@ -36,35 +36,35 @@ def described(workload: Workload, read: Callable[[str], bytes | None]) -> Worklo
     """Return the workload with the metadata of its object and of a Kustomization in the same
     folder.
     """
-    added = _kustomized(workload.document, read) if _is_object(workload.document) else None
-    return replace(workload, roles=tuple(_described(role, workload, added) for role in workload.roles))
+    added = _find_kustomization(workload.document, read) if _is_object(workload.document) else None
+    return replace(workload, roles=tuple(_describe_role(role, workload, added) for role in workload.roles))
 
 
-def _described(role: Role, workload: Workload, added: Added | None) -> Role:
+def _describe_role(role: Role, workload: Workload, added: Added | None) -> Role:
     document, kind = workload.document, workload.document.get((*workload.path, "kind"))
-    holders = tuple(_holders(role, workload))
+    holders = tuple(_find_holders(role, workload))
     own: dict[str, Field] = {
         "path": Field(document.path, source="the file's own"),
         "workload_name": Field(workload.name, source="the workload's own"),
         "object_kind": Field(kind if isinstance(kind, str) else None, source="the object's own"),
-        "object_namespace": _namespace(holders, workload),
-        **{name: _map(name, holders, workload) for name in MAPS},
+        "object_namespace": _find_namespace(holders, workload),
+        **{name: _find_map(name, holders, workload) for name in MAPS},
     }
-    if (image := _image(role.anchor)) is not None:
+    if (image := _find_image(role.anchor)) is not None:
         own["image"] = image
     if added is not None:
-        own |= _overlaid(own, added)
+        own |= _overlay(own, added)
     return role.having(**{name: field for name, field in own.items() if name not in role.fields})
 
 
-def _item(value: object, part: str | int) -> object:
+def _find_item(value: object, part: str | int) -> object:
     """Return what a mapping or list holds under one step of a path."""
     if isinstance(value, dict):
         return value.get(part)
     return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
 
 
-def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
+def _find_kustomization(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
     """Return what the Kustomization of the same folder adds, if it lists the object's file."""
     folder, name = posixpath.split(document.path)
     for file in KUSTOMIZATIONS:
@@ -75,21 +75,21 @@ def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Adde
             listed = one.get(("resources",))
             names = [posixpath.normpath(str(each)) for each in listed] if isinstance(listed, list) else []
             if name in names:
-                return _added(one)
+                return _read_additions(one)
     return None
 
 
-def _added(one: Document) -> Added:
-    labels = _entries(one.get(("commonLabels",)))
+def _read_additions(one: Document) -> Added:
+    labels = _read_entries(one.get(("commonLabels",)))
     groups = one.get(("labels",))
     for group in groups if isinstance(groups, list) else ():
-        labels |= _entries(group.get("pairs")) if isinstance(group, dict) else {}
+        labels |= _read_entries(group.get("pairs")) if isinstance(group, dict) else {}
     namespace = one.get(("namespace",))
-    maps = {"labels": labels, "annotations": _entries(one.get(("commonAnnotations",)))}
+    maps = {"labels": labels, "annotations": _read_entries(one.get(("commonAnnotations",)))}
     return Added(one.path, maps, namespace if isinstance(namespace, str) else "")
 
 
-def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
+def _overlay(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
     """Return the fields that a Kustomization changes. Its own values count; overlays may add more."""
     changed = {"kustomization": Field(added.path, source="the same folder")}
     for name in MAPS:
@@ -100,7 +100,7 @@ def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
     return changed
 
 
-def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
+def _find_holders(role: Role, workload: Workload) -> Iterator[Origin]:
     """Yield the `metadata` of an object and of the templates that a role comes from, outermost
     first.
     """
@@ -110,14 +110,14 @@ def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
     for path in paths:
         value = document.data
         for end in range(len(path) + 1):
-            value = value if end == 0 else _item(value, path[end - 1])
+            value = value if end == 0 else _find_item(value, path[end - 1])
             place = (*path[:end], "metadata")
             if isinstance(value, dict) and isinstance(value.get("metadata"), dict) and place not in seen:
                 seen.add(place)
                 yield Origin(document, place)
 
 
-def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
+def _find_namespace(holders: Sequence[Origin], workload: Workload) -> Field:
     document = workload.document
     if workload.adapter in TARGETS:
         found = [Origin(document, path) for path in TARGETS[workload.adapter]]
@@ -134,35 +134,35 @@ def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
     return Field(None, source="the format has no namespaces")
 
 
-def _map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
+def _find_map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
     """Return labels or annotations: those of the object, completed by those of its pod template."""
     if workload.adapter == "helm_values":
         return Field(Unknown(BY_CHART))
     if workload.document.format == "hcl":
         return Field(Unknown(BY_MODULE))
     holding = [one for one in holders if isinstance(one.document.get((*one.path, name)), dict)]
-    places = [one._replace(path=(*one.path, name)) for one in holding] or _of_service(name, workload)
+    places = [one._replace(path=(*one.path, name)) for one in holding] or _locate_service_labels(name, workload)
     merged: dict[str, str] = {}
     for one in reversed(places):
-        merged.update(_entries(one.document.get(one.path)))
+        merged.update(_read_entries(one.document.get(one.path)))
     return Field(merged, tuple(one._replace(key=True) for one in places), source="" if places else "nothing states any")
 
 
-def _of_service(name: str, workload: Workload) -> list[Origin]:
+def _locate_service_labels(name: str, workload: Workload) -> list[Origin]:
     """Return the labels of a Compose service, a mapping or a list of `key=value`."""
     place = Origin(workload.document, (*workload.path, name))
     stated = workload.adapter == "compose" and isinstance(workload.document.get(place.path), dict | list)
     return [place] if stated else []
 
 
-def _entries(stated: object) -> dict[str, str]:
+def _read_entries(stated: object) -> dict[str, str]:
     if isinstance(stated, list):
         pairs = (str(one).partition("=") for one in stated)
         return {key: value for key, _, value in pairs}
-    return {str(key): _text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
+    return {str(key): _render_text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
 
 
-def _text(value: object) -> str:
+def _render_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
@@ -170,7 +170,7 @@ def _is_object(document: Document) -> bool:
     return isinstance(document.get(("apiVersion",)), str) and isinstance(document.get(("kind",)), str)
 
 
-def _image(anchor: Origin) -> Field | None:
+def _find_image(anchor: Origin) -> Field | None:
     """Return the image of the role's container; None if none is declared."""
     document = anchor.document
     for end in range(len(anchor.path), -1, -1):

@@ -35,23 +35,23 @@ class Move(NamedTuple):
 def moves(quantity: str, known: Facts) -> Iterator[Move]:
     """Return the proposed changes of one quantity, smallest or cheapest first."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "tensor_parallel": _tensor_parallel,
-        "gpus_per_pod": _gpus,
-        "data_parallel": _data_parallel,
-        "max_model_len": _max_model_len,
-        "gpu_memory_utilization": _gpu_memory_utilization,
-        "static_memory_fraction": _static_memory_fraction,
-        "kv_cache_dtype": _kv_cache_dtype,
-        "quantization": _quantization,
-        "weight_dtype": _weight_dtype,
-        "accelerator": _accelerator,
-        "mig_profile": _mig_profile,
-        "gpu_limit": _gpu_limit,
-        "gpu_request": _gpu_request,
-        "global_batch_size": _global_batch,
-        "processes_per_pod": _processes,
-        "zero_stage": _zero_stage,
-        "power_cap_w": _power_cap,
+        "tensor_parallel": _propose_tensor_parallel,
+        "gpus_per_pod": _propose_gpus,
+        "data_parallel": _propose_data_parallel,
+        "max_model_len": _propose_max_model_len,
+        "gpu_memory_utilization": _propose_memory_utilization,
+        "static_memory_fraction": _propose_static_fraction,
+        "kv_cache_dtype": _propose_kv_cache_dtype,
+        "quantization": _propose_quantization,
+        "weight_dtype": _propose_weight_dtype,
+        "accelerator": _propose_accelerators,
+        "mig_profile": _propose_mig_profiles,
+        "gpu_limit": _propose_gpu_limit,
+        "gpu_request": _propose_gpu_request,
+        "global_batch_size": _propose_global_batch,
+        "processes_per_pod": _propose_processes,
+        "zero_stage": _propose_zero_stages,
+        "power_cap_w": _propose_power_caps,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
@@ -62,7 +62,7 @@ YOUNG = "higher latency of a single sequence; decode context parallelism is new,
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _tensor_parallel(known: Facts) -> Iterator[Move]:
+def _propose_tensor_parallel(known: Facts) -> Iterator[Move]:
     """Yield other tensor parallel sizes on the GPUs that the instance already has."""
     now, gpus = count_of(known, "tensor_parallel"), count_of(known, "gpus_per_replica")
     stages, copies = count_of(known, "pipeline_parallel"), count_of(known, "data_parallel")
@@ -71,9 +71,9 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
     full = gpus // (stages * copies)
     sizes = dict.fromkeys([full, *(2**power for power in range(full.bit_length() - 1, -1, -1))])
     for size in sizes:
-        if size not in (0, now) and _shards(known, size):
+        if size not in (0, now) and _is_divisible(known, size):
             slower = "" if size > now else f"less memory and speed than {now} ranks"
-            yield Move(f"tensor parallel {size} on the same {_gpus_named(gpus)}", {"tensor_parallel": size}, slower)
+            yield Move(f"tensor parallel {size} on the same {_name_gpus(gpus)}", {"tensor_parallel": size}, slower)
     pods = gpus // (count_of(known, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
@@ -93,42 +93,42 @@ def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> It
         yield Move(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
 
 
-def _gpus(known: Facts) -> Iterator[Move]:
+def _propose_gpus(known: Facts) -> Iterator[Move]:
     """Yield other GPU counts: those that the program sees or the parallelism occupies, else with
     matching tensor parallel.
     """
-    yield from _used(known)
+    yield from _propose_used_gpus(known)
     now = known.likely("gpus_per_pod")
     if not isinstance(now, int | float):
         return
     if now != int(now):
         whole = math.ceil(now)
-        yield Move(f"a whole number: {_gpus_named(whole)}", {"gpus_per_pod": whole})
+        yield Move(f"a whole number: {_name_gpus(whole)}", {"gpus_per_pod": whole})
         return
     most = count_of(known, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
-        yield Move(f"{_gpus_named(most)}, as many as the machine has", {"gpus_per_pod": most})
+        yield Move(f"{_name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
     occupied, pods = count_of(known, "parallel_size"), count_of(known, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
-        title = f"request the {_gpus_named(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
+        title = f"request the {_name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Move(title, {"gpus_per_pod": count})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
     fitting = count_of(known, "fitting_tensor_parallel")
-    for count in _counts(int(now), fitting):
+    for count in _list_counts(int(now), fitting):
         if count < now and fitting is None:
             continue  # whether the weights fit on fewer is not known
-        if count not in (now, occupied) and count <= most and _shards(known, count):
+        if count not in (now, occupied) and count <= most and _is_divisible(known, count):
             gives_up = "" if count > now else "less total memory bandwidth"
-            title = f"{_gpus_named(count)} with tensor parallel {count}"
+            title = f"{_name_gpus(count)} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
 
 
 MEANT = "no GPUs for further ranks, if they were intended"
 
 
-def _used(known: Facts) -> Iterator[Move]:
+def _propose_used_gpus(known: Facts) -> Iterator[Move]:
     """Yield no more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
     now = count_of(known, "gpus_per_pod")
     for name in ("visible_devices", "processes_per_pod"):
@@ -138,7 +138,7 @@ def _used(known: Facts) -> Iterator[Move]:
             yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
-def _shards(known: Facts, ranks: int) -> bool:
+def _is_divisible(known: Facts, ranks: int) -> bool:
     """Return whether the heads divide by a number of ranks.
 
     If they are unknown, it must divide today's ranks.
@@ -147,11 +147,11 @@ def _shards(known: Facts, ranks: int) -> bool:
     return count_of(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
-def _gpus_named(count: int) -> str:
+def _name_gpus(count: int) -> str:
     return f"{count} GPU" + ("" if count == 1 else "s")
 
 
-def _counts(now: int, fitting: int | None) -> list[int]:
+def _list_counts(now: int, fitting: int | None) -> list[int]:
     """Return GPU counts of a node: from the smallest that fits if fewer do, else the nearest to
     today's first.
     """
@@ -160,7 +160,7 @@ def _counts(now: int, fitting: int | None) -> list[int]:
     return sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), -count))
 
 
-def _data_parallel(known: Facts) -> Iterator[Move]:
+def _propose_data_parallel(known: Facts) -> Iterator[Move]:
     """Yield data parallelism that fills the GPUs of the instance."""
     gpus, pods = count_of(known, "gpus_per_replica"), known.likely("pods_per_replica")
     ranks = (count_of(known, "tensor_parallel") or 0) * (count_of(known, "pipeline_parallel") or 0)
@@ -169,7 +169,7 @@ def _data_parallel(known: Facts) -> Iterator[Move]:
         yield Move(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
 
 
-def _max_model_len(known: Facts) -> Iterator[Move]:
+def _propose_max_model_len(known: Facts) -> Iterator[Move]:
     """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
     longest first.
     """
@@ -180,20 +180,20 @@ def _max_model_len(known: Facts) -> Iterator[Move]:
         limits.append(int(fitting.adverse))  # type: ignore[arg-type]
     now = count_of(known, "max_model_len")
     longest = min(limits, default=0)
-    for length in _round_lengths(longest):
+    for length in _list_round_lengths(longest):
         if now is None or length < now:
             yield Move(
                 f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected"
             )
 
 
-def _round_lengths(longest: int) -> Iterator[int]:
+def _list_round_lengths(longest: int) -> Iterator[int]:
     """Yield up to three lengths 2^k or 3·2^(k−1) up to a limit, longest first."""
     lengths = sorted({size for power in range(9, 24) for size in (2**power, 3 * 2 ** (power - 1))}, reverse=True)
     yield from itertools.islice((length for length in lengths if length <= longest), 3)
 
 
-def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
+def _propose_memory_utilization(known: Facts) -> Iterator[Move]:
     """Yield the engine's default share if less is declared, or the highest share if more is."""
     now = known.likely("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
@@ -204,7 +204,7 @@ def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
         yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
 
 
-def _static_memory_fraction(known: Facts) -> Iterator[Move]:
+def _propose_static_fraction(known: Facts) -> Iterator[Move]:
     """Yield the share that leaves a tenth for the forward pass, if another is declared."""
     now = known.likely("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
@@ -213,28 +213,28 @@ def _static_memory_fraction(known: Facts) -> Iterator[Move]:
         yield Move(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, gives_up)
 
 
-def _kv_cache_dtype(known: Facts) -> Iterator[Move]:
+def _propose_kv_cache_dtype(known: Facts) -> Iterator[Move]:
     if str(known.likely("kv_cache_dtype")).startswith("fp8"):
         yield Move("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
-    elif _at_least(known, "compute_capability", 8.9):
+    elif _is_at_least(known, "compute_capability", 8.9):
         yield Move("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
 
 
-def _quantization(known: Facts) -> Iterator[Move]:
-    if _at_least(known, "compute_capability", 8.9) and known.likely("bytes_per_weight") == 2.0:
+def _propose_quantization(known: Facts) -> Iterator[Move]:
+    if _is_at_least(known, "compute_capability", 8.9) and known.likely("bytes_per_weight") == 2.0:
         yield Move("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
-def _weight_dtype(known: Facts) -> Iterator[Move]:
+def _propose_weight_dtype(known: Facts) -> Iterator[Move]:
     """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
     float16.
     """
-    if known.likely("checkpoint_dtype") == "bfloat16" and _at_least(known, "compute_capability", 8.0):
+    if known.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(known, "compute_capability", 8.0):
         yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
     yield Move("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
 
-def _accelerator(known: Facts) -> Iterator[Move]:
+def _propose_accelerators(known: Facts) -> Iterator[Move]:
     """Yield other products of the same vendor that the file can name, cheapest first: the same
     count, else one.
     """
@@ -306,7 +306,7 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 
-def _mig_profile(known: Facts) -> Iterator[Move]:
+def _propose_mig_profiles(known: Facts) -> Iterator[Move]:
     now = known.likely("device_memory_bytes")
     for profile, memory in hardware.slices(known.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
@@ -316,19 +316,19 @@ def _mig_profile(known: Facts) -> Iterator[Move]:
             yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
 
 
-def _gpu_limit(known: Facts) -> Iterator[Move]:
+def _propose_gpu_limit(known: Facts) -> Iterator[Move]:
     count = count_of(known, "gpu_request")
     if count:
         yield Move(f"a limit of {count}", {"gpu_limit": count})
 
 
-def _gpu_request(known: Facts) -> Iterator[Move]:
+def _propose_gpu_request(known: Facts) -> Iterator[Move]:
     count = count_of(known, "gpu_limit")
     if count:
         yield Move(f"a request of {count}, equal to the limit", {"gpu_request": count})
 
 
-def _global_batch(known: Facts) -> Iterator[Move]:
+def _propose_global_batch(known: Facts) -> Iterator[Move]:
     """Yield the batch that the declared parts make; else the nearest that divides by the
     data-parallel ranks.
     """
@@ -348,14 +348,14 @@ def _global_batch(known: Facts) -> Iterator[Move]:
             )
 
 
-def _processes(known: Facts) -> Iterator[Move]:
+def _propose_processes(known: Facts) -> Iterator[Move]:
     """Yield as many ranks as there are GPUs."""
     gpus = count_of(known, "gpus_per_pod")
     if gpus and gpus != known.likely("processes_per_pod"):
         yield Move(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
 
 
-def _zero_stage(known: Facts) -> Iterator[Move]:
+def _propose_zero_stages(known: Facts) -> Iterator[Move]:
     """Yield higher ZeRO stages: they shard the optimizer state, then the gradients, then the
     weights.
     """
@@ -368,7 +368,7 @@ def _zero_stage(known: Facts) -> Iterator[Move]:
         )
 
 
-def _power_cap(known: Facts) -> Iterator[Move]:
+def _propose_power_caps(known: Facts) -> Iterator[Move]:
     """Yield lower power limits of each GPU whose effect on speed is known."""
     board, now = known.likely("board_w"), known.likely("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
@@ -384,6 +384,6 @@ def count_of(known: Facts, name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _at_least(known: Facts, name: str, least: float) -> bool:
+def _is_at_least(known: Facts, name: str, least: float) -> bool:
     value = known.likely(name)
     return isinstance(value, int | float) and value >= least

@@ -18,28 +18,28 @@ class Word(NamedTuple):
     meaning: str
 
 
-def _positive(value: str | float) -> Value:
+def _parse_positive(value: str | float) -> Value:
     amount = units.amount_of(value)
     if amount <= 0:
         raise ValueError(f"{value} is not greater than 0")
     return amount
 
 
-def _whole(value: str | float) -> Value:
-    amount = _positive(value)
+def _parse_whole(value: str | float) -> Value:
+    amount = _parse_positive(value)
     if not isinstance(amount, int):
         raise ValueError(f"{value} is not a whole number such as 300 or 2k")
     return amount
 
 
-def _time(value: str | float) -> Value:
+def _parse_time(value: str | float) -> Value:
     seconds = units.seconds_of(value)
     if seconds <= 0:
         raise ValueError(f"{value} is not greater than 0")
     return seconds
 
 
-def _growth(value: str | float) -> Value:
+def _parse_growth(value: str | float) -> Value:
     growth = units.amount_of(value)
     if not 1 <= growth <= 1000:
         raise ValueError(f"{value} is not a growth factor from 1 to 1000; write 1.5 for 50% more")
@@ -47,16 +47,18 @@ def _growth(value: str | float) -> Value:
 
 
 WORDS: Mapping[str, Word] = {
-    "tpot": Word("target_tpot_s", _time, "time per output token, such as 50ms"),
-    "ttft": Word("target_ttft_s", _time, "time from a request to its first token, such as 1s"),
-    "output-tokens-per-s": Word("target_tokens_per_s", _positive, "output tokens of the whole service per second"),
-    "requests-per-s": Word("target_requests_per_s", _positive, "requests of the whole service per second"),
-    "concurrency": Word("target_concurrency", _whole, "concurrent requests of the whole service"),
-    "growth": Word("target_growth", _growth, "planned load relative to today's: 1.5 means 50% more"),
-    "prompt-tokens": Word("request_prompt_tokens", _whole, "tokens of a typical prompt"),
-    "output-tokens": Word("request_output_tokens", _whole, "tokens of a typical answer"),
-    "time-to-train": Word("target_training_s", _time, "time that a training run may take, such as 72h"),
-    "tokens": Word("training_total_tokens", _whole, "tokens that a training run computes in total, such as 2T"),
+    "tpot": Word("target_tpot_s", _parse_time, "time per output token, such as 50ms"),
+    "ttft": Word("target_ttft_s", _parse_time, "time from a request to its first token, such as 1s"),
+    "output-tokens-per-s": Word(
+        "target_tokens_per_s", _parse_positive, "output tokens of the whole service per second"
+    ),
+    "requests-per-s": Word("target_requests_per_s", _parse_positive, "requests of the whole service per second"),
+    "concurrency": Word("target_concurrency", _parse_whole, "concurrent requests of the whole service"),
+    "growth": Word("target_growth", _parse_growth, "planned load relative to today's: 1.5 means 50% more"),
+    "prompt-tokens": Word("request_prompt_tokens", _parse_whole, "tokens of a typical prompt"),
+    "output-tokens": Word("request_output_tokens", _parse_whole, "tokens of a typical answer"),
+    "time-to-train": Word("target_training_s", _parse_time, "time that a training run may take, such as 72h"),
+    "tokens": Word("training_total_tokens", _parse_whole, "tokens that a training run computes in total, such as 2T"),
 }
 OTHERS: Mapping[str, str] = {
     "itl": "tpot",

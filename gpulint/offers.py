@@ -101,23 +101,23 @@ def of(available: Available, cloud: str | None = None, accelerator: str = "") ->
     Hosts with Arm processors are included only if the team names their type or accelerator, because
     most images are not built for them.
     """
-    pooled = tuple(_pooled(pool, available) for pool in available.pools)
-    rented = () if available.pools_only else _rented(available, cloud, accelerator)
+    pooled = tuple(_price_pool(pool, available) for pool in available.pools)
+    rented = () if available.pools_only else _list_rented(available, cloud, accelerator)
     wanted = (one for one in (*pooled, *rented) if accelerator in ("", one.accelerator))
-    return tuple(sorted((one for one in wanted if available.allows(one.accelerator)), key=_order))
+    return tuple(sorted((one for one in wanted if available.allows(one.accelerator)), key=_sort_key))
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
     """Return the cheapest available machine that holds so many of an accelerator, else a pool
     without a price.
     """
-    return _cheapest(of(available, cloud, accelerator), gpus, cloud)
+    return _find_cheapest(of(available, cloud, accelerator), gpus, cloud)
 
 
 def machine(available: Available, instance_type: str) -> Offer | None:
     """Return a machine type at the price that a team pays, even if the settings do not offer it."""
     node = hardware.node(instance_type)
-    return _priced(node, available) if node else None
+    return _price_node(node, available) if node else None
 
 
 def carrying(
@@ -126,14 +126,14 @@ def carrying(
     """Return the machine that a pod runs on: its pool or type, else the cheapest available, else
     the cheapest at all.
     """
-    own = next((_pooled(one, available) for one in available.pools if pool and one.name == pool), None)
+    own = next((_price_pool(one, available) for one in available.pools if pool and one.name == pool), None)
     stated = machine(available, instance_type)
     if own or (stated and cloud in (None, stated.cloud)):
         return own or stated
     found = cheapest(available, accelerator, gpus, cloud)
     if found or available.pools_only:
         return found
-    return _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
+    return _find_cheapest(_list_types(available.prices, available.regions, accelerator), gpus, cloud)
 
 
 SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
@@ -182,54 +182,54 @@ def site(available: Available, one: Offer | None, fact: str) -> tuple[float | No
     return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 
-def _cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
+def _find_cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
     fitting = [
         one
         for one in listed
         if one.node_gpus >= gpus and (one.pool or one.cost_usd_per_hour is not None) and cloud in (None, one.cloud)
     ]
-    return min(fitting, key=_dearness, default=None)
+    return min(fitting, key=_cost_key, default=None)
 
 
-def _dearness(one: Offer) -> tuple[float, str, str]:
+def _cost_key(one: Offer) -> tuple[float, str, str]:
     return math.inf if one.cost_usd_per_hour is None else one.cost_usd_per_hour, one.instance_type, one.pool
 
 
 @functools.lru_cache(maxsize=512)
-def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
+def _list_types(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
     """Return every machine type of the catalog with an accelerator."""
     team = Available(prices=prices, regions=regions)
-    return tuple(_priced(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
+    return tuple(_price_node(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
 
 
-def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
-    cost, machine, pool = _dearness(one)
+def _sort_key(one: Offer) -> tuple[str, int, float, str, str, str, str]:
+    cost, machine, pool = _cost_key(one)
     return one.accelerator, one.node_gpus, cost, one.cloud, machine, one.region, pool
 
 
-def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
+def _list_rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
     held = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
-    fitting = (node for node in held if (not clouds or node.cloud in clouds) and _named(node, available))
-    found = (_priced(node, available) for node in fitting)
-    return tuple(one for one in found if not _elsewhere(one, available.regions))
+    fitting = (node for node in held if (not clouds or node.cloud in clouds) and _is_admitted(node, available))
+    found = (_price_node(node, available) for node in fitting)
+    return tuple(one for one in found if not _is_elsewhere(one, available.regions))
 
 
-def _named(node: Node, available: Available) -> bool:
+def _is_admitted(node: Node, available: Available) -> bool:
     """Return whether the settings of a team admit a machine type."""
     if available.instance_types:
         return node.instance_type in available.instance_types
     return not node.arm or node.accelerator in available.accelerators
 
 
-def _elsewhere(one: Offer, regions: tuple[str, ...]) -> bool:
+def _is_elsewhere(one: Offer, regions: tuple[str, ...]) -> bool:
     """Return whether a machine has no price in a team's regions although the same cloud has such
     prices.
     """
     return one.region not in regions and any((one.cloud, region) in hardware.priced_regions() for region in regions)
 
 
-def _priced(node: Node, available: Available) -> Offer:
+def _price_node(node: Node, available: Available) -> Offer:
     """Return a machine type with the price that a team pays, else its list price."""
     bare = Offer(node.accelerator, node.node_gpus, node.instance_type, node.cloud)
     listed = [one for one in hardware.list_prices(node.instance_type) if one.usd_per_hour is not None]
@@ -243,22 +243,22 @@ def _priced(node: Node, available: Available) -> Offer:
             price_date=price.date,
             price_source=price.source,
         )
-    return _at_own_price(bare, available)
+    return _apply_own_price(bare, available)
 
 
-def _pooled(pool: Pool, available: Available) -> Offer:
+def _price_pool(pool: Pool, available: Available) -> Offer:
     """Return one node of a pool at its own price, else at that of its machine type."""
     node = hardware.node(pool.instance_type)
-    rented = _priced(node, available) if node else Offer("", 0)
+    rented = _price_node(node, available) if node else Offer("", 0)
     held = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
-    return _at_own_price(held, available)
+    return _apply_own_price(held, available)
 
 
-def _at_own_price(one: Offer, available: Available) -> Offer:
+def _apply_own_price(one: Offer, available: Available) -> Offer:
     """Return the offer at the price declared for its pool, machine type or accelerator, in that
     order.
     """
-    stated = [price for price in available.prices if _is_of(price, one, available.regions)]
+    stated = [price for price in available.prices if _applies_to(price, one, available.regions)]
     if not stated:
         return one
     price = min(stated, key=lambda price: (not price.pool, not price.instance_type, not price.region))
@@ -274,7 +274,7 @@ def _at_own_price(one: Offer, available: Available) -> Offer:
     )
 
 
-def _is_of(price: Price, one: Offer, regions: tuple[str, ...]) -> bool:
+def _applies_to(price: Price, one: Offer, regions: tuple[str, ...]) -> bool:
     """Return whether a declared price applies to an offer in one of the team's regions."""
     named = ((price.pool, one.pool), (price.instance_type, one.instance_type), (price.accelerator, one.accelerator))
     here = not price.region or not regions or price.region in regions

@@ -54,7 +54,7 @@ class Hub:
         self.token = token
         self.patience_s = patience_s
         self.deadline = time.monotonic() + patience_s
-        self.opener = _opener()
+        self.opener = _build_opener()
 
     def head(self, reference: str, file: str, length: int) -> bytes | None:
         """Return the first bytes of a checkpoint's file, up to a length;
@@ -73,9 +73,9 @@ class Hub:
             error.close()
             if error.code in ABSENT:
                 return None
-            raise Unanswered(self._refusal(reference, file, error.code)) from None
+            raise Unanswered(self._explain_refusal(reference, file, error.code)) from None
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-            raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_said(error)}") from None
+            raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_explain_error(error)}") from None
 
     def _read(self, read: Callable[[int], bytes], length: int) -> bytes:
         """Read up to a length in blocks.
@@ -89,7 +89,7 @@ class Hub:
                 raise Unanswered(f"{self.address} took longer than {self.patience_s:g} s")
         return bytes(content)
 
-    def _refusal(self, reference: str, file: str, code: int) -> str:
+    def _explain_refusal(self, reference: str, file: str, code: int) -> str:
         why = REFUSED.get(code, "no reason given")
         hint = " (--token sends HF_TOKEN)" if code in (401, 403) and not self.token else ""
         return f"{self.address} answered {code} for {reference}/{file}: {why}{hint}"
@@ -103,7 +103,7 @@ def resolve(reference: str, hub: Hub) -> Resolved:
     if content is None:
         raise Unanswered(f"{hub.address} has no {reference} with a config.json")
     config = content.decode("utf-8", "replace")
-    resolved = _shape(reference, config, hub)
+    resolved = _read_shape(reference, config, hub)
     pool = ThreadPoolExecutor(AT_A_TIME)
     try:
         return index.with_files(resolved, config, lambda file, length: hub.head(reference, file, length), pool.map)
@@ -111,7 +111,7 @@ def resolve(reference: str, hub: Hub) -> Resolved:
         pool.shutdown(cancel_futures=True)
 
 
-def _shape(reference: str, config: str, hub: Hub) -> Resolved:
+def _read_shape(reference: str, config: str, hub: Hub) -> Resolved:
     """Return the architecture of config.json; for unsupported families, that of the catalog or the
     name.
     """
@@ -125,7 +125,7 @@ def _shape(reference: str, config: str, hub: Hub) -> Resolved:
     return Resolved(shape, f"config.json of {urlsplit(hub.address).hostname}")
 
 
-def _said(error: Exception) -> str:
+def _explain_error(error: Exception) -> str:
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, TimeoutError):
         return f"no answer in {ANSWER_S:g} s"
@@ -149,7 +149,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return request
 
 
-def _opener() -> urllib.request.OpenerDirector:
+def _build_opener() -> urllib.request.OpenerDirector:
     """Return an opener for HTTP and HTTPS through the system's proxy, without other protocols."""
     opener = urllib.request.OpenerDirector()
     for handler in (

@@ -47,7 +47,7 @@ class Optic:
 
 def named(text: str) -> Optic | None:
     """Return the transceiver or cable with a listed name, in any case."""
-    return _by_name().get(text.strip().lower())
+    return _index_by_name().get(text.strip().lower())
 
 
 def listed(text: str, quantity: str) -> Optic:
@@ -63,16 +63,16 @@ def listed(text: str, quantity: str) -> Optic:
 @functools.cache
 def optics() -> tuple[Optic, ...]:
     """Return all transceivers and cables of the catalog."""
-    return tuple(_optic(row) for row in catalog.rows("optics"))
+    return tuple(_read_optic(row) for row in catalog.rows("optics"))
 
 
 @functools.cache
-def _by_name() -> dict[str, Optic]:
+def _index_by_name() -> dict[str, Optic]:
     rows = zip(catalog.rows("optics"), optics(), strict=True)
-    return {name.lower(): one for row, one in rows for name in (row["name"], *_several(row["aliases"]))}
+    return {name.lower(): one for row, one in rows for name in (row["name"], *_split_cell(row["aliases"]))}
 
 
-def _optic(row: catalog.Row) -> Optic:
+def _read_optic(row: catalog.Row) -> Optic:
     return Optic(
         name=row["name"],
         kind=row["kind"],
@@ -82,24 +82,24 @@ def _optic(row: catalog.Row) -> Optic:
         lanes=units.count(row["lanes"]),
         signal=row["signal"],
         fibre=row["fibre"],
-        reach_m=_by_grade(row, "m"),
-        loss_db=_by_grade(row, "db"),
+        reach_m=_read_grades(row, "m"),
+        loss_db=_read_grades(row, "db"),
         length_m=units.scaled(row["length_m"], 1),
-        connectors=_several(row["connectors"]),
+        connectors=_split_cell(row["connectors"]),
         polish=row["polish"],
         form_factor=row["form_factor"],
         ends=row["ends"],
-        networks=_several(row["networks"]),
+        networks=_split_cell(row["networks"]),
         source=row["source"],
         date=row["date"],
     )
 
 
-def _by_grade(row: catalog.Row, unit: str) -> dict[str, float]:
+def _read_grades(row: catalog.Row, unit: str) -> dict[str, float]:
     """Return the cells of a row that have a figure for each grade of fibre."""
     cells = {grade.upper(): row[f"{grade}_{unit}"] for grade in GRADES}
     return {grade: float(cell) for grade, cell in cells.items() if cell}
 
 
-def _several(cell: str) -> tuple[str, ...]:
+def _split_cell(cell: str) -> tuple[str, ...]:
     return tuple(cell.split(";")) if cell else ()

@@ -21,12 +21,12 @@ class Outlet(NamedTuple):
 
 
 @functools.cache
-def _outlets() -> Mapping[str, Outlet]:
+def _load_outlets() -> Mapping[str, Outlet]:
     rows = catalog.rows("outlets")
-    return {row["outlet"]: _outlet(row) for row in rows}
+    return {row["outlet"]: _read_outlet(row) for row in rows}
 
 
-def _outlet(row: catalog.Row) -> Outlet:
+def _read_outlet(row: catalog.Row) -> Outlet:
     iec_a, ul_a = (units.parse(row[column], "a") for column in ("iec_a", "ul_a"))
     return Outlet(row["outlet"], frozenset(row["inlets"].split()), iec_a, ul_a)
 
@@ -37,14 +37,14 @@ def inlets(word: str) -> frozenset[str]:
     >>> sorted(inlets("C13")), inlets("C13/C19") == inlets("C19"), inlets("L6-30R") == every_inlet()
     (['C14', 'C16'], True, True)
     """
-    named = [_outlets().get(one.strip().upper()) for one in word.split("/")]
+    named = [_load_outlets().get(one.strip().upper()) for one in word.split("/")]
     known = [one.inlets for one in named if one is not None]
     return frozenset().union(*known) if len(known) == len(named) else every_inlet()
 
 
 def every_inlet() -> frozenset[str]:
     """Return all inlets that some outlet serves."""
-    return frozenset().union(*(one.inlets for one in _outlets().values()))
+    return frozenset().union(*(one.inlets for one in _load_outlets().values()))
 
 
 def inlet(word: str) -> str:
@@ -66,5 +66,5 @@ def rated_for(word: str) -> tuple[float, float] | None:
 
     None if no cord fits it.
     """
-    found = _outlets().get(_MADE_FOR.get(inlet(word), ""))
+    found = _load_outlets().get(_MADE_FOR.get(inlet(word), ""))
     return (found.iec_a, found.ul_a) if found else None

@@ -40,7 +40,7 @@ def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()
     """
     if not words and on_stdout is None:
         return (Output(TEXT),)
-    outputs = (*((Output(_known(on_stdout)),) if on_stdout is not None else ()), *map(_parsed, words))
+    outputs = (*((Output(_check_format(on_stdout)),) if on_stdout is not None else ()), *map(_parse_output, words))
     _refuse_doubles(outputs)
     for one in outputs:
         if one.file != STDOUT:
@@ -48,15 +48,15 @@ def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()
     return outputs
 
 
-def _parsed(word: str) -> Output:
+def _parse_output(word: str) -> Output:
     """Parse FORMAT:FILE at the first colon; `-` is stdout."""
     name, colon, file = word.partition(":")
     if colon and not file:
         raise OutputError(f"{word} names no file: write {name}:FILE, or {name} for stdout")
-    return Output(_known(name), STDOUT if file == "-" else file)
+    return Output(_check_format(name), STDOUT if file == "-" else file)
 
 
-def _known(name: str) -> str:
+def _check_format(name: str) -> str:
     if name in formats():
         return name
     listed = ", ".join(formats())
@@ -95,13 +95,13 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
 
 def rendered(report: Report, name: str) -> str:
     """Return the report in a format; raise OutputError for an unknown one."""
-    module = _module(_known(name))
+    module = _load_module(_check_format(name))
     needy = getattr(module, "NEEDS_SAMPLES", False)
-    shown: str = module.render(_with_samples(report) if needy else report)
+    shown: str = module.render(_add_samples(report) if needy else report)
     return shown
 
 
-def _module(name: str) -> ModuleType:
+def _load_module(name: str) -> ModuleType:
     return importlib.import_module(f"gpulint.reports.{name}")
 
 
@@ -119,12 +119,12 @@ def write(report: Report, outputs: Iterable[Output]) -> list[str]:
     return troubles
 
 
-def _with_samples(report: Report) -> Report:
+def _add_samples(report: Report) -> Report:
     """Return a report whose rules show their first bad and good example."""
-    return report._replace(rules={name: _sampled(card) for name, card in report.rules.items()})
+    return report._replace(rules={name: _add_sample(card) for name, card in report.rules.items()})
 
 
-def _sampled(card: RuleCard) -> RuleCard:
+def _add_sample(card: RuleCard) -> RuleCard:
     file = card.file or shipped.folder("rules") / card.family / f"{card.name}.yaml"
     data = shipped.read_yaml(file) if file.is_file() else {}
     samples = data.get("examples", {}) if isinstance(data, dict) else {}

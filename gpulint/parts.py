@@ -143,27 +143,27 @@ class PartFacts(Facts):
         that name it.
         """
         if kind not in self._of_kind:
-            self._of_kind[kind] = tuple(self._belonging(kind))
+            self._of_kind[kind] = tuple(self._find_belonging(kind))
         return self._of_kind[kind]
 
-    def _belonging(self, kind: str) -> Iterator[PartFacts]:
+    def _find_belonging(self, kind: str) -> Iterator[PartFacts]:
         if self.kind in ENDS:
-            return self._at_ends(kind)
-        return self._naming(kind) if self.kind in NAMED else self._held(kind)
+            return self._find_at_ends(kind)
+        return self._find_naming(kind) if self.kind in NAMED else self._find_contained(kind)
 
-    def _at_ends(self, kind: str) -> Iterator[PartFacts]:
+    def _find_at_ends(self, kind: str) -> Iterator[PartFacts]:
         """Yield the components of a kind that the ends of this one name."""
         called = self.root().called(kind)
-        for device in dict.fromkeys(_device(self.likely(name)) for name in ENDS[self.kind]):
+        for device in dict.fromkeys(_find_device(self.likely(name)) for name in ENDS[self.kind]):
             yield from called.get(device, ())
 
-    def _held(self, kind: str) -> Iterator[PartFacts]:
+    def _find_contained(self, kind: str) -> Iterator[PartFacts]:
         for one in self.below:
             if one.kind == kind:
                 yield one
             yield from one.of_kind(kind) if one.kind not in NAMED and one.kind not in ENDS else ()
 
-    def _naming(self, kind: str) -> Iterator[PartFacts]:
+    def _find_naming(self, kind: str) -> Iterator[PartFacts]:
         """Yield the components of a kind next to this one that name it; cables may be anywhere."""
         if kind in ENDS:
             yield from self.root().ending(kind).get(self.role.name, ())
@@ -186,7 +186,7 @@ class PartFacts(Facts):
         if kind not in self._ending:
             found: dict[str, dict[PartFacts, None]] = {}
             for one in self.of_kind(kind):
-                for device in filter(None, (_device(one.likely(name)) for name in ENDS[kind])):
+                for device in filter(None, (_find_device(one.likely(name)) for name in ENDS[kind])):
                     found.setdefault(device, {})[one] = None
             self._ending[kind] = {name: tuple(ones) for name, ones in found.items()}
         return self._ending[kind]
@@ -197,18 +197,18 @@ class PartFacts(Facts):
         Components that a change does not reach are reused, such as whole racks next to it.
         """
         changed = [one for one in self.all() if id(one) in roles or id(one) in added]
-        reached = {id(holder) for one in changed for held in one._linked() for holder in held._holders()}
-        return self._varied(self._restated(roles, added), roles, added, reached, None, False)
+        reached = {id(holder) for one in changed for held in one._find_linked() for holder in held._find_holders()}
+        return self._vary(self._restate(roles, added), roles, added, reached, None, False)
 
-    def _restated(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> Part:
+    def _restate(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> Part:
         """Return the component with changed roles and added children at any depth; itself if
         nothing changes.
         """
-        held = (*(one._restated(roles, added) for one in self.below), *added.get(id(self), ()))
+        held = (*(one._restate(roles, added) for one in self.below), *added.get(id(self), ()))
         role = roles.get(id(self), self.role)
-        return self.part if role is self.role and _identical(held, self.part.parts) else Part(self.kind, role, held)
+        return self.part if role is self.role and _is_identical(held, self.part.parts) else Part(self.kind, role, held)
 
-    def _varied(
+    def _vary(
         self,
         part: Part,
         roles: Mapping[int, Role],
@@ -222,22 +222,22 @@ class PartFacts(Facts):
         def below(new: PartFacts) -> Iterator[PartFacts]:
             for one, again in zip(self.below, part.parts, strict=False):
                 stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _STAYING
-                yield one if stays else one._varied(again, roles, added, reached, new, changed)
+                yield one if stays else one._vary(again, roles, added, reached, new, changed)
             yield from (PartFacts(one, new) for one in part.parts[len(self.below) :])
 
         return PartFacts(part, above, below, self.contents)
 
-    def _linked(self) -> Iterator[PartFacts]:
+    def _find_linked(self) -> Iterator[PartFacts]:
         """Yield this component, and those that a cable connects or that connect to a switch."""
         yield self
         for kind in LINKED.get(self.kind, ()):
             yield from self.of_kind(kind)
 
-    def _holders(self) -> Iterator[PartFacts]:
+    def _find_holders(self) -> Iterator[PartFacts]:
         """Yield this component and its parents."""
         yield self
         if self.above is not None:
-            yield from self.above._holders()
+            yield from self.above._find_holders()
 
     def nearest(self, kinds: tuple[str, ...]) -> PartFacts | None:
         """Return the nearest parent of one of these kinds."""
@@ -274,15 +274,15 @@ class PartFacts(Facts):
         if not quantity.part:
             return self._resolve_general(quantity)
         if self.kind not in quantity.part:
-            return self._above(quantity)
+            return self._find_above(quantity)
         if quantity.of == "list":
-            return self._gathered(quantity)
+            return self._gather(quantity)
         if quantity.of == "likely":
             found = self.find(quantity.each)
             return found if isinstance(found, Missing) else same(found.worlds.likely, found.how)
         if quantity.name in self.role.fields:
             return super()._resolve(quantity)
-        if _of_type(quantity) and (supplied := self._typed(quantity)) is not None:
+        if _is_type_quantity(quantity) and (supplied := self._find_typed(quantity)) is not None:
             return supplied
         if quantity.inherits and (above := self.nearest(quantity.part)) is not None:
             return above.find(quantity.name)
@@ -303,14 +303,14 @@ class PartFacts(Facts):
             return self.root().find(quantity.name)
         return super()._resolve(quantity)
 
-    def _above(self, quantity: Quantity) -> Known | Missing:
+    def _find_above(self, quantity: Quantity) -> Known | Missing:
         """Return a fact of the nearest parent that has such facts."""
         above = self.nearest(quantity.part)
         if above is not None:
             return above.find(quantity.name)
         return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
 
-    def _gathered(self, quantity: Quantity) -> Known | Missing:
+    def _gather(self, quantity: Quantity) -> Known | Missing:
         """Return one fact of each child of a kind, scenario by scenario."""
         found = [one.find(quantity.each) for one in self.of_kind(quantity.over)]
         lacking = [one.names for one in found if isinstance(one, Missing)]
@@ -322,19 +322,19 @@ class PartFacts(Facts):
         worlds = Worlds(*(tuple(getattr(one.worlds, world) for one in known) for world in Worlds._fields))
         return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
 
-    def _typed(self, quantity: Quantity) -> Known | Missing | None:
+    def _find_typed(self, quantity: Quantity) -> Known | Missing | None:
         """Return a server's fact from its type: an entry of the file's own types, else the
         catalog's row.
         """
         name = self.role.text("server_type")
-        own = self._own_type(name).get(quantity.name)
+        own = self._find_own_type(name).get(quantity.name)
         if own is not None:
             return Facts(self.role.having(**{quantity.name: own}), None).find(quantity.name)
         row = servers.named(name)
         value = getattr(row, quantity.name, None)
         return None if value is None else same(value, "catalog")
 
-    def _own_type(self, name: str) -> Mapping[str, Field]:
+    def _find_own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:
             types = (one for one in self.root().of_kind("server_type") if one.role.name == name)
             found = next(types, None)
@@ -342,16 +342,16 @@ class PartFacts(Facts):
         return self._type
 
 
-def _identical(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+def _is_identical(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
-def _device(stated: object) -> str:
+def _find_device(stated: object) -> str:
     """Return the name of a cable's end, without the port after the colon."""
     return stated.partition(":")[0] if isinstance(stated, str) else ""
 
 
-def _of_type(quantity: Quantity) -> bool:
+def _is_type_quantity(quantity: Quantity) -> bool:
     """Return whether the type of a server may supply the quantity."""
     return quantity.of == "server" or quantity.name == "accelerator"
 
@@ -361,4 +361,4 @@ def keys(kind: str) -> Mapping[str, Quantity]:
     """Return the keys that a component of a kind may declare, with the quantity of each."""
     wanted = "server" if kind == "server_type" else kind
     rows = (one for one in glossary().values() if one.key and wanted in one.part)
-    return {one.key: one for one in rows if kind != "server_type" or _of_type(one)}
+    return {one.key: one for one in rows if kind != "server_type" or _is_type_quantity(one)}

@@ -50,27 +50,27 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
     content = repository.read(path)
     if content is None:
         return Unreadable(path, f"the facility file {path} named in gpulint.yaml does not exist")
-    return _read(path, content, repository if INVENTORIED in content else None)  # type: ignore[arg-type]
+    return _read_facility(path, content, repository if INVENTORIED in content else None)  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=8)
-def _read(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
+def _read_facility(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
     for document in documents.load(path, content).documents:
         adapter = adapters.claiming(document)
         told = adapter is not None and hasattr(adapter, "facility")
         described = adapter.facility(document, repository) if adapter is not None and told else None
         if described is not None:
-            return _of(facilities.facts_of(described, {}), path)
+            return _build_premises(facilities.facts_of(described, {}), path)
     return Unreadable(path, f"the facility file {path} named in gpulint.yaml contains no facility that can be read")
 
 
-def _of(root: PartFacts, path: str) -> Premises:
+def _build_premises(root: PartFacts, path: str) -> Premises:
     found = root.of_kind("pool")
     energy = Energy(**{name: root.number(fact) for name, fact in OF_SITE.items()})
-    return Premises(path, root, found, tuple(_pool(one, path) for one in found), energy)
+    return Premises(path, root, found, tuple(_build_pool(one, path) for one in found), energy)
 
 
-def _pool(known: PartFacts, path: str) -> Pool:
+def _build_pool(known: PartFacts, path: str) -> Pool:
     """Return a pool as workloads match it, with the accelerator and GPUs of its servers."""
     labels = known.likely("pool_labels")
     led = dict(labels) if isinstance(labels, Mapping) else {}
@@ -79,14 +79,14 @@ def _pool(known: PartFacts, path: str) -> Pool:
         known.role.name,
         known.role.anchor,
         {key: frozenset({value}) for key, value in led.items()},
-        _card(known, path),
-        _shared(known, "server_gpus", path),
+        _find_accelerator(known, path),
+        _find_shared(known, "server_gpus", path),
         is_open=True,
         source=path,
     )
 
 
-def _card(known: PartFacts, path: str) -> Field:
+def _find_accelerator(known: PartFacts, path: str) -> Field:
     """Return the accelerator of all servers of a pool; unknown, with the reason, if there is none
     or several.
     """
@@ -100,7 +100,7 @@ def _card(known: PartFacts, path: str) -> Field:
     return Field(ids.pop(), source=path)
 
 
-def _shared(known: PartFacts, fact: str, path: str) -> Field | None:
+def _find_shared(known: PartFacts, fact: str, path: str) -> Field | None:
     """Return a value that all servers of a pool have in common."""
     values = {one.number(fact) for one in known.of_kind("server")}
     value = values.pop() if len(values) == 1 else None
@@ -113,26 +113,26 @@ def _shared(known: PartFacts, fact: str, path: str) -> Field | None:
 def joined(workload: Workload, premises: Premises) -> Workload:
     """Merge the values of the selected facility pools into a workload where it declares none."""
     workload = pools.joined_with(workload, premises.named)
-    return replace(workload, roles=tuple(_joined(role, workload, premises) for role in workload.roles))
+    return replace(workload, roles=tuple(_add_to_role(role, workload, premises) for role in workload.roles))
 
 
-def _joined(role: Role, workload: Workload, premises: Premises) -> Role:
+def _add_to_role(role: Role, workload: Workload, premises: Premises) -> Role:
     if role.available.pools_only:
-        own = (*role.available.pools, *_had(premises))
+        own = (*role.available.pools, *_list_offers(premises))
         role = replace(role, available=role.available._replace(pools=own))
-    asked = tuple(_asked(role))
-    taking = _taking(asked, premises) if asked else _by_default(role, workload, premises)
+    asked = tuple(_find_labels(role))
+    taking = _match_pools(asked, premises) if asked else _find_default_pool(role, workload, premises)
     if not taking or role.text("part_of"):
         return role
     if not asked and not role.text("accelerator"):
-        role = role.having(accelerator=_of_default(taking[0], premises))
+        role = role.having(accelerator=_find_default_accelerator(taking[0], premises))
     names = tuple(one.role.name for one in taking)
-    fields = {"facility_pools": Field(names, source=premises.path), **dict(_told(taking, role, premises))}
+    fields = {"facility_pools": Field(names, source=premises.path), **dict(_find_pool_fields(taking, role, premises))}
     role = role.having(**{name: field for name, field in fields.items() if role.value(name) is None})
-    return replace(role, available=_with_energy(role.available, premises.energy))
+    return replace(role, available=_add_energy(role.available, premises.energy))
 
 
-def _had(premises: Premises) -> Iterator[offers.Pool]:
+def _list_offers(premises: Premises) -> Iterator[offers.Pool]:
     """Yield the pools of a facility as offers, for teams restricted to their own nodes."""
     for one in premises.named:
         card, count = one.accelerator.value, one.gpus.value if one.gpus else None
@@ -141,13 +141,13 @@ def _had(premises: Premises) -> Iterator[offers.Pool]:
             yield offers.Pool(one.name, card, int(count), "", tuple(sorted(labels.items())))
 
 
-def _with_energy(available: Available, energy: Energy) -> Available:
+def _add_energy(available: Available, energy: Energy) -> Available:
     """Return the offers with the facility's energy values that gpulint.yaml does not declare."""
     stated = zip(available.energy, energy, strict=True)
     return available._replace(energy=Energy(*(own if own is not None else here for own, here in stated)))
 
 
-def _by_default(role: Role, workload: Workload, premises: Premises) -> tuple[PartFacts, ...]:
+def _find_default_pool(role: Role, workload: Workload, premises: Premises) -> tuple[PartFacts, ...]:
     """Return the default pool, if there is one and it has the role's accelerator."""
     card = role.fields.get("accelerator")
     open_ended = card is not None and isinstance(card.value, Unknown) and card.value.category == pools.DECIDED
@@ -161,27 +161,27 @@ def _by_default(role: Role, workload: Workload, premises: Premises) -> tuple[Par
     return tuple(mine) if len(mine) == 1 and fits and role.value("gpus_per_pod") else ()
 
 
-def _of_default(known: PartFacts, premises: Premises) -> Field:
+def _find_default_accelerator(known: PartFacts, premises: Premises) -> Field:
     """Return the accelerator of the default pool."""
     card = next(one.accelerator for one in premises.named if one.name == known.role.name)
     told = f"{card.value}, the accelerator of the default pool {known.role.name} ({premises.path})"
     return card if isinstance(card.value, Unknown) else replace(card, assumption=told)
 
 
-def _taking(asked: Sequence[Label], premises: Premises) -> tuple[PartFacts, ...]:
+def _match_pools(asked: Sequence[Label], premises: Premises) -> tuple[PartFacts, ...]:
     """Return the pools that match these node labels."""
     led = {one.name for one in pools.matching(asked, premises.named)}
     return tuple(one for one in premises.pools if one.role.name in led)
 
 
-def _asked(role: Role) -> Iterator[Label]:
+def _find_labels(role: Role) -> Iterator[Label]:
     """Yield what selects nodes for a role: its partition, else its required node labels and its
     queue.
     """
     if "partition" in role.fields:
         yield from pools.of_job(role)
         return
-    if (place := _pod(role)) is not None:
+    if (place := _find_pod(role)) is not None:
         labelled = placement.required(place.document, place.path)
         yield from (one for one in labelled if not placement.MUTE_KEYS.fullmatch(one.key))
     labels = role.value("labels")
@@ -190,7 +190,7 @@ def _asked(role: Role) -> Iterator[Label]:
             yield Label("queue", ((labels[key], role.anchor),))
 
 
-def _pod(role: Role) -> Origin | None:
+def _find_pod(role: Role) -> Origin | None:
     """Return the pod specification of a role's container."""
     for word in ("containers", "initContainers"):
         if word in role.anchor.path:
@@ -203,14 +203,17 @@ def _pod(role: Role) -> Origin | None:
     return None
 
 
-def _told(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
+def _find_pool_fields(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
     """Yield the node values that all selected pools share, and the maximum GPUs of one instance."""
     for name, fact in OF_NETWORK.items():
         values = {one.likely(fact) for one in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
             yield name, Field(value, source=premises.path)
     named = [one for one in premises.named if one.name in {each.role.name for each in taking}]
-    for name, shared in (("pool_gpus", [one.gpus for one in named]), ("power_cap_w", _caps(taking, premises.path))):
+    for name, shared in (
+        ("pool_gpus", [one.gpus for one in named]),
+        ("power_cap_w", _find_caps(taking, premises.path)),
+    ):
         if all(shared) and len({one.value for one in shared if one}) == 1 and shared[0]:
             yield name, shared[0]
     held = [one.number("held_gpus") for one in taking]
@@ -220,5 +223,5 @@ def _told(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterat
         yield "pool_most_gpus", Field(most, (taking[0].role.anchor,), source=premises.path)
 
 
-def _caps(taking: Sequence[PartFacts], path: str) -> list[Field | None]:
-    return [_shared(one, "power_cap_w", path) for one in taking]
+def _find_caps(taking: Sequence[PartFacts], path: str) -> list[Field | None]:
+    return [_find_shared(one, "power_cap_w", path) for one in taking]

@@ -18,7 +18,7 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     product = hardware.named(name) if name else None
     wanted = product.id if product else name
     found = [
-        _row(node, price, today)
+        _render_row(node, price, today)
         for node in sorted(hardware.nodes(), key=lambda one: (one.accelerator, one.node_gpus, one.instance_type))
         if wanted in (None, node.instance_type, node.accelerator)
         for price in hardware.list_prices(node.instance_type)
@@ -42,12 +42,12 @@ def cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:
         yield "price_of_one", f"{each} in {one.instance_type}, {offers.listing(one, today)}"
 
 
-def _row(node: Node, price: ListPrice, today: str) -> tuple[str, ...]:
+def _render_row(node: Node, price: ListPrice, today: str) -> tuple[str, ...]:
     each = None if price.usd_per_hour is None else price.usd_per_hour / node.node_gpus
-    cells = (_cell(price.usd_per_hour), _cell(price.spot_usd_per_hour), _cell(each))
+    cells = (_render_cell(price.usd_per_hour), _render_cell(price.spot_usd_per_hour), _render_cell(each))
     where = (node.instance_type, f"{node.node_gpus} × {node.accelerator}", node.cloud, price.region)
     return (*where, *cells, price.date + offers.age(price.date, today))
 
 
-def _cell(price: float | None) -> str:
+def _render_cell(price: float | None) -> str:
     return "?" if price is None else units.human(price, "usd_per_hour")

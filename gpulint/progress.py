@@ -16,10 +16,10 @@ def watched(items: Iterable[T]) -> Iterator[T]:
     if not sys.stderr.isatty():
         yield from items
         return
-    yield from _shown(iter(items), time.monotonic())
+    yield from _show(iter(items), time.monotonic())
 
 
-def _shown(items: Iterator[T], start: float) -> Iterator[T]:
+def _show(items: Iterator[T], start: float) -> Iterator[T]:
     passed = 0
     for item in items:
         passed += 1

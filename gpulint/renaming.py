@@ -25,38 +25,38 @@ class Names(NamedTuple):
         itself.
         """
         path, role = one.location.path, (one.location.path, one.workload, one.role)
-        return (*_what(one), path, one.workload) if role in self.gone else id(one)
+        return (*_key_subject(one), path, one.workload) if role in self.gone else id(one)
 
     def later(self, one: Finding) -> Hashable:
         """Return the key of a head finding under its role's earlier name."""
         before = self.new.get((one.location.path, one.workload, one.role))
-        return (*_what(one), *before) if before else id(one)
+        return (*_key_subject(one), *before) if before else id(one)
 
 
 def names(base: Report, head: Report, files: Mapping[str, str]) -> Names:
     """Return the renamed workloads and roles; `files` maps renamed files to their base paths."""
-    before, after = _by_place(base), _by_place(head)
-    workloads = dict(_renamed(before, after, files))
+    before, after = _index_by_place(base), _index_by_place(head)
+    workloads = dict(_find_renamed(before, after, files))
     gone: set[Role] = set()
     new: dict[Role, tuple[str, str]] = {}
     for place, workload in after.items():
         earlier = workloads.get(place, (files.get(place[0], place[0]), *place[1:]))
         if earlier not in before:
             continue
-        was, now = _roles(before[earlier]), _roles(workload)
+        was, now = _find_roles(before[earlier]), _find_roles(workload)
         same = set() if place in workloads else was & now
         gone.update((earlier[0], earlier[2], role) for role in was - same)
         new.update(((place[0], place[2], role), (earlier[0], earlier[2])) for role in now - same)
     return Names(workloads, frozenset(gone), new)
 
 
-def _renamed(
+def _find_renamed(
     before: Mapping[Place, WorkloadSummary], after: Mapping[Place, WorkloadSummary], files: Mapping[str, str]
 ) -> Iterator[tuple[Place, Place]]:
     """Yield the only new and the only removed workload of a kind in a file, if both run the same
     engines.
     """
-    left = [one for one in before if one not in _as_before(after, files)]
+    left = [one for one in before if one not in _map_to_base(after, files)]
     added = [one for one in after if (files.get(one[0], one[0]), *one[1:]) not in before]
     elsewhere = {one[1:] for one in left} & {one[1:] for one in added}
     for place in added:
@@ -65,27 +65,27 @@ def _renamed(
         beside = [one for one in added if one[:2] == place[:2]]
         named = {one[1:] for one in (*gone, place)}
         alone = len(gone) == len(beside) == 1 and not named & elsewhere
-        if alone and _engines(before[gone[0]]) == _engines(after[place]):
+        if alone and _find_engines(before[gone[0]]) == _find_engines(after[place]):
             yield place, gone[0]
 
 
-def _as_before(after: Iterable[Place], files: Mapping[str, str]) -> set[Place]:
+def _map_to_base(after: Iterable[Place], files: Mapping[str, str]) -> set[Place]:
     return {(files.get(path, path), kind, name) for path, kind, name in after}
 
 
-def _by_place(report: Report) -> dict[Place, WorkloadSummary]:
+def _index_by_place(report: Report) -> dict[Place, WorkloadSummary]:
     return {(one.location.path, one.kind, one.name): one for one in report.workloads}
 
 
-def _roles(workload: WorkloadSummary) -> set[str]:
+def _find_roles(workload: WorkloadSummary) -> set[str]:
     return {role.name for role in workload.roles}
 
 
-def _engines(workload: WorkloadSummary) -> set[str]:
+def _find_engines(workload: WorkloadSummary) -> set[str]:
     return {role.engine for role in workload.roles}
 
 
-def _what(one: Finding) -> tuple[str, str, str]:
+def _key_subject(one: Finding) -> tuple[str, str, str]:
     return one.rule, one.subject.quantity, one.subject.value
 
 

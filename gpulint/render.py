@@ -55,10 +55,10 @@ def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
         raise RenderError(f"--render {tool} needs a folder, and {folder} is not one")
     if missing := next((name for name in values if not Path(name).is_file()), None):
         raise RenderError(f"the values file {missing} does not exist")
-    content = _output(_command(tool, folder, values))
+    content = _run_program(_build_command(tool, folder, values))
     source = Source(f"{folder.rstrip('/')} (rendered).yaml", content)
     made = documents.load(source.path, content).documents
-    return Rendered(folder.rstrip("/"), source, made, tuple(_files(folder)) if tool == "kustomize" else ())
+    return Rendered(folder.rstrip("/"), source, made, tuple(_read_files(folder)) if tool == "kustomize" else ())
 
 
 def placed(report: Report, found: Sequence[Rendered]) -> Report:
@@ -69,17 +69,17 @@ def placed(report: Report, found: Sequence[Rendered]) -> Report:
 
     def move(location: Location) -> Location:
         one = by_path.get(location.path)
-        return location if one is None else _source_of(one, location)
+        return location if one is None else _find_source(one, location)
 
-    return _mapped(report, move)
+    return _map_locations(report, move)
 
 
-def _mapped(value: T, move: Callable[[Location], Location]) -> T:
+def _map_locations(value: T, move: Callable[[Location], Location]) -> T:
     """Return a record with every Location inside it moved."""
     if isinstance(value, Location):
         return move(value)  # type: ignore[return-value]
     if isinstance(value, tuple):
-        parts = [_mapped(part, move) for part in value]
+        parts = [_map_locations(part, move) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
@@ -87,18 +87,18 @@ def _mapped(value: T, move: Callable[[Location], Location]) -> T:
 # ---- running the tool
 
 
-def _command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
+def _build_command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
     """Return the command: helm without tests, kustomize without plugins. Neither fetches a chart."""
     place = str(Path(folder).resolve())
     if tool == "helm":
         files = [word for name in values for word in ("--values", str(Path(name).resolve()))]
-        return [_program("helm"), "template", "gpulint", place, "--skip-tests", *files]
+        return [_find_program("helm"), "template", "gpulint", place, "--skip-tests", *files]
     if kustomize := shutil.which("kustomize"):
         return [kustomize, "build", place]
-    return [_program("kubectl", "kustomize"), "kustomize", place]
+    return [_find_program("kubectl", "kustomize"), "kustomize", place]
 
 
-def _program(name: str, wanted: str = "") -> str:
+def _find_program(name: str, wanted: str = "") -> str:
     found = shutil.which(name)
     if found is None:
         raise RenderError(
@@ -107,7 +107,7 @@ def _program(name: str, wanted: str = "") -> str:
     return found
 
 
-def _output(command: Sequence[str]) -> bytes:
+def _run_program(command: Sequence[str]) -> bytes:
     """Return the output of a program, limited in time and size."""
     name = Path(command[0]).name
     with tempfile.TemporaryFile() as said:
@@ -115,12 +115,12 @@ def _output(command: Sequence[str]) -> bytes:
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, start_new_session=True
         )
         late = threading.Event()
-        timer = threading.Timer(TIMEOUT_S, _end, (process, late))
+        timer = threading.Timer(TIMEOUT_S, _kill, (process, late))
         timer.start()
         try:
             content = process.stdout.read(OUTPUT_BYTES_MAX + 1) if process.stdout else b""
             if len(content) > OUTPUT_BYTES_MAX:
-                _end(process, late)
+                _kill(process, late)
                 raise RenderError(f"{name} printed more than {OUTPUT_BYTES_MAX // 1_000_000} MB")
             status = process.wait()
         finally:
@@ -135,7 +135,7 @@ def _output(command: Sequence[str]) -> bytes:
     return content
 
 
-def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+def _kill(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
     """End a program of ours and everything that it started."""
     ended.set()
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -146,7 +146,7 @@ def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
 # ---- from the rendered text back to the files
 
 
-def _files(folder: str) -> Iterator[Document]:
+def _read_files(folder: str) -> Iterator[Document]:
     """Yield the documents of the files that a Kustomization names, including patches."""
     todo, seen = [Path(folder)], set[Path]()
     while todo and len(seen) < FOLDERS_MAX:
@@ -154,14 +154,14 @@ def _files(folder: str) -> Iterator[Document]:
         if here.resolve() in seen:
             continue
         seen.add(here.resolve())
-        for place in _named(here):
+        for place in _find_listed(here):
             if place.is_dir():
                 todo.append(place)
             elif place.is_file():
-                yield from documents.load(_shown(place), place.read_bytes()).documents
+                yield from documents.load(_shorten(place), place.read_bytes()).documents
 
 
-def _named(folder: Path) -> Iterator[Path]:
+def _find_listed(folder: Path) -> Iterator[Path]:
     for name in joins.KUSTOMIZATIONS:
         if not (folder / name).is_file():
             continue
@@ -174,44 +174,49 @@ def _named(folder: Path) -> Iterator[Path]:
                         yield folder / path
 
 
-def _shown(place: Path) -> str:
+def _shorten(place: Path) -> str:
     relative = os.path.relpath(place)
     return relative if not relative.startswith("..") else str(place)
 
 
-def _source_of(one: Rendered, location: Location) -> Location:
+def _find_source(one: Rendered, location: Location) -> Location:
     """Return the location in the one file with the same value at the same path; else the object and
     rendered line.
     """
-    offset = _offset(one.source.content.decode("utf-8", "replace"), location)
+    offset = _find_offset(one.source.content.decode("utf-8", "replace"), location)
     made = next((document for document in one.documents if document.root.start <= offset <= document.root.end), None)
     if made is None:
         return location._replace(path=f"{one.shown} (rendered)")
-    path = _path_at(made.root, offset)
-    stating = [file for file in one.files if _same_object(file, made) and file.node(path) is not None]
-    if path and len(stating) == 1 and stating[0].get(path) == made.get(path) and _same_names(stating[0], made, path):
-        return _within(stating[0], made, path, location)
+    path = _find_path(made.root, offset)
+    stating = [file for file in one.files if _is_same_object(file, made) and file.node(path) is not None]
+    if (
+        path
+        and len(stating) == 1
+        and stating[0].get(path) == made.get(path)
+        and _has_same_names(stating[0], made, path)
+    ):
+        return _narrow(stating[0], made, path, location)
     kind, name = made.get(("kind",)), made.get(("metadata", "name"))
     return location._replace(path=f"{one.shown} (rendered): {kind}/{name}")
 
 
-def _offset(text: str, location: Location) -> int:
+def _find_offset(text: str, location: Location) -> int:
     lines = text.splitlines(keepends=True)
     return sum(len(line) for line in lines[: location.line - 1]) + location.column - 1
 
 
-def _path_at(node: Node, offset: int) -> documents.Path:
+def _find_path(node: Node, offset: int) -> documents.Path:
     """Return the path of the innermost value or key at an offset."""
     path: list[str | int] = []
     while True:
-        step = next(_steps(node, offset), None)
+        step = next(_find_steps(node, offset), None)
         if step is None:
             return tuple(path)
         path.append(step[0])
         node = step[1]
 
 
-def _steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
+def _find_steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
     if node.kind == "mapping":
         for key, value in node.value:
             if key.start <= offset < max(key.end, value.end):
@@ -222,29 +227,29 @@ def _steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
                 yield at, item
 
 
-def _same_object(one: Document, other: Document) -> bool:
+def _is_same_object(one: Document, other: Document) -> bool:
     """Return whether two documents have the same group, kind and name."""
     groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (one, other)}
     named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (one, other)}
     return len(groups) == 1 and len(named) == 1
 
 
-def _same_names(one: Document, other: Document, path: documents.Path) -> bool:
+def _has_same_names(one: Document, other: Document, path: documents.Path) -> bool:
     """Return whether the list items along a path have the same names in both."""
     items = [path[: at + 1] for at, part in enumerate(path) if isinstance(part, int)]
     return all(one.get((*item, "name")) == other.get((*item, "name")) for item in items)
 
 
-def _within(file: Document, made: Document, path: documents.Path, location: Location) -> Location:
+def _narrow(file: Document, made: Document, path: documents.Path, location: Location) -> Location:
     """Return the same part of the value if both write it identically, else the whole value."""
     whole, there = file.locate(path), made.locate(path)
-    alike = _written(file, path) == _written(made, path) and "\n" not in _written(file, path)
+    alike = _find_text(file, path) == _find_text(made, path) and "\n" not in _find_text(file, path)
     if not alike or location.line != there.line:
         return whole
     start, end = (column - there.column for column in (location.column, location.end_column))
     return whole._replace(column=whole.column + start, end_column=whole.column + end)
 
 
-def _written(document: Document, path: documents.Path) -> str:
+def _find_text(document: Document, path: documents.Path) -> str:
     node = document.node(path)
     return document.text[node.start : node.end] if node is not None and node.kind == "scalar" else "\n"

@@ -22,24 +22,24 @@ def of(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
         edit = Edit(rule.at[0], origin.location(), origin.text(), "", "remove")
         return (Suggestion("remove it", (edit,), gives_up=rule.gives_up),)
     instead = known.likely(rule.instead) if rule.instead else None
-    place = _place(origin, str(field.value))
+    place = _locate_word(origin, str(field.value))
     if not isinstance(instead, str) or place is None:
         return ()
     edit = Edit(rule.at[0], place.location(), str(field.value), instead)
     return (Suggestion(f"{instead} instead", (edit,), gives_up=rule.gives_up),)
 
 
-def _place(origin: Origin, word: str) -> Origin | None:
+def _locate_word(origin: Origin, word: str) -> Origin | None:
     """Return the location of a word: at the beginning of its value, or as the name of that value."""
     if origin.text().startswith(word):
         if origin.span is None and origin.text() == word:
             return origin
         start = origin.span[0] if origin.span else 0
         return origin._replace(span=(start, start + len(word)))
-    return _name(origin, word)
+    return _locate_name(origin, word)
 
 
-def _name(origin: Origin, word: str) -> Origin | None:
+def _locate_name(origin: Origin, word: str) -> Origin | None:
     """Return the name of the variable whose value is at a location."""
     *above, last = origin.path or ("",)
     if origin.span is not None:

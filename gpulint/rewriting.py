@@ -50,7 +50,7 @@ def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) 
     for path in dict.fromkeys(one.location.path for one in report.open):
         if path in given:
             now = {**given, **contents}
-            outcome = fix.fixed(path, now, _linter(tree, rules, contents), unsafe)
+            outcome = fix.fixed(path, now, _build_linter(tree, rules, contents), unsafe)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
@@ -61,7 +61,7 @@ def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) 
     )
 
 
-def _linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
+def _build_linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
     def linted(files: Files, alternatives: bool) -> Report:
         seen = tree.rewritten({**contents, **files})
         asked = dataclasses.replace(rules, alternatives=alternatives)
@@ -75,15 +75,15 @@ def _linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
 
 def diff(before: Files, after: Files) -> str:
     """Return a unified diff of the changed files, for `patch -p0`."""
-    return "".join(_of_file(path, before[path], after[path]) for path in sorted(after))
+    return "".join(_diff_file(path, before[path], after[path]) for path in sorted(after))
 
 
-def _of_file(path: str, before: bytes, after: bytes) -> str:
-    lines = difflib.unified_diff(_lines(before), _lines(after), path, path, n=3)
+def _diff_file(path: str, before: bytes, after: bytes) -> str:
+    lines = difflib.unified_diff(_split_lines(before), _split_lines(after), path, path, n=3)
     return "".join(one if one.endswith("\n") else f"{one}\n\\ No newline at end of file\n" for one in lines)
 
 
-def _lines(content: bytes) -> list[str]:
+def _split_lines(content: bytes) -> list[str]:
     text = fix.decoded(content)
     marked = "\ufeff" if content.startswith(fix.MARK_8) else ""
     return [line for line in (marked + text).replace("\n", "\n\0").split("\0") if line]
@@ -96,12 +96,12 @@ def said(outcome: Outcome, preview: bool) -> Iterator[str]:
         word = "would fix" if preview else "fixed"
         yield f"{word} {place.path}:{place.line} {one.finding.rule}: {one.suggestion.title}"
     for left in outcome.left:
-        yield _left(left)
+        yield _describe_skipped(left)
     if outcome.unsafe:
         yield f"{counted(outcome.unsafe, 'finding')} with alternatives that have a trade-off or cost more: see --unsafe"
 
 
-def _left(left: Left) -> str:
+def _describe_skipped(left: Left) -> str:
     place = left.finding.location
     return f"not fixed {place.path}:{place.line} {left.finding.rule}: {left.reason}"
 

@@ -70,12 +70,12 @@ def alternatives(
     rules.
     """
     budget = iter(range(TRIED))
-    found = [_best(quantity, verdict.rule, known, stood, rules, budget) for quantity in verdict.rule.change]
+    found = [_find_best(quantity, verdict.rule, known, stood, rules, budget) for quantity in verdict.rule.change]
     kept = sorted((one for one in found if one is not None), key=lambda one: one[0])
-    return tuple(_suggestion(move) for _, move in kept[:PRINTED])
+    return tuple(_build_suggestion(move) for _, move in kept[:PRINTED])
 
 
-def _best(
+def _find_best(
     quantity: str,
     rule: Rule,
     known: PartFacts,
@@ -89,7 +89,7 @@ def _best(
     kept: list[tuple[int, Move]] = []
     for move, _ in zip(room_moves.moves(quantity, known), budget, strict=False):
         after = varied(known.root(), move)
-        errors = _errors_left(rule, known, after, stood, rules) if _is_told(rule, move, after) else None
+        errors = _count_errors_left(rule, known, after, stood, rules) if _is_evaluated(rule, move, after) else None
         if errors is not None:
             kept.append((errors, move))
         if errors == 0 or len(kept) == FEW:
@@ -97,7 +97,7 @@ def _best(
     return min(kept, key=lambda one: one[0], default=None)
 
 
-def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
+def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
     """Return whether a rule can be evaluated for every component that receives something.
 
     Unknown values must not make it pass.
@@ -107,7 +107,7 @@ def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
     return not any(check.judged([rule], one).not_evaluated for one in taking)
 
 
-def _errors_left(
+def _count_errors_left(
     rule: Rule, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> int | None:
     """Return the errors that remain if the rule is cleared and nothing new is reported; else None.
@@ -127,7 +127,7 @@ def _errors_left(
         if _is_worse(at, outcome, stood):
             return None
         outcomes.append((at, outcome))
-    if _comes_up(rule, own, outcomes):
+    if _reveals_absorbed(rule, own, outcomes):
         return None
     return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
 
@@ -137,7 +137,7 @@ def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
     return any(louder) or any((at, one.rule) not in stood.lacking for one in outcome.not_evaluated)
 
 
-def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
+def _reveals_absorbed(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
     """Return whether a cleared rule leaves findings that it absorbed on the children of its
     component.
     """
@@ -152,42 +152,42 @@ def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
     """Return the components of a facility that a change reaches: changed ones, their children,
     parents and neighbours.
     """
-    roles = {id(part): role for part, role in _changed(root, move.changes)}
+    roles = {id(part): role for part, role in _find_changed(root, move.changes)}
     added: dict[int, tuple[Part, ...]] = {}
     for holder, part in move.added:
         for one in root.of_kind(holder.kind):
-            if _same(one.role.anchor, holder.role.anchor) and one.role.name == holder.role.name:
+            if _is_same(one.role.anchor, holder.role.anchor) and one.role.name == holder.role.name:
                 added[id(one)] = (*added.get(id(one), ()), part)
     again = root.varied(roles, added)
     same = {id(one) for one in root.all()}
     return tuple(one for one in again.all() if id(one) not in same)
 
 
-def _changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
+def _find_changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
     """Yield every component whose location in the file a change rewrites, including all of a name
     with a range.
     """
-    wanted = {(one.part.kind, one.quantity, _place(one.part, one.quantity)): one for one in changes}
+    wanted = {(one.part.kind, one.quantity, _find_place(one.part, one.quantity)): one for one in changes}
     quantities = {(kind, quantity) for kind, quantity, _ in wanted}
     for part in root.all() if wanted else ():
         named = [quantity for kind, quantity in quantities if kind == part.kind]
-        places = ((part.kind, quantity, _place(part, quantity)) for quantity in named)
+        places = ((part.kind, quantity, _find_place(part, quantity)) for quantity in named)
         if mine := [wanted[place] for place in places if place in wanted]:
-            yield part, part.role.having(**{one.quantity: _restated(one) for one in mine})
+            yield part, part.role.having(**{one.quantity: _build_field(one) for one in mine})
 
 
-def _place(part: PartFacts, quantity: str) -> tuple[str, Path]:
+def _find_place(part: PartFacts, quantity: str) -> tuple[str, Path]:
     """Return the location where a component declares a quantity, or would declare it."""
     field = part.role.fields.get(quantity)
     origin = field.origins[0] if field and field.origins else part.role.anchor
     return origin.document.path, origin.path
 
 
-def _same(one: Origin, other: Origin) -> bool:
+def _is_same(one: Origin, other: Origin) -> bool:
     return one.document is other.document and one.path == other.path
 
 
-def _restated(one: Change) -> Field:
+def _build_field(one: Change) -> Field:
     field = one.part.role.fields.get(one.quantity)
     return Field(one.value, field.origins if field else (), source="suggested")
 
@@ -195,20 +195,23 @@ def _restated(one: Change) -> Field:
 # ---- what a move would write
 
 
-def _suggestion(move: Move) -> Suggestion:
-    edits = [*(edit for one in move.changes for edit in [_edit(one)]), *(_addition(*one) for one in move.added)]
+def _build_suggestion(move: Move) -> Suggestion:
+    edits = [
+        *(edit for one in move.changes for edit in [_build_edit(one)]),
+        *(_build_addition(*one) for one in move.added),
+    ]
     values = {one.quantity: one.value for one in move.changes} or {"feeds": len(move.added)}
     return Suggestion(move.title, tuple(dict.fromkeys(edits)), gives_up=move.gives_up, values=values)
 
 
-def _edit(one: Change) -> Edit:
+def _build_edit(one: Change) -> Edit:
     """Return the edit of a change: a new value, or a new key if none is declared.
 
     Inventories take no such keys.
 
     An inventory takes no keys of ours, so that what it holds is changed in words only.
     """
-    written = _written(one)
+    written = _render_value(one)
     if room_moves.is_stated(one):
         origin = one.part.role.fields[one.quantity].origins[0]
         place = stated.place(origin) if _is_edited(origin) else None
@@ -225,7 +228,7 @@ def _is_edited(origin: Origin) -> bool:
     return origin.document.format != "export"
 
 
-def _written(one: Change) -> str:
+def _render_value(one: Change) -> str:
     """Return a value as the file writes it, with a unit if the old one has one."""
     unit = glossary()[one.quantity].unit
     old = one.part.role.fields[one.quantity].origins[0].text() if room_moves.is_stated(one) else "with a unit"
@@ -238,7 +241,7 @@ def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
 
 
-def _addition(holder: PartFacts, part: Part) -> Edit:
+def _build_addition(holder: PartFacts, part: Part) -> Edit:
     what = (
         f"{part.role.value('servers')} × {part.role.name}" if part.kind == "server" else f"{part.kind} {part.role.name}"
     )

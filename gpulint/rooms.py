@@ -69,10 +69,10 @@ def under(
     judged_so = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
     findings = tuple(said for one, known in judged_so for said in waived.of_budget(one, known, given))
     taken = tuple(loads.spent(found.root, placed, given.whole, unread))
-    return Report(findings, budgets=taken, facilities=_loaded(read, found.root, placed, given))
+    return Report(findings, budgets=taken, facilities=_find_loaded(read, found.root, placed, given))
 
 
-def _loaded(
+def _find_loaded(
     read: Iterable[FacilitySummary], root: PartFacts, placed: Sequence[Placed], given: Given
 ) -> tuple[FacilitySummary, ...]:
     """Return a facility that the run read as reports show it under the allocation."""

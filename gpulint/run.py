@@ -45,7 +45,7 @@ def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
 def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
-    found = lint.lint(_noted(files, seen), run.tree, run.given)
+    found = lint.lint(_record(files, seen), run.tree, run.given)
     return found._replace(comment=run.settings.comment), tuple(seen)
 
 
@@ -58,7 +58,7 @@ def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[
     return acceptance.settled(found, run, acceptance.scope(run, seen, walked))
 
 
-def _noted(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
+def _record(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
     for source in files:
         if isinstance(source, Source):
             seen.append(source.path)

@@ -122,7 +122,7 @@ ASKED = {
 
 def settings_file(report: Report) -> str:
     """Return gpulint.yaml with a commented hint for each workload that lacks a value."""
-    hints = list(_hints(report))
+    hints = list(_render_hints(report))
     if not hints:
         return HEAD + "# hints: []                   # values that files do not declare; none is missing now\n"
     return (
@@ -138,15 +138,15 @@ def hook_file(release: str) -> str:
     return HOOK.format(project=PROJECT, release=release)
 
 
-def _lacking(workload: WorkloadSummary) -> list[str]:
+def _find_missing(workload: WorkloadSummary) -> list[str]:
     """Return the missing values of a workload that a hint can declare."""
     needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
     return [key for key, names in ASKED.items() if names & needs]
 
 
-def _hints(report: Report) -> Iterator[str]:
+def _render_hints(report: Report) -> Iterator[str]:
     for workload in report.workloads:
-        lacking = _lacking(workload)
+        lacking = _find_missing(workload)
         if not lacking:
             continue
         yield f"#   - path: {workload.location.path}"
@@ -156,16 +156,16 @@ def _hints(report: Report) -> Iterator[str]:
 
 def said(report: Report, facility: str | None = None) -> str:
     """Return what was found and the next steps, including a facility file if one was written."""
-    lacking = sum(bool(_lacking(workload)) for workload in report.workloads)
+    lacking = sum(bool(_find_missing(workload)) for workload in report.workloads)
     found = len(report.workloads)
     counts = Counter(finding.severity for finding in report.open)
-    standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    standing = ", ".join(_count_noun(counts[level], level.word) for level in reversed(Severity) if counts[level])
     room = (
         [f"  gpulint facility {facility}  draws its racks; replace the example racks with yours first"]
         if facility
         else []
     )
-    lines = [f"{_several(found, 'workload')} found, {lacking} of them without a value that a hint can declare"]
+    lines = [f"{_count_noun(found, 'workload')} found, {lacking} of them without a value that a hint can declare"]
     steps = [
         *([f"current findings: {standing}"] if standing else []),
         "next",
@@ -183,5 +183,5 @@ STEPS = (
 )
 
 
-def _several(number: int, noun: str) -> str:
+def _count_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -97,93 +97,95 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)
-        yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
-    yield from _of(_enough(before.known), 1, search)
-    yield from _of(_whole(before, runs), search.most, search)
+        yield from _verify_changes(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
+    yield from _verify_changes(_propose_enough(before.known), 1, search)
+    yield from _verify_changes(_propose_whole(before, runs), search.most, search)
     told = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
     if runs and all(isinstance(value, int | float) for value in told):
-        yield from _of(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
+        yield from _verify_changes(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
 
 
-def _whole(before: Before, runs: bool) -> Iterator[Move]:
+def _propose_whole(before: Before, runs: bool) -> Iterator[Move]:
     """Return whole shapes, cheapest first."""
     if runs:
         return training_candidates.training(before.known, mends=bool(before.targets))
     return candidates.serving(before.known)
 
 
-def _enough(known: Facts) -> Iterator[Move]:
+def _propose_enough(known: Facts) -> Iterator[Move]:
     """Yield today's shape with the instances that carry the load."""
     if any(isinstance(known.likely(name), int | float) for name in LOADS):
         found = candidates.for_load(Move("the current shape", {}), known)
         yield from () if found is None else (found,)
 
 
-def _of(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
+def _verify_changes(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
     """Yield the options among some changes, evaluating at most so many of them."""
     until = min(search.most, search.judged + most)
     for move in changes:
         if search.sifted >= SIFTED or search.judged >= until:
             return
         if search.new(move):
-            found = _tried(move, search)
+            found = _verify(move, search)
             if isinstance(found, Option):
                 yield found
             else:
                 search.refused[found] += 1
 
 
-def _tried(move: Move, search: _Search) -> Option | str:
+def _verify(move: Move, search: _Search) -> Option | str:
     """Return a change as an option, or the reason why it is none."""
     before = search.before
-    if not _expressible(move, search):
+    if not _is_expressible(move, search):
         return "cannot be written into this file"
     if not suggest.to_be_had(before.known.role, move):
         return "no available machine holds it"
     search.sifted += 1
-    sized, changed = _carrying(move, search)
-    if reason := _sifted(changed, search):
+    sized, changed = _fit_load(move, search)
+    if reason := _find_rejection(changed, search):
         return reason
     search.judged += 1
     outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
-    if reason := _refusal(before, outcome):
+    if reason := _find_refusal(before, outcome):
         if any(one.rule.family != "oversizing" and "target_tpot_s" in one.rule.facts for one in outcome.verdicts):
-            search.too_slow.append(_reading(changed))
+            search.too_slow.append(_build_reading(changed))
         return reason
     return Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
 
 
-def _carrying(move: Move, search: _Search) -> tuple[Move, Facts]:
+def _fit_load(move: Move, search: _Search) -> tuple[Move, Facts]:
     """Return a shape with sequences cut to the requests if it is too small, and with instances for
     the load.
     """
-    sized, changed = move, _changed(move, search)
+    sized, changed = move, _change_facts(move, search)
     if not HARDWARE & move.values.keys():
         return sized, changed
-    if _too_large(changed) and (cut := candidates.for_requests(sized, changed)) and _expressible(cut, search):
-        sized, changed = cut, _changed(cut, search)
-    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS) and not _too_large(changed)
-    if loaded and (more := candidates.for_load(sized, changed)) and _expressible(more, search):
-        sized, changed = more, _changed(more, search)
+    if _is_too_large(changed) and (cut := candidates.for_requests(sized, changed)) and _is_expressible(cut, search):
+        sized, changed = cut, _change_facts(cut, search)
+    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS) and not _is_too_large(changed)
+    if loaded and (more := candidates.for_load(sized, changed)) and _is_expressible(more, search):
+        sized, changed = more, _change_facts(more, search)
     return sized, changed
 
 
-def _changed(move: Move, search: _Search) -> Facts:
+def _change_facts(move: Move, search: _Search) -> Facts:
     return search.traced.variant(suggest.applied(search.before.known.role, move.values))
 
 
-def _expressible(move: Move, search: _Search) -> bool:
+def _is_expressible(move: Move, search: _Search) -> bool:
     return suggest.expressible(search.before.known.role, move)
 
 
-def _sifted(changed: Facts, search: _Search) -> str:
+def _find_rejection(changed: Facts, search: _Search) -> str:
     """Return why a shape is rejected before all rules are evaluated; empty if it is not."""
-    if _too_large(changed):
+    if _is_too_large(changed):
         return "does not fit in memory"
-    reading = _reading(changed) if search.too_slow else None
+    reading = _build_reading(changed) if search.too_slow else None
     if reading and any(reading.no_faster_than(other) for other in search.too_slow):
         return "reads weights no faster than a shape that misses the time per token"
-    if (untold := aims.untold(changed)) and _reading(changed).floor_s > _reading(search.before.known).floor_s:
+    if (untold := aims.untold(changed)) and _build_reading(changed).floor_s > _build_reading(
+        search.before.known
+    ).floor_s:
         return f"reads weights slower than today, and its {untold} is unknown"
     if not search.before.targets:
         return ""
@@ -192,7 +194,7 @@ def _sifted(changed: Facts, search: _Search) -> str:
     return f"{worst.name} would still fire" if outcome.holding or outcome.not_evaluated else ""
 
 
-def _too_large(known: Facts) -> bool:
+def _is_too_large(known: Facts) -> bool:
     """Return whether a role does not fit in memory at the end of its interval; for a shared GPU, in
     the worst scenario.
     """
@@ -209,13 +211,13 @@ def _too_large(known: Facts) -> bool:
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 
-def _reading(known: Facts) -> Reading:
+def _build_reading(known: Facts) -> Reading:
     floor, ranks = known.likely("weight_read_floor_s"), known.likely("tensor_parallel")
     read_s = floor if isinstance(floor, int | float) else 0.0
     return Reading(known.likely("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
 
 
-def _refusal(before: Before, after: Outcome) -> str:
+def _find_refusal(before: Before, after: Outcome) -> str:
     """Return the first new finding or new missing fact after a change."""
     lacking = {one.rule for one in before.outcome.not_evaluated}
     if new := [one.rule for one in after.not_evaluated if one.rule not in lacking]:

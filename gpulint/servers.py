@@ -56,37 +56,37 @@ def named(name: str) -> Server | None:
     A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type
     libraries dell-xe9680.
     """
-    return _by_name().get(_key(name))
+    return _index_by_name().get(_normalise(name))
 
 
 def servers() -> tuple[Server, ...]:
     """Return all servers of the catalog, by id."""
-    return tuple(_servers().values())
+    return tuple(_load_servers().values())
 
 
 @functools.cache
-def _servers() -> dict[str, Server]:
-    return {row["id"]: _server(row) for row in catalog.rows("servers")}
+def _load_servers() -> dict[str, Server]:
+    return {row["id"]: _read_server(row) for row in catalog.rows("servers")}
 
 
 @functools.cache
-def _by_name() -> dict[str, Server]:
-    listed = {_key(row["name"]): _servers()[row["server"]] for row in catalog.rows("server_names")}
-    return listed | {_key(name): one for one in servers() for name in _names_of(one)}
+def _index_by_name() -> dict[str, Server]:
+    listed = {_normalise(row["name"]): _load_servers()[row["server"]] for row in catalog.rows("server_names")}
+    return listed | {_normalise(name): one for one in servers() for name in _list_names(one)}
 
 
-def _key(name: str) -> str:
+def _normalise(name: str) -> str:
     return _BETWEEN.sub("-", name.lower())
 
 
-def _names_of(one: Server) -> tuple[str, ...]:
+def _list_names(one: Server) -> tuple[str, ...]:
     """Return the names that follow from vendor and model, such as the slug of a device-type
     library.
     """
     return one.id, f"{one.vendor}-{one.id}", one.name, f"{one.vendor} {one.name}"
 
 
-def _server(row: catalog.Row) -> Server:
+def _read_server(row: catalog.Row) -> Server:
     return Server(
         id=row["id"],
         name=row["name"],

@@ -119,13 +119,13 @@ def roles(
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
         raise Unsized(
-            f"no accelerator is called {accelerator}{_near(accelerator, (one.id for one in hardware.accelerators()))}"
+            f"no accelerator is called {accelerator}{_suggest(accelerator, (one.id for one in hardware.accelerators()))}"
         )
     said = served({name: value for name, value in stated.items() if name != "accelerator"})
     if strange := [name for name in said if name not in (*glossary(), *BATCH)]:
-        raise Unsized(f"no quantity is called {strange[0]}{_near(strange[0], glossary())}")
+        raise Unsized(f"no quantity is called {strange[0]}{_suggest(strange[0], glossary())}")
     if isinstance(what, Mapping):
-        return _from_words(what, said, accelerator, repository)
+        return _read_words(what, said, accelerator, repository)
     file, _, name = str(what).rpartition(":") if not Path(what).is_file() and ":" in str(what) else (str(what), "", "")
     if Path(file).is_file():
         found = from_file(file, name, repository, said, accelerator)
@@ -134,23 +134,23 @@ def roles(
         return found
     role, resolved = from_checkpoint(str(what), {"engine": "vllm", **said}, accelerator, repository)
     if known and (resolved is None or resolved.architecture is None):
-        raise Unsized(f"no checkpoint is called {what}{_near(str(what), architecture.ids())}")
+        raise Unsized(f"no checkpoint is called {what}{_suggest(str(what), architecture.ids())}")
     return [(role, resolved)]
 
 
-def _from_words(
+def _read_words(
     words: Mapping[str, object], stated: Mapping[str, object], accelerator: str, repository: Repository
 ) -> list[tuple[Role, Resolved | None]]:
     """Return the roles of a native spec, or the one role that some of its keys describe."""
-    document = documents.load("workload.json", json.dumps(_spec(words)).encode()).documents[0]
+    document = documents.load("workload.json", json.dumps(_build_spec(words)).encode()).documents[0]
     if wrong := [problem.message for problem in native.problems(document)]:
         raise Unsized("; ".join(wrong))
     found = [role for workload in native.workloads(document, repository) for role in workload.roles]
-    said = [role.having(**_stated(stated, accelerator)) for role in found]
+    said = [role.having(**_build_fields(stated, accelerator)) for role in found]
     return [(role, checkpoints.resolve(role, "", repository, None)) for role in said]
 
 
-def _spec(words: Mapping[str, object]) -> Mapping[str, object]:
+def _build_spec(words: Mapping[str, object]) -> Mapping[str, object]:
     if "kind" in words:
         return words
     kind = "TrainingJob" if engines.purpose(str(words.get("engine", ""))) == "training" else "InferenceService"
@@ -159,7 +159,7 @@ def _spec(words: Mapping[str, object]) -> Mapping[str, object]:
     return {"apiVersion": native.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _near(word: str, known: Iterable[str]) -> str:
+def _suggest(word: str, known: Iterable[str]) -> str:
     from gpulint.policy import spelling
 
     return spelling.near(word, known)
@@ -169,7 +169,7 @@ def from_checkpoint(
     reference: str, stated: Mapping[str, object], accelerator: str | None, repository: Repository
 ) -> tuple[Role, Resolved | None]:
     """Return a role as the command line describes it."""
-    fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
+    fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_build_fields(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
     if fields.keys() & set(REQUEST.values()):
         fields.setdefault("replicas", Field(1, source="one replica is asked about"))
@@ -177,7 +177,7 @@ def from_checkpoint(
         fields.setdefault("task", Field("inference", source="a batch that is generated"))
     elif engines.purpose(str(stated.get("engine", ""))) == "training":
         fields.setdefault("task", Field("training", source="the engine is a trainer"))
-    role = Role(reference, Origin(_nowhere(), ()), fields)
+    role = Role(reference, Origin(_build_empty_document(), ()), fields)
     return role, checkpoints.resolve(role, "", repository, None)
 
 
@@ -192,14 +192,14 @@ def from_file(
         for workload in adapters.read(document, repository):
             for role in workload.roles if name in ("", workload.name) else ():
                 own = role.having(
-                    **_stated({key: value for key, value in stated.items() if key != "engine"}, accelerator)
+                    **_build_fields({key: value for key, value in stated.items() if key != "engine"}, accelerator)
                 )
                 named = dataclasses.replace(own, name=f"{workload.name}/{role.name}")
                 found.append((named, checkpoints.resolve(named, path, repository, None)))
     return found
 
 
-def _stated(stated: Mapping[str, object], accelerator: str | None) -> dict[str, Field]:
+def _build_fields(stated: Mapping[str, object], accelerator: str | None) -> dict[str, Field]:
     fields = {name: Field(value, source="command line") for name, value in stated.items()}  # type: ignore[arg-type]
     product = hardware.named(accelerator) if accelerator else None
     if product:
@@ -209,7 +209,7 @@ def _stated(stated: Mapping[str, object], accelerator: str | None) -> dict[str, 
     return fields
 
 
-def _nowhere() -> documents.Document:
+def _build_empty_document() -> documents.Document:
     return documents.load("command-line.yaml", b"{}").documents[0]
 
 
@@ -217,19 +217,21 @@ def table(role: Role, resolved: Resolved | None) -> Sizing:
     """Return each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
-    shown = _shown(known)
-    speed = TRAINING_SPEED if engines.trains(role) else _served_speed(role)
-    rows = [row for name in (*shown, *speed) if (row := _row(name, known, device))]
+    shown = _list_shown(known)
+    speed = TRAINING_SPEED if engines.trains(role) else _list_speed(role)
+    rows = [row for name in (*shown, *speed) if (row := _build_term(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
         f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing
     )
     assumed = tuple(summary.assumptions(role, resolved))
-    stored = _stored(resolved)
-    return Sizing(_title(role, known), tuple(rows), verdict(known), needs, assumed, stored, hardware=_hardware(known))
+    stored = _find_stored(resolved)
+    return Sizing(
+        _render_title(role, known), tuple(rows), verdict(known), needs, assumed, stored, hardware=_find_hardware(known)
+    )
 
 
-def _hardware(known: Facts) -> Fitting:
+def _find_hardware(known: Facts) -> Fitting:
     """Return the accelerators that fit, by the general rules."""
     role = known.role
     if hardware.accelerator(role.text("accelerator")) is not None:
@@ -240,28 +242,28 @@ def _hardware(known: Facts) -> Fitting:
     return summary.fitting(known, check.judged(rules, known), rules)
 
 
-def _served_speed(role: Role) -> tuple[str, ...]:
+def _list_speed(role: Role) -> tuple[str, ...]:
     """Return the speed facts of a role with declared requests; empty for others."""
     return SERVING_SPEED if role.fields.keys() & set(REQUEST.values()) else ()
 
 
-def _shown(known: Facts) -> tuple[str, ...]:
+def _list_shown(known: Facts) -> tuple[str, ...]:
     """Return the terms and totals of a role: of a training step, of a static batch, or of a server."""
     if engines.trains(known.role):
         return (*TRAINING_TERMS, *TRAINING_TOTALS)
     if summary.generates(known):
         return (*GENERATION_TERMS, *GENERATION_TOTALS)
-    return (*_terms(known.role), *TOTALS)
+    return (*_list_terms(known.role), *TOTALS)
 
 
-def _terms(role: Role) -> tuple[str, ...]:
+def _list_terms(role: Role) -> tuple[str, ...]:
     """Return the terms of a serving role. A declared sum of the loaded bytes replaces its parts."""
     if "loaded_bytes_per_gpu" not in role.fields:
         return TERMS
     return ("loaded_bytes_per_gpu", *(name for name in TERMS if not name.startswith("weight_")))
 
 
-def _stored(resolved: Resolved | None) -> str:
+def _find_stored(resolved: Resolved | None) -> str:
     shape = resolved.architecture if resolved else None
     return (shape.stored_formats if shape else None) or ""
 
@@ -277,7 +279,7 @@ def tightened(role: Role, resolved: Resolved | None, log: Log) -> Sizing:
     return table(told.role, resolved)._replace(told=told)
 
 
-def _row(name: str, known: Facts, device: Value | Missing) -> Term | None:
+def _build_term(name: str, known: Facts, device: Value | Missing) -> Term | None:
     found = known.find(name)
     if isinstance(found, Missing):
         return None
@@ -288,7 +290,7 @@ def _row(name: str, known: Facts, device: Value | Missing) -> Term | None:
     return Term(name, quantity.unit, found.worlds, low, high, share, found.how)
 
 
-def _title(role: Role, known: Facts) -> str:
+def _render_title(role: Role, known: Facts) -> str:
     product = hardware.accelerator(role.text("accelerator"))
     ranks = (("tensor parallel", "tensor_parallel"), ("pipeline parallel", "pipeline_parallel"))
     layout = ", ".join(f"{word} {known.likely(name)}" for word, name in ranks if isinstance(known.likely(name), int))
@@ -299,12 +301,12 @@ def _title(role: Role, known: Facts) -> str:
 
 def as_text(tables: Sequence[Sizing]) -> str:
     """Return the tables as text."""
-    return "\n\n".join(_text(one) for one in tables) + "\n"
+    return "\n\n".join(_render_text(one) for one in tables) + "\n"
 
 
-def _text(one: Sizing) -> str:
+def _render_text(one: Sizing) -> str:
     head = ("on the fullest GPU", "low", "expected", "high", "of GPU memory")
-    lines = [one.title, columns([head, *(_cells(row) for row in one.terms)])]
+    lines = [one.title, columns([head, *(_render_cells(row) for row in one.terms)])]
     if one.told:
         lines[1:1] = [
             columns(comparison.cells(one.told)),
@@ -320,7 +322,7 @@ def _text(one: Sizing) -> str:
     return "\n".join(lines)
 
 
-def _cells(row: Term) -> tuple[str, ...]:
+def _render_cells(row: Term) -> tuple[str, ...]:
     low, likely, high = (units.human(value, row.unit) for value in (row.low, row.worlds.likely, row.high))
     share = f"{row.share:.1%}" if row.share is not None else ""
     return (row.name, low, likely, high, share)
@@ -348,7 +350,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "missing": list(one.missing),
             "assumptions": list(one.assumptions),
             "stored": one.stored,
-            **_had(one.hardware),
+            **_list_fitting(one.hardware),
             **({"log": comparison.as_data(one.told)} if one.told else {}),
         }
         for one in tables
@@ -356,7 +358,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _had(found: Fitting) -> dict[str, object]:
+def _list_fitting(found: Fitting) -> dict[str, object]:
     """Return the accelerators that fit as JSON data; empty if the accelerator is known."""
     if found == Fitting():
         return {}

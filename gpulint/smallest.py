@@ -74,10 +74,10 @@ def smallest(
 
     Return nothing if the accelerator is known or other inputs are missing.
     """
-    if not _asks(known):
+    if not _is_answerable(known):
         return ()
     asked = Asked(known, Traced(known.role, known.resolved), accepted)
-    return _ordered(_search(asked, _cards(known, offered)))
+    return _sort_fits(_search_layouts(asked, _list_cards(known, offered)))
 
 
 def room(known: Facts) -> str:
@@ -114,7 +114,7 @@ def memory_bytes(product: hardware.Accelerator | None) -> int:
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
-def _asks(known: Facts) -> bool:
+def _is_answerable(known: Facts) -> bool:
     left = known.worlds(room(known))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
@@ -122,19 +122,19 @@ def _asks(known: Facts) -> bool:
     return whole and known.likely("gpus_per_replica") != 0
 
 
-def _search(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
+def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
     """Yield the cheapest accelerator of each layout, if it is smaller than those of fewer GPUs."""
     largest = math.inf
-    for layout in _layouts(asked.known):
-        smaller = [card for card in _cheapest(cards, layout) if memory_bytes(card.product) < largest]
-        if found := next(_fitting(smaller, layout, asked), None):
+    for layout in _list_layouts(asked.known):
+        smaller = [card for card in _find_best_machines(cards, layout) if memory_bytes(card.product) < largest]
+        if found := next(_find_fitting(smaller, layout, asked), None):
             yield found
             largest = memory_bytes(hardware.accelerator(found.accelerator))
             if layout.stated:
                 return
 
 
-def _cheapest(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
+def _find_best_machines(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
     """Return the best machine of each accelerator that holds a pod, cheapest first."""
     best: dict[str, Card] = {}
     for card in sorted(cards, key=lambda one: one.order(layout.gpus)):
@@ -143,7 +143,7 @@ def _cheapest(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
     return tuple(best.values())
 
 
-def _layouts(known: Facts) -> Iterator[Layout]:
+def _list_layouts(known: Facts) -> Iterator[Layout]:
     """Yield the declared layout, and those of one machine if the count is open or no accelerator
     fits.
     """
@@ -151,23 +151,23 @@ def _layouts(known: Facts) -> Iterator[Layout]:
     ranks, stages, copies = (moves.count_of(known, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
     if gpus or whole > 1:
-        yield Layout(whole, whole // pods, ranks, True, {} if gpus else _counted(whole))
+        yield Layout(whole, whole // pods, ranks, True, {} if gpus else _build_counts(whole))
     alone = pods == 1 and (engines.trains(known.role) or whole == ranks)
     for count in COUNTS if alone else ():
         if count > (whole if gpus or whole > 1 else 0) and _divides(known, count):
-            yield _on(count, known)
+            yield _build_layout(count, known)
 
 
-def _on(count: int, known: Facts) -> Layout:
+def _build_layout(count: int, known: Facts) -> Layout:
     """Return a layout of one machine: tensor parallel ranks of a server, data-parallel ranks in
     training.
     """
     if engines.trains(known.role):
-        return Layout(count, count, 1, False, _counted(count))
-    return Layout(count, count, count, False, {**_counted(count), "tensor_parallel": Field(count)})
+        return Layout(count, count, 1, False, _build_counts(count))
+    return Layout(count, count, count, False, {**_build_counts(count), "tensor_parallel": Field(count)})
 
 
-def _counted(gpus: int) -> Mapping[str, Field]:
+def _build_counts(gpus: int) -> Mapping[str, Field]:
     return {"gpus_per_pod": Field(gpus), "gpus_per_replica": Field(gpus), "pods_per_replica": Field(1)}
 
 
@@ -176,7 +176,7 @@ def _divides(known: Facts, count: int) -> bool:
     return engines.trains(known.role) or heads is None or heads % count == 0
 
 
-def _cards(known: Facts, offered: Sequence[Offer]) -> list[Card]:
+def _list_cards(known: Facts, offered: Sequence[Offer]) -> list[Card]:
     """Return each offer of the requested vendor whose accelerator supports the number format."""
     had = ((offer, hardware.accelerator(offer.accelerator)) for offer in offered)
     maker = maker_of(known)
@@ -192,7 +192,7 @@ def _computes(product: hardware.Accelerator, known: Facts) -> bool:
     return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(known, product)
 
 
-def _fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
+def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
     """Yield the accelerators that fit in every scenario and that no rule rejects."""
     for card in cards:
         if not _holds_the_weights(card, layout, asked.known):
@@ -200,11 +200,11 @@ def _fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fi
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
         left = tried.worlds(room(asked.known))
-        if not isinstance(left, Missing) and _room_in_every_world(left) and asked.accepted(tried):
-            yield _shown(card, layout, left)
+        if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
+            yield _build_fit(card, layout, left)
 
 
-def _shown(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
+def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -219,7 +219,7 @@ def _shown(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
     )
 
 
-def _room_in_every_world(left: Worlds[Value]) -> bool:
+def _fits_every_scenario(left: Worlds[Value]) -> bool:
     return all(isinstance(one, int | float) and one >= 0 for one in left)
 
 
@@ -230,15 +230,15 @@ def _holds_the_weights(card: Card, layout: Layout, known: Facts) -> bool:
     return weights <= FILLED * memory_bytes(card.product) * layout.gpus
 
 
-def _ordered(found: Iterator[Fit]) -> tuple[Fit, ...]:
+def _sort_fits(found: Iterator[Fit]) -> tuple[Fit, ...]:
     """Return the smallest first and the others by count."""
     fits = tuple(found)
     if not fits:
         return ()
-    first = min(fits, key=_size)
+    first = min(fits, key=_sort_key)
     return (first, *(one for one in fits if one is not first))
 
 
-def _size(fit: Fit) -> tuple[float, int, int]:
+def _sort_key(fit: Fit) -> tuple[float, int, int]:
     cost = math.inf if fit.cost_usd_per_hour is None else fit.cost_usd_per_hour
     return cost, memory_bytes(hardware.accelerator(fit.accelerator)) * fit.gpus, fit.gpus

@@ -42,7 +42,7 @@ def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | N
         return HYBRID.get(place.text)
     if lists_devices(place):
         return devices(place, now, value)
-    if place.text != now and (spelled := _keyed(name, place, value)) is not None:
+    if place.text != now and (spelled := _render_key_word(name, place, value)) is not None:
         return spelled or None
     if isinstance(value, bool):
         return switch(place.text, now, value)
@@ -54,7 +54,7 @@ def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | N
 def number(old: str, now: Value | Unknown, value: float) -> str | None:
     """Return another number after the same flag or name: `8`, `--tp=8`, `gpu:a100:8`."""
     found = NUMBER.fullmatch(old)
-    if found and _is(found["number"], now):
+    if found and _is_same(found["number"], now):
         return f"{found['head']}{value}{found['tail']}"
     left = WORD.fullmatch(old)
     return f"{left['head']}{value}{left['tail']}" if left and left["word"] in LEFT_OPEN else None
@@ -63,14 +63,14 @@ def number(old: str, now: Value | Unknown, value: float) -> str | None:
 def stated_number(old: str) -> float | None:
     """Return the number in a text."""
     found = NUMBER.fullmatch(old)
-    return _number(found["number"]) if found else None
+    return _parse_number(found["number"]) if found else None
 
 
-def _is(written: str, now: Value | Unknown) -> bool:
-    return isinstance(now, int | float) and not isinstance(now, bool) and _number(written) == now
+def _is_same(written: str, now: Value | Unknown) -> bool:
+    return isinstance(now, int | float) and not isinstance(now, bool) and _parse_number(written) == now
 
 
-def _number(written: str) -> float | None:
+def _parse_number(written: str) -> float | None:
     try:
         return units.human_int(written) if written[-1].isalpha() else float(written.replace("_", ""))
     except ValueError:
@@ -132,7 +132,7 @@ def profile(old: str, now: str, value: str) -> str | None:
     return old[: found[0].start()] + value + old[found[0].end() :]
 
 
-def _keyed(name: str, place: Place, value: Value) -> str | None:
+def _render_key_word(name: str, place: Place, value: Value) -> str | None:
     """Return a configuration key's word for a value; empty if it has none, None if no such key
     decides.
     """

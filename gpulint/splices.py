@@ -64,17 +64,17 @@ def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
     if not holding or holding[-1].format == "template":
         raise Inexact("the file has no readable document there")
     document = holding[-1]
-    steps = _steps(document, start)
+    steps = _find_steps(document, start)
     _refuse_shared(document, start)
     _refuse_templates(text, start, end)
     match edit.how:
         case "argument":
-            return _argument(edit, document, text, start, end, steps)
+            return _add_argument(edit, document, text, start, end, steps)
         case "key":
-            return _key(edit, document, text, start, steps)
+            return _add_key(edit, document, text, start, steps)
         case "remove":
-            return _removal(text, steps)
-    return _replacement(edit, document, text, start, end, steps)
+            return _remove(text, steps)
+    return _replace(edit, document, text, start, end, steps)
 
 
 def applied(text: str, splices: Iterable[Splice]) -> str:
@@ -90,13 +90,13 @@ def applied(text: str, splices: Iterable[Splice]) -> str:
 
 def span(text: str, place: Location) -> tuple[int, int]:
     """Return the offsets of a location; raise Inexact if the text has no such line."""
-    starts = _line_starts(text, place.end_line)
+    starts = _find_line_starts(text, place.end_line)
     if len(starts) < place.end_line:
         raise Inexact("the file has changed since it was read")
     return starts[place.line - 1] + place.column - 1, starts[place.end_line - 1] + place.end_column - 1
 
 
-def _line_starts(text: str, lines: int) -> list[int]:
+def _find_line_starts(text: str, lines: int) -> list[int]:
     starts = [0]
     while len(starts) < lines and (at := text.find("\n", starts[-1])) >= 0:
         starts.append(at + 1)
@@ -106,15 +106,15 @@ def _line_starts(text: str, lines: int) -> list[int]:
 # ---- where a place stands
 
 
-def _steps(document: Document, offset: int) -> list[Step]:
+def _find_steps(document: Document, offset: int) -> list[Step]:
     """Return the nodes from the root down to the one at an offset."""
     steps = [Step(None, document.root)]
-    while (step := _below(steps[-1].node, offset)) is not None:
+    while (step := _find_child(steps[-1].node, offset)) is not None:
         steps.append(step)
     return steps
 
 
-def _below(node: Node, offset: int) -> Step | None:
+def _find_child(node: Node, offset: int) -> Step | None:
     if node.target is not None or node.kind == "scalar":
         return None
     if node.kind == "mapping":
@@ -128,7 +128,7 @@ def _holds(key: Node, value: Node, offset: int) -> bool:
 
 def _refuse_shared(document: Document, offset: int) -> None:
     """Raise Inexact for values of anchors that are used elsewhere, and for aliases."""
-    for node in _aliases(document.root):
+    for node in _find_aliases(document.root):
         if node.start <= offset < node.end:
             raise Inexact("an alias is used there; its anchor declares the value")
         target = node.target
@@ -136,7 +136,7 @@ def _refuse_shared(document: Document, offset: int) -> None:
             raise Inexact("it is part of an anchor that is used elsewhere too")
 
 
-def _aliases(root: Node) -> Iterator[Node]:
+def _find_aliases(root: Node) -> Iterator[Node]:
     pending = [root]
     while pending:
         node = pending.pop()
@@ -149,12 +149,12 @@ def _aliases(root: Node) -> Iterator[Node]:
 
 
 def _refuse_templates(text: str, start: int, end: int) -> None:
-    first, last = _line(text, start, end)
+    first, last = _find_line(text, start, end)
     if OPENING.search(text, first, last):
         raise Inexact("the line holds a template expression")
 
 
-def _line(text: str, start: int, end: int) -> tuple[int, int]:
+def _find_line(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the start of the line of one offset and the end of the line of another, without its
     break.
     """
@@ -166,13 +166,13 @@ def _line(text: str, start: int, end: int) -> tuple[int, int]:
 # ---- one text in the place of another
 
 
-def _replacement(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
+def _replace(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
     source = text[start:end]
     if len(source) > 1 and source[0] == source[-1] and source[0] in "\"'" and source[1:-1] == edit.old:
         start, end, source = start + 1, end - 1, edit.old
     if source != edit.old or not source:
         raise Inexact(f"`{edit.old}` is not written there literally")
-    one = _trimmed(Splice(start, end, edit.new), source)
+    one = _trim(Splice(start, end, edit.new), source)
     if not WORD.fullmatch(one.new or "-") or ("," in one.new and "," not in edit.old):
         raise Inexact(f"`{edit.new}` is not one word")
     _refuse_hints(text, start, steps)
@@ -180,7 +180,7 @@ def _replacement(edit: Edit, document: Document, text: str, start: int, end: int
     return one
 
 
-def _trimmed(one: Splice, source: str) -> Splice:
+def _trim(one: Splice, source: str) -> Splice:
     """Return the same text edit without the characters that stay the same at both ends."""
     shorter = min(len(source), len(one.new))
     same = next((at for at in range(shorter) if source[at] != one.new[at]), shorter)
@@ -194,7 +194,7 @@ def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
     """Raise Inexact for values in gpulint's own comments and annotations, which change no
     deployment.
     """
-    first, _ = _line(text, start, start)
+    first, _ = _find_line(text, start, start)
     told = [str(step.key.value) for step in steps if step.key is not None]
     if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in told):
         raise Inexact("a gpulint hint declares it, which changes no deployment")
@@ -203,16 +203,16 @@ def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
 def _refuse_variables(text: str, one: Splice, steps: Sequence[Step]) -> None:
     if "$" in text[one.start : one.end]:
         raise Inexact("a variable supplies it")
-    first, _ = _line(text, one.start, one.start)
+    first, _ = _find_line(text, one.start, one.start)
     if DEFAULT.search(text[first : one.start]):
         raise Inexact("it is the default of a variable that the caller may set")
-    name = _variable(text[first : one.start], steps)
+    name = _find_variable(text[first : one.start], steps)
     uses = len(re.findall(rf"\$[({{]*{re.escape(name)}\b", text)) if name else 0
     if uses > 1:
         raise Inexact(f"it is the value of {name}, which is used in {uses} places")
 
 
-def _variable(before: str, steps: Sequence[Step]) -> str:
+def _find_variable(before: str, steps: Sequence[Step]) -> str:
     """Return the variable that a place assigns; empty if it assigns none."""
     if (assigned := ASSIGNED.search(before)) and steps[-1].node.kind == "scalar":
         return assigned[1]
@@ -227,7 +227,7 @@ def _variable(before: str, steps: Sequence[Step]) -> str:
 # ---- one more argument
 
 
-def _argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
+def _add_argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
@@ -236,13 +236,13 @@ def _argument(edit: Edit, document: Document, text: str, start: int, end: int, s
     if not one and not all(WORD.fullmatch(word) for word in words):
         raise Inexact(f"`{edit.new}` is more than plain words")
     if listed:
-        return _items(words, text, steps[-2].node, node)
+        return _add_items(words, text, steps[-2].node, node)
     if node.kind != "scalar":
         raise Inexact("the place is not a word of a command")
-    return _word(edit.new, document, text, node, start, end)
+    return _add_word(edit.new, document, text, node, start, end)
 
 
-def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
+def _add_items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
     """Return the insertion of further list items in the style of the one before; a number stays a
     text.
     """
@@ -256,18 +256,18 @@ def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice
         gap = text[before : beside.start].lstrip(",")
         comma = f",{gap if gap.strip() == '' and gap else ' '}"
         return Splice(beside.end, beside.end, "".join(f"{comma}{one}" for one in written))
-    first, stop = _line(text, beside.start, beside.end)
+    first, stop = _find_line(text, beside.start, beside.end)
     dash = text[first : beside.start]
     if not re.fullmatch(r"[ \t]*-[ \t]+", dash):
         raise Inexact("the argument before it is not on a line of its own")
-    return Splice(stop, stop, "".join(f"{_break(text, first)}{dash}{one}" for one in written))
+    return Splice(stop, stop, "".join(f"{_find_break(text, first)}{dash}{one}" for one in written))
 
 
-def _word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
+def _add_word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
     """Return the insertion of a word after the last one of a command."""
     if not ENDS_WORD.match(text, end) or (node.style not in ("|", ">") and end > node.end):
         raise Inexact("the argument before it continues there")
-    first, _ = _line(text, start, end)
+    first, _ = _find_line(text, start, end)
     before = text[first:start]
     if ASSIGNED.search(before) and not text[start:end].startswith("-"):
         raise Inexact("a variable holds the argument before it")
@@ -275,11 +275,11 @@ def _word(new: str, document: Document, text: str, node: Node, start: int, end: 
     lone = LONE_ARGUMENT.fullmatch(text[first:end])
     if in_lines and lone and text[:first].rstrip("\r\n").endswith("\\"):
         indent = before[: len(before) - len(before.lstrip())]
-        return Splice(end, end, f" \\{_break(text, first)}{indent}{new}")
+        return Splice(end, end, f" \\{_find_break(text, first)}{indent}{new}")
     return Splice(end, end, f" {new}")
 
 
-def _break(text: str, line_start: int) -> str:
+def _find_break(text: str, line_start: int) -> str:
     """Return the line break of the line at an offset."""
     at = text.find("\n", line_start)
     if at < 0:
@@ -290,7 +290,7 @@ def _break(text: str, line_start: int) -> str:
 # ---- one more key, or an entry less
 
 
-def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
+def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
     """Return the insertion of an entry after the one at the place."""
     at = next((at for at, one in enumerate(steps) if one.key is not None and one.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
@@ -300,16 +300,16 @@ def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[
         raise Inexact("the key already exists there")
     if text[holder.start] == "{":
         return Splice(value.end, value.end, f", {edit.new}")
-    first, stop = _line(text, key.start, max(key.end, value.end))
+    first, stop = _find_line(text, key.start, max(key.end, value.end))
     indent = text[first : key.start]
     if indent.strip(" -") or value.target is not None or value.style in ("|", ">"):
         raise Inexact("the key next to it is not on lines of its own")
     margin = indent.replace("-", " ")
-    written = "".join(f"{_break(text, first)}{margin}{line}" for line in _as_beside(edit.new, text, key, value))
+    written = "".join(f"{_find_break(text, first)}{margin}{line}" for line in _render_entry(edit.new, text, key, value))
     return Splice(stop, stop, written)
 
 
-def _as_beside(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
+def _render_entry(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
     """Yield the lines of an entry, in the style of its neighbour."""
     nested = ONE_ENTRY.fullmatch(new)
     if nested is None or value.kind != "mapping" or text[value.start] == "{" or not value.value:
@@ -323,7 +323,7 @@ def _as_beside(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
     yield f"{' ' * step}{nested['name']}: {quote}{nested['value']}{quote}"
 
 
-def _removal(text: str, steps: Sequence[Step]) -> Splice:
+def _remove(text: str, steps: Sequence[Step]) -> Splice:
     """Return the removal of the entry at a place: a list item, or a key with its value."""
     at = len(steps) - 1
     if at > 1 and steps[at - 1].key is None and steps[at - 2].node.kind == "sequence":
@@ -334,7 +334,7 @@ def _removal(text: str, steps: Sequence[Step]) -> Splice:
     if len(holder.value) < 2:
         raise Inexact("it is the only entry")
     start = entry.key.start if entry.key is not None else entry.node.start
-    first, stop = _line(text, start, entry.node.end)
+    first, stop = _find_line(text, start, entry.node.end)
     if text[holder.start] in "[{" or not re.fullmatch(r"[ \t]*(-[ \t]+)?", text[first:start]):
         raise Inexact("it is not on lines of its own")
     if entry.key is not None and "-" in text[first:start]:

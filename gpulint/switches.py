@@ -24,22 +24,22 @@ class Switch:
 
 def named(text: str) -> Switch | None:
     """Return the switch with a listed name, in any case."""
-    return _by_name().get(text.strip().lower())
+    return _index_by_name().get(text.strip().lower())
 
 
 @functools.cache
 def switches() -> tuple[Switch, ...]:
     """Return all switches of the catalog."""
-    return tuple(_switch(row) for row in catalog.rows("switches"))
+    return tuple(_read_switch(row) for row in catalog.rows("switches"))
 
 
 @functools.cache
-def _by_name() -> dict[str, Switch]:
+def _index_by_name() -> dict[str, Switch]:
     rows = zip(catalog.rows("switches"), switches(), strict=True)
     return {name.lower(): one for row, one in rows for name in (row["name"], *row["aliases"].split(";")) if name}
 
 
-def _switch(row: catalog.Row) -> Switch:
+def _read_switch(row: catalog.Row) -> Switch:
     return Switch(
         name=row["name"],
         switch_ports=int(row["ports"]),

@@ -70,15 +70,15 @@ def training(known: Facts, mends: bool) -> Iterator[Move]:
     Shapes that change the training result come last, and only if `mends` is set.
     """
     now, needs = hardware.accelerator(known.role.text("accelerator")), training_needs.of(known)
-    if now is None or needs is None or not _ranks(known):
+    if now is None or needs is None or not _has_rank_per_gpu(known):
         return
-    cards = sorted(_cards(known, now), key=lambda one: (one.cost_usd_per_flop, one.world, one.card.id))
-    yield from itertools.islice(_moves(cards, known, needs, now, learns_less=False), KEPT_TRIED)
+    cards = sorted(_list_cards(known, now), key=lambda one: (one.cost_usd_per_flop, one.world, one.card.id))
+    yield from itertools.islice(_propose(cards, known, needs, now, learns_less=False), KEPT_TRIED)
     if mends:
-        yield from _moves(cards, known, needs, now, learns_less=True)
+        yield from _propose(cards, known, needs, now, learns_less=True)
 
 
-def _moves(
+def _propose(
     cards: list[Cards], known: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
 ) -> Iterator[Move]:
     """Yield, for each count of each accelerator that the file can declare, the fitting layout with
@@ -86,9 +86,11 @@ def _moves(
     """
     tried: dict[str, int] = {}
     for one in cards:
-        if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(known.role, Move("", _placed(one, known))):
-            ways = _lesser(one, known, needs) if learns_less else _ways(one, known, needs)
-            move = next(_fitting(one, ways, known, needs, now), None)
+        if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(
+            known.role, Move("", _build_hardware_values(one, known))
+        ):
+            ways = _list_lesser_ways(one, known, needs) if learns_less else _list_ways(one, known, needs)
+            move = next(_find_fitting(one, ways, known, needs, now), None)
             if move is not None:
                 tried[one.card.id] = tried.get(one.card.id, 0) + 1
                 yield move
@@ -97,14 +99,14 @@ def _moves(
 # ---- cards
 
 
-def _cards(known: Facts, now: hardware.Accelerator) -> Iterator[Cards]:
+def _list_cards(known: Facts, now: hardware.Accelerator) -> Iterator[Cards]:
     cloud = labels.cloud(known.role)
-    least = _least_flop_per_s(known)
+    least = _find_least_flop_per_s(known)
     products = [now, *(product for product, _ in priced(now, known.role) if product.id != now.id)]
-    for product, (gpus, pods) in itertools.product(products, _counts(known)):
+    for product, (gpus, pods) in itertools.product(products, _list_counts(known)):
         peak = dense_peak(product)
         machine = offers.cheapest(known.role.available, product.id, gpus, cloud)
-        if machine is None and (product.id, gpus, pods) != (now.id, *_today(known)):
+        if machine is None and (product.id, gpus, pods) != (now.id, *_find_today(known)):
             continue
         if product.id != now.id and ((product.compute_capability or 0) < 8.0 or peak * gpus * pods < least):
             continue
@@ -114,20 +116,20 @@ def _cards(known: Facts, now: hardware.Accelerator) -> Iterator[Cards]:
             yield Cards(product, gpus, pods, machine, each / peak if peak else math.inf)
 
 
-def _today(known: Facts) -> tuple[int, int]:
+def _find_today(known: Facts) -> tuple[int, int]:
     return count_of(known, "gpus_per_pod") or 1, count_of(known, "pods_per_replica") or 1
 
 
-def _counts(known: Facts) -> list[tuple[int, int]]:
+def _list_counts(known: Facts) -> list[tuple[int, int]]:
     """Return pairs of GPUs per pod and pods: today's, one machine's, and multiples of today's pods."""
-    gpus, pods = _today(known)
+    gpus, pods = _find_today(known)
     found = {(gpus, pods), *((count, 1) for count in GPUS_OF_A_NODE)}
     found.update((gpus, int(pods * times)) for times in PODS if pods * times >= 1 and gpus >= GPUS_OF_A_NODE[-2])
     together = count_of(known, "model_ranks") or 1
     return sorted(one for one in found if (one[0] * one[1]) % together == 0 or known.role.text("engine") in IN_STAGES)
 
 
-def _least_flop_per_s(known: Facts) -> float:
+def _find_least_flop_per_s(known: Facts) -> float:
     """Return the total peak that the declared time requires, scaled from today's run; zero without
     one.
     """
@@ -140,15 +142,15 @@ def _least_flop_per_s(known: Facts) -> float:
     return float(today.likely) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
 
 
-def _ranks(known: Facts) -> bool:
+def _has_rank_per_gpu(known: Facts) -> bool:
     """Return whether there is one rank per GPU and nothing else decides their number."""
     gpus, ranks = count_of(known, "gpus_per_pod"), known.role.fields.get("processes_per_pod")
     return bool(gpus) and (ranks is None or isinstance(ranks.value, int))
 
 
-def _placed(one: Cards, known: Facts) -> Mapping[str, Value]:
+def _build_hardware_values(one: Cards, known: Facts) -> Mapping[str, Value]:
     """Return the quantities of the hardware that differ from today's."""
-    gpus, pods = _today(known)
+    gpus, pods = _find_today(known)
     values: dict[str, Value] = {}
     if one.card.id != known.role.text("accelerator"):
         values["accelerator"] = one.card.id
@@ -170,24 +172,24 @@ def _names_its_machine(known: Facts) -> bool:
 # ---- layouts
 
 
-def _ways(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
+def _list_ways(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
     """Yield layouts with the same training result: as today, more sharding, more ranks per replica."""
     stage, by = known.likely("sharding_stage"), known.likely("sharding")
     if not isinstance(stage, int):
         return
     offloads = any(known.likely(name) is True for name in RESIDENT)
     kept = {name: value for name, value in RESIDENT.items() if known.likely(name) is True}
-    for values, together in _together(one, known):
-        parts = needs.states if not values else _scaled(needs.states, known, together)
+    for values, together in _list_together(one, known):
+        parts = needs.states if not values else _scale(needs.states, known, together)
         copies = one.world // together
-        for title, shared, further, lost in _sharing(by, stage, copies):
+        for title, shared, further, lost in _list_sharing(by, stage, copies):
             held = parts.on_rank(further, copies) + (needs.copied if further == stage else 0)
             yield Way(title, {**values, **shared, **kept}, held, together, lost)
             if offloads:
                 yield Way(title, {**values, **shared}, parts.weights, together, lost)
 
 
-def _together(one: Cards, known: Facts) -> Iterator[tuple[Mapping[str, Value], int]]:
+def _list_together(one: Cards, known: Facts) -> Iterator[tuple[Mapping[str, Value], int]]:
     """Yield today's ranks of a replica and, for trainers with pipeline stages, other numbers,
     fewest first.
     """
@@ -206,13 +208,13 @@ def _together(one: Cards, known: Facts) -> Iterator[tuple[Mapping[str, Value], i
             yield {"tensor_parallel": ranks, "pipeline_parallel": stages}, together
 
 
-def _scaled(states: States, known: Facts, together: int) -> States:
+def _scale(states: States, known: Facts, together: int) -> States:
     """Return the states of one part if a replica has so many ranks."""
     share = (count_of(known, "model_ranks") or 1) / together
     return States(*(held * share for held in states))
 
 
-def _sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tuple[str, Mapping[str, Value], int, str]]:
+def _list_sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tuple[str, Mapping[str, Value], int, str]]:
     """Yield what data-parallel ranks shard: as today, then more."""
     if by != "none" or copies == 1:
         yield "", {}, stage, ""
@@ -229,7 +231,7 @@ def _sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tuple[str
         yield "full sharding", {"zero_stage": 3}, 3, GATHERED
 
 
-def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
+def _list_lesser_ways(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
     """Yield layouts that change the training result or wait for host memory."""
     shared = known.likely("sharding") in ("fsdp", "deepspeed") and known.likely("sharding_stage") == 3
     together = count_of(known, "model_ranks") or 1
@@ -237,19 +239,19 @@ def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
         return
     copies = one.world // together
     alone = known.likely("sharding") in ("none", "ddp")
-    if known.likely("optimizer") in ADAM and needs.trains_all and alone and _in_our_words(known):
+    if known.likely("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(known):
         held = needs.with_small_moments().on_rank(0, 1) + needs.copied
         lost = "slightly less accurate moments"
         yield Way("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, held, together, lost)
     if known.role.text("engine") not in HAVE_NO_ADAPTERS and known.likely("quantization") is None:
-        yield from _adapters(known, needs, copies if shared else 1, together)
+        yield from _list_adapters(known, needs, copies if shared else 1, together)
     if known.likely("sharding") == "deepspeed":
         yield Way(
             "optimizer state in host memory", {"optimizer_offload": True}, needs.states.weights / copies, together, HOST
         )
 
 
-def _in_our_words(known: Facts) -> bool:
+def _uses_glossary_words(known: Facts) -> bool:
     """Return whether the optimizer is written in the glossary's words or not at all.
 
     Trainers spell it differently.
@@ -258,7 +260,7 @@ def _in_our_words(known: Facts) -> bool:
     return stated is None or not stated.origins or bool(arguments and arguments.key)
 
 
-def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterator[Way]:
+def _list_adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterator[Way]:
     values: dict[str, Value] = {}
     lost = ""
     if needs.trains_all:
@@ -277,21 +279,27 @@ def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterato
 # ---- micro-batches and recomputation
 
 
-def _fitting(one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: hardware.Accelerator) -> Iterator[Move]:
+def _find_fitting(
+    one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: hardware.Accelerator
+) -> Iterator[Move]:
     """Yield the fitting shapes on some GPUs, smallest trade-off first."""
     recomputes = known.likely("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
-        for micro, batch in _batches(known, one.world // way.ranks_together):
-            values = {**_placed(one, known), **way.values, **batch}
+        for micro, batch in _list_batches(known, one.world // way.ranks_together):
+            values = {**_build_hardware_values(one, known), **way.values, **batch}
             if recomputed and not recomputes:
                 values["activation_checkpointing"] = "full"
             if values and needs.fits(one.memory, way.held, micro, recomputed):
-                lost = (way.gives_up, RECOMPUTED if recomputed and not recomputes else "", _linked(one, now))
-                yield Move(_title(one, way, values), values, "; ".join(filter(None, lost)))
+                lost = (
+                    way.gives_up,
+                    RECOMPUTED if recomputed and not recomputes else "",
+                    _describe_lost_link(one, now),
+                )
+                yield Move(_render_title(one, way, values), values, "; ".join(filter(None, lost)))
                 break
 
 
-def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Value]]]:
+def _list_batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Value]]]:
     """Yield micro-batches that keep the batch of a step: with today's accumulation steps, then
     smaller ones.
     """
@@ -312,7 +320,7 @@ def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Valu
         yield micro, values
 
 
-def _linked(one: Cards, now: hardware.Accelerator) -> str:
+def _describe_lost_link(one: Cards, now: hardware.Accelerator) -> str:
     """Return the direct link that another accelerator lacks.
 
     The slowdown follows from its step time.
@@ -322,7 +330,7 @@ def _linked(one: Cards, now: hardware.Accelerator) -> str:
     return ""
 
 
-def _title(one: Cards, way: Way, values: Mapping[str, Value]) -> str:
+def _render_title(one: Cards, way: Way, values: Mapping[str, Value]) -> str:
     parts = [f"{one.gpus} × {one.card.name}"]
     if one.pods > 1:
         parts.append(f"{one.pods} pods")
@@ -331,14 +339,14 @@ def _title(one: Cards, way: Way, values: Mapping[str, Value]) -> str:
     if "activation_checkpointing" in values:
         parts.append("activations recomputed")
     if "micro_batch_size" in values or "gradient_accumulation_steps" in values:
-        parts.append(_batch_named(values))
+        parts.append(_name_batch(values))
     return ", ".join(filter(None, parts))
 
 
 TOGETHER = (("tensor", "tensor_parallel"), ("pipeline", "pipeline_parallel"))
 
 
-def _batch_named(values: Mapping[str, Value]) -> str:
+def _name_batch(values: Mapping[str, Value]) -> str:
     size, steps = values.get("micro_batch_size"), values.get("gradient_accumulation_steps")
     named = f"micro-batches of {size}" if size else "micro-batches of the same size"
     return f"{named}, {steps} per step" if steps else named

@@ -33,19 +33,19 @@ LONGER = (2, 4)
 def training(quantity: str, known: Facts) -> Iterator[Move]:
     """Return the proposed layouts of a run for one quantity that may change."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "tensor_parallel": _tensor_ranks,
-        "pipeline_parallel": _stages,
-        "virtual_stages": _parts,
-        "micro_batch_size": _smaller,
-        "gradient_accumulation_steps": _larger,
-        "shard_group": _groups,
-        "sequence_parallel": _sequence_parallel,
-        "context_parallel": _context_ranks,
-        "expert_parallel_size": _expert_ranks,
-        "rollout_tensor_parallel": _rollout_ranks,
-        "activation_checkpointing": _recomputed_less,
+        "tensor_parallel": _propose_tensor_ranks,
+        "pipeline_parallel": _propose_stages,
+        "virtual_stages": _propose_virtual_stages,
+        "micro_batch_size": _propose_smaller_batches,
+        "gradient_accumulation_steps": _propose_larger_batches,
+        "shard_group": _propose_shard_groups,
+        "sequence_parallel": _propose_sequence_parallel,
+        "context_parallel": _propose_context_ranks,
+        "expert_parallel_size": _propose_expert_ranks,
+        "rollout_tensor_parallel": _propose_rollout_ranks,
+        "activation_checkpointing": _propose_less_recomputation,
         "network_bytes_per_s": machines,
-        "world_size": _more_machines,
+        "world_size": _propose_more_machines,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
@@ -69,12 +69,12 @@ def kept(known: Facts, copies: Fraction) -> Mapping[str, Value] | None:
     return {} if today is None or batch % (micro * today * copies) == 0 else None
 
 
-def _tensor_ranks(known: Facts) -> Iterator[Move]:
+def _propose_tensor_ranks(known: Facts) -> Iterator[Move]:
     """Yield fewer tensor ranks: as pipeline stages, then as data-parallel ranks."""
     ranks, stages, layers = (count_of(known, name) for name in ("tensor_parallel", "pipeline_parallel", "layers"))
     if not ranks:
         return
-    deep, joined = max(1, stages or 1), _joined(known)
+    deep, joined = max(1, stages or 1), _count_connected(known)
     for left in sorted((one for one in factors(ranks) if one < ranks), reverse=True):
         if left > joined:
             continue
@@ -84,16 +84,16 @@ def _tensor_ranks(known: Facts) -> Iterator[Move]:
             yield Move(
                 f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, "pipeline bubbles"
             )
-        yield from _as_copies(known, "tensor_parallel", left, Fraction(ranks, left))
+        yield from _propose_data_parallel(known, "tensor_parallel", left, Fraction(ranks, left))
 
 
-def _joined(known: Facts) -> int:
+def _count_connected(known: Facts) -> int:
     """Return the GPUs of a pod that one direct link connects."""
     counts = [count_of(known, name) for name in ("gpus_per_pod", "link_domain_gpus")]
     return min((count for count in counts if count), default=1)
 
 
-def _as_copies(known: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Move]:
+def _propose_data_parallel(known: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Move]:
     """Yield another size of model parallelism, with data parallelism changed and the batch of a
     step kept.
     """
@@ -105,7 +105,7 @@ def _as_copies(known: Facts, quantity: str, size: int, more: Fraction) -> Iterat
         yield Move(f"{together} parallel {size}{extra}", {quantity: size, **batch}, lost)
 
 
-def _stages(known: Facts) -> Iterator[Move]:
+def _propose_stages(known: Facts) -> Iterator[Move]:
     """Yield other numbers of stages that layers and ranks divide by, nearest first; at least half
     unless memory is known.
     """
@@ -117,10 +117,10 @@ def _stages(known: Facts) -> Iterator[Move]:
     least = 1 if isinstance(known.likely("training_headroom"), float) else now / 2
     for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
         if stages != now and stages >= least and world % (others * stages) == 0 and (layers or stages) % stages == 0:
-            yield from _as_copies(known, "pipeline_parallel", stages, Fraction(now, stages))
+            yield from _propose_data_parallel(known, "pipeline_parallel", stages, Fraction(now, stages))
 
 
-def _parts(known: Facts) -> Iterator[Move]:
+def _propose_virtual_stages(known: Facts) -> Iterator[Move]:
     """Yield virtual stages, which shorten pipeline bubbles, or a single one."""
     stages, now, layers = (count_of(known, name) for name in ("pipeline_parallel", "virtual_stages", "layers"))
     if not stages or not now:
@@ -133,7 +133,7 @@ def _parts(known: Facts) -> Iterator[Move]:
         yield Move("one virtual stage on each pipeline rank", {"virtual_stages": 1}, "larger pipeline bubbles")
 
 
-def _smaller(known: Facts) -> Iterator[Move]:
+def _propose_smaller_batches(known: Facts) -> Iterator[Move]:
     """Yield smaller micro-batches if the batch of a step is declared as a whole."""
     now, batch = count_of(known, "micro_batch_size"), count_of(known, "global_batch_size")
     if not now or not batch or count_of(known, "gradient_accumulation_steps"):
@@ -142,7 +142,7 @@ def _smaller(known: Facts) -> Iterator[Move]:
         yield Move(f"micro-batches of {size}", {"micro_batch_size": size}, "slower, smaller matrix products")
 
 
-def _larger(known: Facts) -> Iterator[Move]:
+def _propose_larger_batches(known: Facts) -> Iterator[Move]:
     """Yield larger micro-batches with as many samples per step, largest first."""
     now, steps = count_of(known, "micro_batch_size"), count_of(known, "gradient_accumulation_steps")
     if not now or not steps:
@@ -156,7 +156,7 @@ def _larger(known: Facts) -> Iterator[Move]:
         yield Move(title, values, "more memory, which is free today")
 
 
-def _groups(known: Facts) -> Iterator[Move]:
+def _propose_shard_groups(known: Facts) -> Iterator[Move]:
     """Yield hybrid sharding: all states on each machine, or on each group of machines."""
     gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "shard_ranks")
     if known.likely("sharding") != "fsdp" or not gpus or not ranks:
@@ -176,22 +176,22 @@ def _groups(known: Facts) -> Iterator[Move]:
             yield Move(title, {"shard_group": group}, lost)
 
 
-def _sequence_parallel(known: Facts) -> Iterator[Move]:
+def _propose_sequence_parallel(known: Facts) -> Iterator[Move]:
     if known.likely("sequence_parallel") is False and (count_of(known, "tensor_parallel") or 1) > 1:
         yield Move("sequence parallelism: tokens sharded between the matrix products", {"sequence_parallel": True})
 
 
-def _context_ranks(known: Facts) -> Iterator[Move]:
+def _propose_context_ranks(known: Facts) -> Iterator[Move]:
     """Yield fewer context parallel ranks, most first, then more."""
     now = count_of(known, "context_parallel") or 1
     for fewer in sorted((one for one in factors(now) if one < now), reverse=True):
-        yield from _as_copies(known, "context_parallel", fewer, Fraction(now, fewer))
+        yield from _propose_data_parallel(known, "context_parallel", fewer, Fraction(now, fewer))
     for more in (now * multiple for multiple in LONGER):
         if (count_of(known, "training_copies") or 0) % (more // now) == 0:
-            yield from _as_copies(known, "context_parallel", more, Fraction(now, more))
+            yield from _propose_data_parallel(known, "context_parallel", more, Fraction(now, more))
 
 
-def _expert_ranks(known: Facts) -> Iterator[Move]:
+def _propose_expert_ranks(known: Facts) -> Iterator[Move]:
     """Yield expert parallel sizes that divide experts and ranks of a stage: fewer, most first, then
     more.
     """
@@ -206,7 +206,7 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
             yield Move(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, lost)
 
 
-def _rollout_ranks(known: Facts) -> Iterator[Move]:
+def _propose_rollout_ranks(known: Facts) -> Iterator[Move]:
     """Yield smaller rollout engines whose ranks divide the run and the heads, largest first."""
     now, world = count_of(known, "rollout_tensor_parallel"), count_of(known, "world_size")
     if not now or not world:
@@ -218,7 +218,7 @@ def _rollout_ranks(known: Facts) -> Iterator[Move]:
             yield Move(title, {"rollout_tensor_parallel": ranks}, "more memory per GPU")
 
 
-def _more_machines(known: Facts) -> Iterator[Move]:
+def _propose_more_machines(known: Facts) -> Iterator[Move]:
     """Yield more machines with the same batch of a step, fewest first."""
     now, gpus = count_of(known, "pods_per_replica"), count_of(known, "gpus_per_pod")
     for times in MORE_MACHINES if now and gpus else ():
@@ -229,7 +229,7 @@ def _more_machines(known: Facts) -> Iterator[Move]:
             yield Move(f"{pods} pods of {gpus} GPUs at the same batch size", values, "the cost of more machines")
 
 
-def _recomputed_less(known: Facts) -> Iterator[Move]:
+def _propose_less_recomputation(known: Facts) -> Iterator[Move]:
     """Yield less recomputation if a step leaves memory."""
     room = known.likely("training_headroom")
     if known.likely("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:

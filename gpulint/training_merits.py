@@ -35,7 +35,7 @@ def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
     ratio = hours(before, after)
     lost = ""
     if ratio > LONGER:
-        told = _tokens_per_s(before) and _tokens_per_s(after)
+        told = _find_tokens_per_s(before) and _find_tokens_per_s(after)
         lost = f"a run {ratio:.1f} times as long" if told else f"lower speed: peak FLOP/s is {1 / ratio:.0%} of today's"
     gives_up = "; ".join(filter(None, (one.gives_up, lost)))
     return one._replace(hours=ratio, gives_up=gives_up, learns_otherwise=_learns_otherwise(one, before, after))
@@ -89,19 +89,19 @@ def hours(before: Facts, after: Facts) -> float:
     """Return how long a changed run takes for an hour of today's work: by tokens, else at least by
     the GPUs' peaks.
     """
-    old, new = _tokens_per_s(before), _tokens_per_s(after)
+    old, new = _find_tokens_per_s(before), _find_tokens_per_s(after)
     if old and new:
         return old / new
-    old, new = _flop_per_s(before), _flop_per_s(after)
+    old, new = _find_flop_per_s(before), _find_flop_per_s(after)
     return max(1.0, old / new) if old and new else 1.0
 
 
-def _tokens_per_s(known: Facts) -> float | None:
+def _find_tokens_per_s(known: Facts) -> float | None:
     each, world = known.likely("training_tokens_per_s_per_gpu"), count_of(known, "world_size")
     return each * world if isinstance(each, int | float) and world else None
 
 
-def _flop_per_s(known: Facts) -> float | None:
+def _find_flop_per_s(known: Facts) -> float | None:
     card, gpus = hardware.accelerator(known.role.text("accelerator")), count_of(known, "world_size")
     return dense_peak(card) * gpus if card and gpus else None
 

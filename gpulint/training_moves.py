@@ -34,22 +34,22 @@ GATHERED = "more communication: weights are gathered for every layer, twice per 
 def of(quantity: str, known: Facts) -> Iterator[Move]:
     """Return the proposed changes of one quantity of a training run, smallest or cheapest first."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "sharding": _sharding,
-        "lora_rank": _adapters,
-        "optimizer": _optimizer,
-        "activation_checkpointing": _recomputation,
-        "micro_batch_size": _micro_batch,
-        "sequence_length": _shorter,
-        "gpus_per_pod": _gpus,
-        "pods_per_replica": _pods,
-        "accelerator": _cards,
-        "optimizer_offload": _resident,
-        "processes_per_pod": _ranks,
+        "sharding": _propose_sharding,
+        "lora_rank": _propose_adapters,
+        "optimizer": _propose_optimizer,
+        "activation_checkpointing": _propose_recomputation,
+        "micro_batch_size": _propose_micro_batches,
+        "sequence_length": _propose_shorter,
+        "gpus_per_pod": _propose_gpus,
+        "pods_per_replica": _propose_pods,
+        "accelerator": _propose_accelerators,
+        "optimizer_offload": _propose_resident,
+        "processes_per_pod": _propose_ranks,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else moves.moves(quantity, known)
 
 
-def _sharding(known: Facts) -> Iterator[Move]:
+def _propose_sharding(known: Facts) -> Iterator[Move]:
     """Yield further sharding over the data-parallel ranks."""
     ranks, by, stage = known.likely("shard_ranks"), known.likely("sharding"), known.likely("zero_stage")
     if not isinstance(ranks, int) or ranks < 2:
@@ -69,13 +69,13 @@ def _sharding(known: Facts) -> Iterator[Move]:
             {"sharding": "fsdp"},
             GATHERED,
         )
-        for more in (*_pods(known), *_adapters(known)):
+        for more in (*_propose_pods(known), *_propose_adapters(known)):
             if "quantization" not in more.values:
                 lost = "; ".join(filter(None, (GATHERED, more.gives_up)))
                 yield Move(f"FSDP with {more.title}", {"sharding": "fsdp", **more.values}, lost)
 
 
-def _adapters(known: Facts) -> Iterator[Move]:
+def _propose_adapters(known: Facts) -> Iterator[Move]:
     """Yield adapters instead of full fine-tuning, and a 4-bit base model below them."""
     if known.role.text("engine") in HAVE_NO_ADAPTERS or known.likely("quantization") is not None:
         return
@@ -90,37 +90,37 @@ def _adapters(known: Facts) -> Iterator[Move]:
         yield Move("QLoRA: adapters on a base model in 4 bits", {**values, "quantization": "nf4"}, lost)
 
 
-def _optimizer(known: Facts) -> Iterator[Move]:
+def _propose_optimizer(known: Facts) -> Iterator[Move]:
     """Yield 8-bit optimizer moments if no library shards them."""
     now = known.likely("optimizer")
     if now in ("adamw", "adamw-fused", "adam", "adam-fused") and known.likely("sharding") in ("none", "ddp"):
         yield Move("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, "slightly less accurate moments")
 
 
-def _recomputation(known: Facts) -> Iterator[Move]:
+def _propose_recomputation(known: Facts) -> Iterator[Move]:
     """Yield recomputation, alone and with smaller micro-batches."""
     if known.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
         return
     alone = Move("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
     yield alone
-    for smaller in _micro_batch(known):
+    for smaller in _propose_micro_batches(known):
         lost = f"{RECOMPUTED}, and {smaller.gives_up}"
         yield Move(f"{alone.title}, {smaller.title}", {**alone.values, **smaller.values}, lost)
 
 
-def _micro_batch(known: Facts) -> Iterator[Move]:
+def _propose_micro_batches(known: Facts) -> Iterator[Move]:
     """Yield smaller micro-batches with as many samples per step."""
     now, steps = known.likely("micro_batch_size"), known.likely("gradient_accumulation_steps")
     if not isinstance(now, int):
         return
-    for size in _halves(now):
+    for size in _list_halves(now):
         added = now // size * (steps if isinstance(steps, int) else 1)
         title = f"micro-batches of {size}, {added} per optimizer step"
         values = {"micro_batch_size": size, "gradient_accumulation_steps": added}
         yield Move(title, values, "slower, smaller matrix products")
 
 
-def _halves(now: int) -> Iterator[int]:
+def _list_halves(now: int) -> Iterator[int]:
     """Yield smaller sizes that divide the present one."""
     size = now
     while size % 2 == 0:
@@ -130,7 +130,7 @@ def _halves(now: int) -> Iterator[int]:
         yield 1
 
 
-def _shorter(known: Facts) -> Iterator[Move]:
+def _propose_shorter(known: Facts) -> Iterator[Move]:
     now = known.likely("sequence_length")
     lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
     for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
@@ -139,16 +139,16 @@ def _shorter(known: Facts) -> Iterator[Move]:
         )
 
 
-def _resident(known: Facts) -> Iterator[Move]:
+def _propose_resident(known: Facts) -> Iterator[Move]:
     """Yield everything that is kept in host memory moved back to the GPU."""
     kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
     if kept:
         yield Move("states kept in GPU memory", dict.fromkeys(kept, False))
 
 
-def _gpus(known: Facts) -> Iterator[Move]:
+def _propose_gpus(known: Facts) -> Iterator[Move]:
     """Yield the GPUs that are used or hold the step; then more of the machine, with sharded states."""
-    yield from _one_gpu(known)
+    yield from _propose_one_gpu(known)
     yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
     most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
@@ -164,7 +164,7 @@ def _gpus(known: Facts) -> Iterator[Move]:
                 yield Move(title, values, "")
 
 
-def _one_gpu(known: Facts) -> Iterator[Move]:
+def _propose_one_gpu(known: Facts) -> Iterator[Move]:
     """Yield one GPU that computes all micro-batches at once, if they fit."""
     names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
     gpus, ranks, copies, size, pods = (count_of(known, name) for name in names)
@@ -176,7 +176,7 @@ def _one_gpu(known: Facts) -> Iterator[Move]:
         yield Move(f"one GPU with micro-batches of {size * gpus}", values, "a longer run")
 
 
-def _ranks(known: Facts) -> Iterator[Move]:
+def _propose_ranks(known: Facts) -> Iterator[Move]:
     """Yield as many ranks as GPUs, with the batch of a step kept if its parts are declared."""
     now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
     for move in moves.moves("processes_per_pod", known):
@@ -185,7 +185,7 @@ def _ranks(known: Facts) -> Iterator[Move]:
         yield Move(move.title, {**move.values, **(batch or {})}, lost)
 
 
-def _pods(known: Facts) -> Iterator[Move]:
+def _propose_pods(known: Facts) -> Iterator[Move]:
     """Yield more machines with sharded states."""
     now, gpus = known.likely("pods_per_replica"), known.likely("gpus_per_pod")
     for count in NODES:
@@ -194,41 +194,41 @@ def _pods(known: Facts) -> Iterator[Move]:
             yield Move(title, {"pods_per_replica": count}, "more communication between machines")
 
 
-def _cards(known: Facts) -> Iterator[Move]:
+def _propose_accelerators(known: Facts) -> Iterator[Move]:
     """Yield cheaper accelerators if a step leaves most memory free and no end time is declared,
     else larger or faster ones.
     """
     left, end = known.likely("training_headroom"), known.likely("target_training_s")
     wanted = isinstance(end, int | float)
     if isinstance(left, float) and left > SPARE and not wanted:
-        yield from _cheaper_card(known)
+        yield from _propose_cheaper(known)
         return
     if wanted:
-        yield from _faster_card(known)
-    yield from _larger_card(known)
+        yield from _propose_faster(known)
+    yield from _propose_larger(known)
 
 
-def _faster_card(known: Facts) -> Iterator[Move]:
+def _propose_faster(known: Facts) -> Iterator[Move]:
     """Yield accelerators that compute faster and hold the step, cheapest first."""
     now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
     if now is None or isinstance(needed, Missing) or not isinstance(needed.adverse, int | float):
         return
-    for move in _products(known, now, needed.adverse, math.inf):
+    for move in _propose_products(known, now, needed.adverse, math.inf):
         other = hardware.accelerator(str(move.values["accelerator"]))
         if other and (other.dense_bf16_flop_per_s or 0) > (now.dense_bf16_flop_per_s or 0):
             yield move
 
 
-def _larger_card(known: Facts) -> Iterator[Move]:
+def _propose_larger(known: Facts) -> Iterator[Move]:
     """Yield larger accelerators of the same vendor that the file can name, cheapest first."""
     now = hardware.accelerator(known.role.text("accelerator"))
     held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
     states = next((value for value in held if isinstance(value, int | float)), None)
     if now is not None and states is not None:
-        yield from _products(known, now, max(_memory(now) + 1, states / HELD), math.inf)
+        yield from _propose_products(known, now, max(_find_memory(now) + 1, states / HELD), math.inf)
 
 
-def _cheaper_card(known: Facts) -> Iterator[Move]:
+def _propose_cheaper(known: Facts) -> Iterator[Move]:
     """Yield accelerators that hold the step and cost less for the same arithmetic, cheapest first."""
     now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
     prices = {product.id: price for product, price in priced(now, known.role)} if now else {}
@@ -239,10 +239,12 @@ def _cheaper_card(known: Facts) -> Iterator[Move]:
         or not isinstance(needed.adverse, int | float)
     ):
         return
-    yield from _products(known, now, needed.adverse, prices[now.id])
+    yield from _propose_products(known, now, needed.adverse, prices[now.id])
 
 
-def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float) -> Iterator[Move]:
+def _propose_products(
+    known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float
+) -> Iterator[Move]:
     """Yield the same number of other accelerators with enough memory, below a price, cheapest
     first.
     """
@@ -250,12 +252,12 @@ def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_p
     for product, price in priced(now, known.role) if count else ():
         if offers.cheapest(known.role.available, product.id, count or 1, labels.cloud(known.role)) is None:
             continue  # no machine holds so many
-        able = (product.compute_capability or 0) >= _capability(known, now)
-        if product.id != now.id and able and _memory(product) >= least and price < below_usd_per_hour:
+        able = (product.compute_capability or 0) >= _find_capability(known, now)
+        if product.id != now.id and able and _find_memory(product) >= least and price < below_usd_per_hour:
             yield Move(f"{count} × {product.name}", {"accelerator": product.id})
 
 
-def _capability(known: Facts, now: hardware.Accelerator) -> float:
+def _find_capability(known: Facts, now: hardware.Accelerator) -> float:
     """Return the compute capability that the run's number format needs; today's unless the run uses
     bfloat16.
     """
@@ -263,5 +265,5 @@ def _capability(known: Facts, now: hardware.Accelerator) -> float:
     return min(here, BFLOAT16_SINCE) if known.likely("training_dtype") == "bfloat16" else here
 
 
-def _memory(product: hardware.Accelerator) -> float:
+def _find_memory(product: hardware.Accelerator) -> float:
     return product.cuda_memory_bytes or product.driver_memory_bytes or 0

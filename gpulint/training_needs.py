@@ -66,26 +66,26 @@ class Needs(NamedTuple):
 
 def of(known: Facts) -> Needs | None:
     """Return the needs of a run; None if its states are unknown."""
-    parameters = _number(known, "stage_parameters")
-    if parameters is None or (states := _states(known, parameters)) is None:
+    parameters = _find_number(known, "stage_parameters")
+    if parameters is None or (states := _estimate_states(known, parameters)) is None:
         return None
     micro = count_of(known, "micro_batch_size")
-    sequence = _adverse(known, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
-    needed = _adverse(known, ("training_needed_bytes",))
-    held = _number(known, "state_bytes_per_gpu")
-    copied = sum(_number(known, name) or 0.0 for name in ("bucket_bytes", "cast_bytes"))
+    sequence = _sum_worst(known, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
+    needed = _sum_worst(known, ("training_needed_bytes",))
+    held = _find_number(known, "state_bytes_per_gpu")
+    copied = sum(_find_number(known, name) or 0.0 for name in ("bucket_bytes", "cast_bytes"))
     trains_all = known.likely("lora_rank") is None
     if not micro or sequence is None or needed is None or held is None:
         return Needs(states, parameters, trains_all, 0.0, copied, None, None)
     fixed = max(0.0, needed - held - sequence - copied)
-    return Needs(states, parameters, trains_all, fixed, copied, sequence / micro, _recomputed(known, micro))
+    return Needs(states, parameters, trains_all, fixed, copied, sequence / micro, _estimate_recomputed(known, micro))
 
 
-def _states(known: Facts, parameters: float) -> States | None:
-    trained = _number(known, "trained_share")
-    kept = _number(known, "parameter_bytes" if known.likely("lora_rank") is None else "adapter_bytes")
+def _estimate_states(known: Facts, parameters: float) -> States | None:
+    trained = _find_number(known, "trained_share")
+    kept = _find_number(known, "parameter_bytes" if known.likely("lora_rank") is None else "adapter_bytes")
     frozen, gradient, moments = (
-        _number(known, f"{name}_bytes_per_parameter") for name in ("frozen", "gradient", "optimizer")
+        _find_number(known, f"{name}_bytes_per_parameter") for name in ("frozen", "gradient", "optimizer")
     )
     if trained is None or kept is None or frozen is None or gradient is None or moments is None:
         return None
@@ -93,21 +93,21 @@ def _states(known: Facts, parameters: float) -> States | None:
     return States(parameters * frozen + learnt * kept, learnt * gradient, learnt * moments)
 
 
-def _recomputed(known: Facts, micro: int) -> float | None:
+def _estimate_recomputed(known: Facts, micro: int) -> float | None:
     """Return the activations of a sequence with full recomputation."""
     values: dict[str, Value] = {"activation_checkpointing": "full"}
     changed = facts.of(suggest.applied(known.role, values), known.resolved)
-    needed = _adverse(changed, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
+    needed = _sum_worst(changed, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     return None if needed is None else needed / micro
 
 
-def _adverse(known: Facts, names: tuple[str, ...]) -> float | None:
+def _sum_worst(known: Facts, names: tuple[str, ...]) -> float | None:
     """Return the sum of some quantities in the worst scenario."""
     found = [known.worlds(name) for name in names]
     values = [one.adverse for one in found if not isinstance(one, Missing) and isinstance(one.adverse, int | float)]
     return sum(values) if len(values) == len(names) else None
 
 
-def _number(known: Facts, name: str) -> float | None:
+def _find_number(known: Facts, name: str) -> float | None:
     value = known.likely(name)
     return float(value) if isinstance(value, int | float) else None

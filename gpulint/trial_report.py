@@ -17,11 +17,11 @@ AROUND = 3
 def as_text(found: Sequence[Tested]) -> str:
     """Return a line for each rule, the complaints of those that fail, and the counts."""
     width = max((len(one.name) for one in found), default=0)
-    lines = [line for one in found for line in _rule(one, width)]
-    return "\n".join([*lines, "", _counts(found)]) + "\n"
+    lines = [line for one in found for line in _render_rule(one, width)]
+    return "\n".join([*lines, "", _render_counts(found)]) + "\n"
 
 
-def _rule(one: Tested, width: int) -> Iterator[str]:
+def _render_rule(one: Tested, width: int) -> Iterator[str]:
     counts = ", ".join(f"{sum(trial.side == side for trial in one.trials)} {side}" for side in ("bad", "good"))
     if one.passed:
         yield f"ok    {one.name:<{width}}  {counts}"
@@ -30,16 +30,16 @@ def _rule(one: Tested, width: int) -> Iterator[str]:
     yield from (f"  {line}" for complaint in one.complaints for line in complaint.splitlines())
     for trial in one.trials:
         if not trial.passed:
-            yield from _trial(one.path, trial)
+            yield from _render_trial(one.path, trial)
 
 
-def _trial(path: str, trial: Trial) -> Iterator[str]:
+def _render_trial(path: str, trial: Trial) -> Iterator[str]:
     yield f"  {path}:{trial.line}  {trial.side} sample {trial.number}"
     yield from (f"  = {complaint}" for complaint in trial.complaints)
-    yield from _diff(trial)
+    yield from _render_diff(trial)
 
 
-def _diff(trial: Trial) -> Iterator[str]:
+def _render_diff(trial: Trial) -> Iterator[str]:
     """Yield the lines of an example around those of interest: `-` expected but missing, `+`
     unexpected.
     """
@@ -66,7 +66,7 @@ def _diff(trial: Trial) -> Iterator[str]:
         yield f"    {'':<{wide}} …"
 
 
-def _counts(found: Sequence[Tested]) -> str:
+def _render_counts(found: Sequence[Tested]) -> str:
     samples = sum(len(one.trials) for one in found)
     failing = sum(not one.passed for one in found)
     rules = f"{len(found)} rule{'' if len(found) == 1 else 's'}"
@@ -82,7 +82,7 @@ def as_json(found: Sequence[Tested]) -> str:
             "path": one.path,
             "passed": one.passed,
             "complaints": list(one.complaints),
-            "samples": [_sample(trial) for trial in one.trials],
+            "samples": [_build_sample(trial) for trial in one.trials],
         }
         for one in found
     ]
@@ -94,7 +94,7 @@ def as_json(found: Sequence[Tested]) -> str:
     return json.dumps({"format": FORMAT, "rules": rules, "summary": summary}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _sample(trial: Trial) -> dict[str, object]:
+def _build_sample(trial: Trial) -> dict[str, object]:
     return {
         "side": trial.side,
         "number": trial.number,

@@ -79,7 +79,7 @@ class Tested(NamedTuple):
 
 def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[Tested]:
     """Test every rule of these files, or those of some names or families."""
-    read = [_read(path) for path in paths]
+    read = [_load_rule(path) for path in paths]
     shipped = shipped_rules()
     own = {one.name: one for one in read if isinstance(one, Rule)}
     known = tuple({**shipped, **own}.values())
@@ -88,20 +88,20 @@ def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[Tested]:
             continue
         if isinstance(one, Tested):
             yield one
-        elif complaints := tuple(_misplaced(one, own, shipped)):
+        elif complaints := tuple(_find_conflicts(one, own, shipped)):
             yield Tested(one.name, one.family, str(one.path), (), complaints, unusable=True)
         else:
             yield tested(one, known)
 
 
-def _read(path: Path) -> Rule | Tested:
+def _load_rule(path: Path) -> Rule | Tested:
     try:
         return rule_file.load(path)
     except RuleError as error:
         return Tested(path.stem, path.parent.name, str(path), (), tuple(str(error).splitlines()), unusable=True)
 
 
-def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule]) -> Iterator[str]:
+def _find_conflicts(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule]) -> Iterator[str]:
     """Yield conflicts of a rule with others: its name, and the names that it uses."""
     where = f"{rule.path}:1:1: "
     if own[rule.name] is not rule:
@@ -118,21 +118,21 @@ def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule])
 
 def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
     """Test a rule on each of its examples, together with the rules that influence its findings."""
-    company = _company(rule, known)
+    company = _find_company(rule, known)
     given = samples.given(company, (*known, rule), alternatives=bool(rule.only_with))
-    lines = _lines(rule)
+    lines = _find_lines(rule)
     trials = tuple(
-        _trial(rule, side, number, lines.get((side, number), 0), str(text), given)
+        _test_sample(rule, side, number, lines.get((side, number), 0), str(text), given)
         for side, texts in examples(rule).items()
         for number, text in enumerate(texts, 1)
     )
-    judged = any(trial.passed and _about(rule, trial.text, given) for trial in trials if trial.side == "good")
+    judged = any(trial.passed and _applies(rule, trial.text, given) for trial in trials if trial.side == "good")
     unseen = "no good sample contains what the rule applies to: show the smallest change that makes a bad one right"
     failing = any(not trial.passed for trial in trials if trial.side == "good")
     return Tested(rule.name, rule.family, str(rule.path or ""), trials, () if judged or failing else (unseen,))
 
 
-def _company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
+def _find_company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
     """Return all rules if a suggestion decides whether the rule fires; else the rule and those that
     absorb it.
     """
@@ -142,15 +142,17 @@ def _company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
     return (*(one for one in others if rule.name in one.absorbs), rule)
 
 
-def _trial(rule: Rule, side: str, number: int, line: int, text: str, given: Given) -> Trial:
+def _test_sample(rule: Rule, side: str, number: int, line: int, text: str, given: Given) -> Trial:
     report = samples.report(text, given)
     found = [one for one in report.findings if one.rule == rule.name and one.suppressed is None]
-    trial = Trial(side, number, line, text, samples.marked_lines(text), tuple(_said(text, found)))
-    complaints = _of_bad(rule, trial, found, report, given) if side == "bad" else _of_good(rule, trial, report, given)
+    trial = Trial(side, number, line, text, samples.marked_lines(text), tuple(_list_reported(text, found)))
+    complaints = (
+        _check_bad(rule, trial, found, report, given) if side == "bad" else _check_good(rule, trial, report, given)
+    )
     return trial._replace(complaints=tuple(complaints))
 
 
-def _said(text: str, found: Iterable[Finding]) -> Iterator[Said]:
+def _list_reported(text: str, found: Iterable[Finding]) -> Iterator[Said]:
     above = {file.path: file.above for file in samples.files_of(text)}
     for one in found:
         sure = ("possible", "likely", "")[one.confidence - 1]
@@ -158,13 +160,13 @@ def _said(text: str, found: Iterable[Finding]) -> Iterator[Said]:
         yield Said(above.get(one.location.path, 0) + one.location.line, severity, one.message)
 
 
-def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: Given) -> Iterator[str]:
+def _check_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: Given) -> Iterator[str]:
     if not trial.expected:
         yield f"no line of it is marked: put `{samples.MARK}` at the end of the line that the rule must find"
     if trial.silent and not trial.astray:
-        yield from _why_silent(rule, trial.text, report, given)
+        yield from _explain_silence(rule, trial.text, report, given)
     if trial.astray:
-        spoken, marked = (_listed(lines) for lines in ((one.line for one in trial.astray), trial.silent))
+        spoken, marked = (_join_lines(lines) for lines in ((one.line for one in trial.astray), trial.silent))
         yield f"the rule fires at line {spoken}" + (
             f", but is expected at line {marked}" if marked else ", which is not marked"
         )
@@ -174,47 +176,47 @@ def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, 
                 f"it is reported as {one.severity.word}, firing in {one.confidence} of 3 scenarios; "
                 f"the rule declares {rule.severity.word}: show a clearer case"
             )
-        yield from _unfilled(rule, trial.text, given)
+        yield from _find_unfilled(rule, trial.text, given)
 
 
-def _listed(lines: Iterable[int]) -> str:
+def _join_lines(lines: Iterable[int]) -> str:
     return ", ".join(dict.fromkeys(map(str, lines)))
 
 
-def _of_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Iterator[str]:
+def _check_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Iterator[str]:
     if trial.expected:
         yield f"a good sample must not be marked; line {trial.expected[0]} is"
     if trial.said:
         yield f"the rule fires at line {trial.said[0].line}, but this sample is good"
         return
-    yield from _broken(rule, report)
-    if lacking := _lacking(rule, report):
+    yield from _find_failures(rule, report)
+    if lacking := _find_missing(rule, report):
         yield f"it passes only because the rule was not evaluated: {lacking}"
-    elif not _understood(rule, trial.text, report):
-        yield f"it passes only because nothing was read from it: {_unread(rule, report)}"
+    elif not _is_read(rule, trial.text, report):
+        yield f"it passes only because nothing was read from it: {_explain_unread(rule, report)}"
 
 
 # ---- why a rule is silent
 
 
-def _why_silent(rule: Rule, text: str, report: Report, given: Given) -> Iterator[str]:
+def _explain_silence(rule: Rule, text: str, report: Report, given: Given) -> Iterator[str]:
     """Yield the first reason why a rule does not fire on an example."""
-    broken = list(_broken(rule, report))
+    broken = list(_find_failures(rule, report))
     if broken:
         yield from broken
         return
     suppressed = [one for one in report.findings if one.rule == rule.name and one.suppressed is not None]
     if suppressed:
         yield f"a directive in the sample silences the rule at line {suppressed[0].location.line}"
-    elif lacking := _lacking(rule, report):
+    elif lacking := _find_missing(rule, report):
         yield f"the rule was not evaluated: {lacking}"
-    elif not _understood(rule, text, report):
-        yield f"the rule matches nothing: {_unread(rule, report)}"
+    elif not _is_read(rule, text, report):
+        yield f"the rule matches nothing: {_explain_unread(rule, report)}"
     else:
-        yield _unheld(rule, text, given)
+        yield _explain_condition(rule, text, given)
 
 
-def _broken(rule: Rule, report: Report) -> Iterator[str]:
+def _find_failures(rule: Rule, report: Report) -> Iterator[str]:
     yield from (f"the condition cannot be evaluated: {failure.error}" for failure in report.failures)
     about = f"rule {rule.name} was not evaluated: "
     yield from (
@@ -224,7 +226,7 @@ def _broken(rule: Rule, report: Report) -> Iterator[str]:
     )
 
 
-def _lacking(rule: Rule, report: Report) -> str:
+def _find_missing(rule: Rule, report: Report) -> str:
     """Return the facts that a rule lacked, each with how to declare it."""
     needs = {
         need
@@ -237,7 +239,7 @@ def _lacking(rule: Rule, report: Report) -> str:
     return "; ".join(f"it lacks {need} ({report.asks.get(need, glossary()[need].meaning)})" for need in sorted(needs))
 
 
-def _understood(rule: Rule, text: str, report: Report) -> bool:
+def _is_read(rule: Rule, text: str, report: Report) -> bool:
     """Return whether an example contains what a rule of this scope applies to: a workload or a
     document.
     """
@@ -246,7 +248,7 @@ def _understood(rule: Rule, text: str, report: Report) -> bool:
     return bool(report.workloads)
 
 
-def _unread(rule: Rule, report: Report) -> str:
+def _explain_unread(rule: Rule, report: Report) -> str:
     skipped = next((one.reason for one in report.skipped if isinstance(one, Skip)), "")
     if skipped or rule.target.scope != "workload":
         return skipped or "it holds no document"
@@ -254,9 +256,9 @@ def _unread(rule: Rule, report: Report) -> str:
     return f"{kind} no workload on a GPU; does it request one?"
 
 
-def _unheld(rule: Rule, text: str, given: Given) -> str:
+def _explain_condition(rule: Rule, text: str, given: Given) -> str:
     """Return what the condition sees where it does not hold, or why the rule does not apply."""
-    roles = _roles(text, given)
+    roles = _evaluate_roles(text, given)
     about = [one for one in roles if rule.name in {each.name for each in one.rules}]
     if rule.target.scope == "repository":
         return "the condition holds for no budget here; a part that begins with `# file: gpulint.yaml` declares them"
@@ -264,25 +266,25 @@ def _unheld(rule: Rule, text: str, given: Given) -> str:
         stated = f" of kind {' or '.join(rule.target.kind)}" if rule.target.kind else ""
         return f"the condition holds for no document{stated} here"
     if not about:
-        return f"the rule applies to {_wanted(rule)}; this is {_held(roles)}"
-    seen = "; ".join(dict.fromkeys(_seen(rule, one) for one in about))
-    absorbing = {name for one in about for name in one.outcome.holding if rule.name in _absorbed_by(name, one)}
+        return f"the rule applies to {_describe_target(rule)}; this is {_describe_roles(roles)}"
+    seen = "; ".join(dict.fromkeys(_describe_values(rule, one) for one in about))
+    absorbing = {name for one in about for name in one.outcome.holding if rule.name in _find_absorbed(name, one)}
     if rule.name in {name for one in about for name in one.outcome.holding}:
         instead = f"; {', '.join(sorted(absorbing))} fires instead" if absorbing else ""
         return f"the condition holds, but no finding is reported{instead}: {seen}"
     return f"the condition does not hold: {seen}"
 
 
-def _absorbed_by(name: str, one: Judged) -> tuple[str, ...]:
+def _find_absorbed(name: str, one: Judged) -> tuple[str, ...]:
     return next((each.absorbs for each in one.rules if each.name == name), ())
 
 
-def _wanted(rule: Rule) -> str:
+def _describe_target(rule: Rule) -> str:
     kinds, engines = (" or ".join(words) for words in (rule.target.kind, rule.target.engine))
     return " run by ".join(filter(None, (kinds or "any workload", engines)))
 
 
-def _held(roles: Iterable[Judged]) -> str:
+def _describe_roles(roles: Iterable[Judged]) -> str:
     told = (
         " run by ".join(filter(None, (one.workload.kind, one.known.role.text("engine") or "an unknown engine")))
         for one in roles
@@ -290,11 +292,11 @@ def _held(roles: Iterable[Judged]) -> str:
     return ", ".join(dict.fromkeys(told)) or "no workload on a GPU"
 
 
-def _seen(rule: Rule, one: Judged) -> str:
-    return ", ".join(f"{name} is {_value(name, one)}" for name in cel.names(rule.when)) or "it names no fact"
+def _describe_values(rule: Rule, one: Judged) -> str:
+    return ", ".join(f"{name} is {_render_value(name, one)}" for name in cel.names(rule.when)) or "it names no fact"
 
 
-def _value(name: str, one: Judged) -> str:
+def _render_value(name: str, one: Judged) -> str:
     worlds = one.known.worlds(name)
     if isinstance(worlds, Missing):
         return "unknown"
@@ -316,27 +318,27 @@ def literal(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
+def _find_unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
     """Yield the facts of a message that the example leaves unknown."""
-    for one in _roles(text, given) if rule.target.scope == "workload" else ():
+    for one in _evaluate_roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
             if isinstance(one.known.worlds(name), Missing) and rule.name in one.outcome.holding:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 
-def _about(rule: Rule, text: str, given: Given) -> bool:
+def _applies(rule: Rule, text: str, given: Given) -> bool:
     """Return whether a rule applies to anything in an example."""
     if rule.target.scope != "workload":
         return True
-    return any(rule.name in {each.name for each in one.rules} for one in _roles(text, given))
+    return any(rule.name in {each.name for each in one.rules} for one in _evaluate_roles(text, given))
 
 
-def _roles(text: str, given: Given) -> list[Judged]:
+def _evaluate_roles(text: str, given: Given) -> list[Judged]:
     sources, repository = samples.sources_of(text)
     return [one for source in sources for one in lint.judged(source, repository, samples.under(text, given))]
 
 
-def _lines(rule: Rule) -> Mapping[tuple[str, int], int]:
+def _find_lines(rule: Rule) -> Mapping[tuple[str, int], int]:
     """Return the line of the rule file on which each example begins."""
     held = document(rule)
     return {

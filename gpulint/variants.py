@@ -15,18 +15,18 @@ class _Watched(Mapping[str, Field]):
 
     def __init__(self, fields: Mapping[str, Field], told: Callable[[str], None]) -> None:
         self._fields = fields
-        self._told = told
+        self._record = told
 
     def __getitem__(self, name: str) -> Field:
-        self._told(name)
+        self._record(name)
         return self._fields[name]
 
     def get(self, name: str, default: Field | None = None) -> Field | None:  # type: ignore[override]
-        self._told(name)
+        self._record(name)
         return self._fields.get(name, default)
 
     def __contains__(self, name: object) -> bool:
-        self._told(str(name))
+        self._record(str(name))
         return name in self._fields
 
     def __iter__(self) -> Iterator[str]:
@@ -54,9 +54,9 @@ class Traced(Facts):
         self._reading: list[set[str]] = []
         self._read: dict[str, set[str]] = {}
         self._resting: dict[frozenset[str], dict[str, bool]] = {}
-        super().__init__(replace(role, fields=_Watched(role.fields, self._told)), resolved)
+        super().__init__(replace(role, fields=_Watched(role.fields, self._record)), resolved)
 
-    def _told(self, name: str) -> None:
+    def _record(self, name: str) -> None:
         if self._reading:
             self._reading[-1].add(name)
 

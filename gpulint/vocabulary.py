@@ -51,35 +51,35 @@ class Held(NamedTuple):
 def found(words: Sequence[str]) -> list[Quantity]:
     """Return the facts whose name, unit or meaning contains every one of these words."""
     wanted = [word.lower() for word in words]
-    return [one for one in glossary().values() if all(word in _said(one) for word in wanted)]
+    return [one for one in glossary().values() if all(word in _join_words(one) for word in wanted)]
 
 
-def _said(one: Quantity) -> str:
+def _join_words(one: Quantity) -> str:
     return f"{one.name} {one.name.replace('_', ' ')} {one.unit} {one.meaning} {one.ask}".lower()
 
 
 def held(one: Judged, wanted: Sequence[Quantity]) -> Held:
     """Return the values of these facts for a role or a component of a facility."""
     where = one.known.role.anchor.location()
-    values = tuple(_worth(one, quantity) for quantity in wanted if _is_of(one, quantity))
+    values = tuple(_find_value(one, quantity) for quantity in wanted if _has_quantity(one, quantity))
     return Held(*one.owner, f"{where.path}:{where.line}", values)
 
 
-def _is_of(one: Judged, quantity: Quantity) -> bool:
+def _has_quantity(one: Judged, quantity: Quantity) -> bool:
     """Return whether such an object has the quantity at all."""
     if one.part or one.workload.adapter == OF_PARTS:
         return one.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _worth(one: Judged, quantity: Quantity) -> Worth:
+def _find_value(one: Judged, quantity: Quantity) -> Worth:
     value = one.known.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, one.known), _how(one, quantity.name, value))
+    return Worth(quantity, value.worlds, shown(quantity.name, one.known), _describe_source(one, quantity.name, value))
 
 
-def _how(one: Judged, name: str, value: Known) -> str:
+def _describe_source(one: Judged, name: str, value: Known) -> str:
     """Return the source of a value: the line that declares it, else a description."""
     field = one.known.role.fields.get(name)
     if field is None or not field.origins:
@@ -93,11 +93,11 @@ def _how(one: Judged, name: str, value: Known) -> str:
 
 def list_text(wanted: Sequence[Quantity]) -> str:
     """Return a line for each fact: name, unit or type, meaning, and default."""
-    rows = [(one.name, one.unit or one.type, one.meaning + _absence(one)) for one in wanted]
-    return _columns([("fact", "unit", "meaning"), *rows])
+    rows = [(one.name, one.unit or one.type, one.meaning + _describe_default(one)) for one in wanted]
+    return _align([("fact", "unit", "meaning"), *rows])
 
 
-def _absence(one: Quantity) -> str:
+def _describe_default(one: Quantity) -> str:
     return f" ({literal(one.absent[0])} if not declared)" if one.absent else ""
 
 
@@ -105,14 +105,17 @@ def values_text(roles: Sequence[Held], every: bool) -> str:
     """Return the known facts of each role as a condition compares them, and the missing inputs of
     the others.
     """
-    return "\n".join(block for role in roles for block in _role(role, every))
+    return "\n".join(block for role in roles for block in _render_role(role, every))
 
 
-def _role(role: Held, every: bool) -> Iterator[str]:
+def _render_role(role: Held, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
     known = [one for one in role.facts if one.worlds is not None and (every or one.how != UNSTATED)]
-    rows = [(one.quantity.name, _compared(one), _printed(one), textwrap.shorten(one.how, HOW_MAX)) for one in known]
-    yield _columns([("fact", "in a condition", "printed", "source"), *rows])
+    rows = [
+        (one.quantity.name, _render_compared(one), _render_printed(one), textwrap.shorten(one.how, HOW_MAX))
+        for one in known
+    ]
+    yield _align([("fact", "in a condition", "printed", "source"), *rows])
     silent = sum(one.worlds is not None for one in role.facts) - len(known)
     if silent:
         yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
@@ -126,17 +129,17 @@ def _role(role: Held, every: bool) -> Iterator[str]:
     yield ""
 
 
-def _compared(one: Worth) -> str:
+def _render_compared(one: Worth) -> str:
     """Return the values as a condition would write them; three if the scenarios differ."""
     return " / ".join(dict.fromkeys(literal(value) for value in one.worlds or ()))
 
 
-def _printed(one: Worth) -> str:
-    plain = _compared(one).strip("'")
+def _render_printed(one: Worth) -> str:
+    plain = _render_compared(one).strip("'")
     return "" if one.printed.replace(",", "") == plain or one.printed == units.human(None, "") else one.printed
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+def _align(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
     return "\n".join(
         "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
@@ -149,10 +152,10 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
 
 def list_json(wanted: Sequence[Quantity]) -> str:
     """Return the same facts as JSON."""
-    return _json({"facts": [_row(one) for one in wanted]})
+    return _render_json({"facts": [_build_row(one) for one in wanted]})
 
 
-def _row(one: Quantity) -> dict[str, object]:
+def _build_row(one: Quantity) -> dict[str, object]:
     row: dict[str, object] = {name: getattr(one, name) for name in LISTED}
     row |= {name: value for name, value in one._asdict().items() if name in OF_A_PART and value}
     return {**row, "absent": one.absent[0]} if one.absent else row
@@ -160,10 +163,10 @@ def _row(one: Quantity) -> dict[str, object]:
 
 def values_json(roles: Sequence[Held]) -> str:
     """Return the same values as JSON: three scenarios each, in base units."""
-    return _json({"roles": [_role_data(role) for role in roles]})
+    return _render_json({"roles": [_build_role(role) for role in roles]})
 
 
-def _role_data(role: Held) -> dict[str, object]:
+def _build_role(role: Held) -> dict[str, object]:
     known = {
         one.quantity.name: {"unit": one.quantity.unit, **one.worlds._asdict(), "from": one.how}
         for one in role.facts
@@ -173,5 +176,5 @@ def _role_data(role: Held) -> dict[str, object]:
     return {"workload": role.workload, "role": role.role, "place": role.place, "facts": known, "unknown": unknown}
 
 
-def _json(data: dict[str, object]) -> str:
+def _render_json(data: dict[str, object]) -> str:
     return json.dumps({"format": FORMAT, **data}, indent=2, ensure_ascii=False) + "\n"

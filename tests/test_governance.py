@@ -355,7 +355,7 @@ def test_the_largest_five_are_named_and_the_others_summed() -> None:
     files = {f"{name}.yaml": team(name, gpus) for name, gpus in zip("abcdefg", (1, 2, 3, 4, 5, 6, 7), strict=True)}
     (one,) = ours(report("budgets: [{team: search, gpus: 9}]", files))
     assert one.arithmetic == (
-        "7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 in 2 others",
+        "7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 in 2 other workloads",
     )
 
 

@@ -218,7 +218,7 @@ def test_a_length_beyond_the_trained_one_is_cut_to_it() -> None:
 def test_ranks_without_gpus_are_taken_back_or_given_gpus() -> None:
     text = server(checkpoint="Qwen/Qwen2.5-32B-Instruct", selector=H100, ranks=2, gpus=1)
     assert titles(text, "parallel-size-exceeds-gpus") == [
-        "tensor parallel 1 on the 1 GPU given",
+        "tensor parallel 1 on the same 1 GPU",
         "request the 2 GPUs that are needed",
     ]
 
