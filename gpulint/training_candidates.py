@@ -86,9 +86,8 @@ def _propose(
     """
     tried: dict[str, int] = {}
     for one in cards:
-        if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(
-            known.role, Move("", _build_hardware_values(one, known))
-        ):
+        placed = Move("", _build_hardware_values(one, known))
+        if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(known.role, placed):
             ways = _list_lesser_ways(one, known, needs) if learns_less else _list_ways(one, known, needs)
             move = next(_find_fitting(one, ways, known, needs, now), None)
             if move is not None:
