@@ -1,7 +1,7 @@
 """gpulint checks GPU deployment specs against what the hardware can do.
 
-`check` gives the Report on files and folders, `size` the memory terms of one workload;
-docs/python.md has both with examples.
+`check` returns the Report on files and folders, `size` the memory terms of one workload.
+docs/python.md explains both with examples.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
 
     files = frozenset(map(place, seen))
     folders = () if run.options.exclude else tuple(_resolve_folder(path, run.tree.root, place) for path in walked)
-    return Scope(files, tuple(one for one in folders if one not in files), place)
+    return Scope(files, tuple(folder for folder in folders if folder not in files), place)
 
 
 def _resolve_folder(path: str, root: Path, place: Callable[[str], str]) -> str:
@@ -70,14 +70,16 @@ def settled(report: Report, run: Run, scope: Scope) -> Report:
     return report if run.options.ignores else unsilenced(report)
 
 
-def _apply_baseline(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
-    held = against(report, known, scope, run.tree)
+def _apply_baseline(accepted_baseline: Baseline, report: Report, run: Run, scope: Scope) -> Report:
+    matched = against(report, accepted_baseline, scope, run.tree)
     accepted = [
-        one._replace(suppressed=baseline.waiver(known, held.accepted[index])) if index in held.accepted else one
-        for index, one in enumerate(report.findings)
+        finding._replace(suppressed=baseline.waiver(accepted_baseline, matched.accepted[index]))
+        if index in matched.accepted
+        else finding
+        for index, finding in enumerate(report.findings)
     ]
-    gone = stale_entries(report, held, scope, run.tree, run.given)
-    stale = [_build_stale_trouble(known, one, number) for one, number in gone]
+    gone = stale_entries(report, matched, scope, run.tree, run.given)
+    stale = [_build_stale_trouble(accepted_baseline, entry, number) for entry, number in gone]
     return _add_troubles(report._replace(findings=tuple(accepted)), stale, run.given)
 
 
@@ -85,17 +87,19 @@ def _find_unused_waivers(report: Report, run: Run, scope: Scope) -> Iterator[Tro
     """Yield unused policy waivers within the scope of the run, unless their rule lacked facts
     there.
     """
-    told = {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
-    needing = [(one.rule, scope.place(one.location.path), one) for one in report.findings]
+    reported = {finding.location for finding in report.findings if finding.family == baseline.ALWAYS_SAID}
+    needing = [(finding.rule, scope.place(finding.location.path), finding) for finding in report.findings]
     lacking = _find_unevaluated(report, scope)
     active = functools.cache(lambda path: {rule.name for rule in run.given.at(path).rules})
-    for one in (accepted for policy in run.policies.met() for accepted in policy.waivers):
-        place = one.waiver.location
-        if place is None or place in told or not scope.walks(one.folder):
+    for accepted in (accepted for policy in run.policies.met() for accepted in policy.waivers):
+        place = accepted.waiver.location
+        if place is None or place in reported or not scope.walks(accepted.folder):
             continue
-        open_to_doubt = {name for path, name in lacking if run.policies.reaches(one, path)}
-        needed = {name for name, path, finding in needing if name in one.rules and _reaches(one, path, finding, run)}
-        if idle := [name for name in one.rules if name in active(place.path) - needed - open_to_doubt]:
+        open_to_doubt = {name for path, name in lacking if run.policies.reaches(accepted, path)}
+        needed = {
+            name for name, path, finding in needing if name in accepted.rules and _reaches(accepted, path, finding, run)
+        }
+        if idle := [name for name in accepted.rules if name in active(place.path) - needed - open_to_doubt]:
             yield Trouble(
                 "unused-suppression",
                 f"unused suppression: no {' or '.join(idle)} finding in the files it covers",
@@ -112,26 +116,26 @@ def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
 def _find_unevaluated(report: Report, scope: Scope) -> set[tuple[str, str]]:
     """Return the pairs of file and rule for which some role lacked facts."""
     return {
-        (scope.place(workload.location.path), one.rule)
+        (scope.place(workload.location.path), lack.rule)
         for workload in report.workloads
         for role in workload.roles
-        for one in role.not_evaluated
+        for lack in role.not_evaluated
     }
 
 
-def against(report: Report, known: Baseline, scope: Scope, repository: Repository) -> Held:
+def against(report: Report, accepted_baseline: Baseline, scope: Scope, repository: Repository) -> Held:
     """Match a baseline against a report. An entry may move if its file is gone or was checked."""
 
     @functools.cache
     def free(path: str) -> bool:
         return path in scope.seen or repository.at_root(path) is None
 
-    found = subject.no_larger(report.findings, ((one.rule, one.subject) for one in known.entries))
-    return baseline.held(known, found, scope.place, free, __version__)
+    found = subject.no_larger(report.findings, ((entry.rule, entry.subject) for entry in accepted_baseline.entries))
+    return baseline.held(accepted_baseline, found, scope.place, free, __version__)
 
 
 def stale_entries(
-    report: Report, held: Held, scope: Scope, repository: Repository, given: Given
+    report: Report, matched: Held, scope: Scope, repository: Repository, given: Given
 ) -> Iterator[tuple[Entry, int]]:
     """Yield the baseline entries that are no longer found, with the number that is gone.
 
@@ -139,10 +143,10 @@ def stale_entries(
     could not be read or lie outside the scope.
     """
     unjudged = _find_unevaluated(report, scope)
-    failed = {*(one.path for one in report.failures), *(one.path for one in report.skipped)}
+    failed = {*(failure.path for failure in report.failures), *(skip.path for skip in report.skipped)}
     unread = {scope.place(path) for path in failed}
     active = {rule.name for rule in given.rules}
-    for entry, number in held.left.items():
+    for entry, number in matched.left.items():
         if entry.rule not in active or entry.path in unread or (entry.path, entry.rule) in unjudged:
             continue
         if entry.path in scope.seen or (scope.whole and repository.at_root(entry.path) is None):
@@ -153,7 +157,9 @@ def unsilenced(report: Report) -> Report:
     """Return a report without suppression, with the number of findings that waivers and the
     baseline would hide.
     """
-    shown = tuple(one._replace(suppressed=None) if _is_silenced(one) else one for one in report.findings)
+    shown = tuple(
+        finding._replace(suppressed=None) if _is_silenced(finding) else finding for finding in report.findings
+    )
     return report._replace(findings=shown, unsilenced=sum(map(_is_silenced, report.findings)))
 
 
@@ -161,17 +167,17 @@ def _is_silenced(finding: Finding) -> bool:
     return finding.suppressed is not None and finding.suppressed.kind != "base"
 
 
-def _build_stale_trouble(known: Baseline, entry: Entry, number: int) -> Trouble:
+def _build_stale_trouble(accepted_baseline: Baseline, entry: Entry, number: int) -> Trouble:
     which = f"{number} of {entry.number} × {entry.rule}" if entry.number > 1 else entry.rule
     of = f" of {entry.subject.object}" if entry.subject.object else ""
     message = f"{which}{of} is no longer found in {entry.path}; remove the entry with gpulint baseline --prune"
-    return Trouble("stale-baseline-entry", message, Location(known.path, entry.line, 1, entry.line, 1))
+    return Trouble("stale-baseline-entry", message, Location(accepted_baseline.path, entry.line, 1, entry.line, 1))
 
 
 def _add_troubles(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
     """Return the report with added findings about waivers and the baseline."""
-    said = subject.told(waivers.as_findings(troubles, given.rules), ())
-    if not said:
+    findings_added = subject.told(waivers.as_findings(troubles, given.rules), ())
+    if not findings_added:
         return report
-    findings = tuple(sorted((*report.findings, *said), key=Finding.place))
-    return report._replace(findings=findings, rules={**report.rules, **check.cards(said, given.rules)})
+    findings = tuple(sorted((*report.findings, *findings_added), key=Finding.place))
+    return report._replace(findings=findings, rules={**report.rules, **check.cards(findings_added, given.rules)})

@@ -1,4 +1,6 @@
-"""Service-level objectives: each declared target against the expected and the best possible value."""
+"""Service-level objectives: each declared target against the expected and the best possible
+value.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ class Compared(NamedTuple):
     best: tuple[str, ...]
     less: bool
 
-    def known_best(self, known: Facts) -> str:
+    def known_best(self, facts: Facts) -> str:
         """Return the first known fact for the best value, else the first."""
-        return next((name for name in self.best if not isinstance(known.find(name), Missing)), self.best[0])
+        return next((name for name in self.best if not isinstance(facts.find(name), Missing)), self.best[0])
 
 
 COMPARED: dict[str, Compared] = {
@@ -39,31 +41,33 @@ MISSED = {"beyond physics": "undersized", "missed": "undersized", "likely missed
 """What a spec that fits in memory is called if an objective has this verdict."""
 
 
-def of(known: Facts) -> tuple[Aim, ...]:
+def of(facts: Facts) -> tuple[Aim, ...]:
     """Return the declared objectives with their verdicts.
 
     Nothing is computed for a role without any.
     """
     return tuple(
-        _evaluate_objective(known, name, one) for name, one in COMPARED.items() if _find_target(known, name) is not None
+        _evaluate_objective(facts, name, objective)
+        for name, objective in COMPARED.items()
+        if _find_target(facts, name) is not None
     )
 
 
-def shown(known: Facts) -> Iterator[Fact]:
+def shown(facts: Facts) -> Iterator[Fact]:
     """Yield the facts behind the objectives, for machine-readable reports."""
-    stated = [name for name in COMPARED if _find_target(known, name) is not None]
+    stated = [name for name in COMPARED if _find_target(facts, name) is not None]
     if not stated:
         return
-    behind = (fact for name in stated for fact in (name, COMPARED[name].likely, COMPARED[name].known_best(known)))
-    for name in (*behind, *(name for name in STATED if name in known.role.fields)):
-        if fact := known.shown(name):
+    behind = (fact for name in stated for fact in (name, COMPARED[name].likely, COMPARED[name].known_best(facts)))
+    for name in (*behind, *(name for name in STATED if name in facts.role.fields)):
+        if fact := facts.shown(name):
             yield fact
 
 
-def untold(known: Facts) -> str:
+def untold(facts: Facts) -> str:
     """Return the first declared objective whose verdict is unknown; empty if there is none."""
-    stated = (one for name, one in COMPARED.items() if _find_target(known, name) is not None)
-    return next((one.words for one in stated if isinstance(known.worlds(one.likely), Missing)), "")
+    stated = (objective for name, objective in COMPARED.items() if _find_target(facts, name) is not None)
+    return next((objective.words for objective in stated if isinstance(facts.worlds(objective.likely), Missing)), "")
 
 
 def undersized(aims: tuple[Aim, ...]) -> str:
@@ -72,40 +76,50 @@ def undersized(aims: tuple[Aim, ...]) -> str:
     return min(found, key=len, default="")
 
 
-def _find_target(known: Facts, name: str) -> float | None:
+def _find_target(facts: Facts, name: str) -> float | None:
     """Return the declared objective as a number."""
-    value = known.role.value(name)
+    value = facts.role.value(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _evaluate_objective(known: Facts, name: str, one: Compared) -> Aim:
+def _evaluate_objective(facts: Facts, name: str, objective: Compared) -> Aim:
     likely, best = (
-        None if known.ends(fact) is None else check.shown(fact, known) for fact in (one.likely, one.known_best(known))
+        None if facts.ends(fact) is None else check.shown(fact, facts)
+        for fact in (objective.likely, objective.known_best(facts))
     )
-    needs = () if likely else tuple(sorted(known.missing((one.likely,))))
-    return Aim(one.words, check.shown(name, known), likely or "", best or "", _find_verdict(known, name, one), needs)
+    needs = () if likely else tuple(sorted(facts.missing((objective.likely,))))
+    return Aim(
+        objective.words,
+        check.shown(name, facts),
+        likely or "",
+        best or "",
+        _find_verdict(facts, name, objective),
+        needs,
+    )
 
 
-def _find_verdict(known: Facts, name: str, one: Compared) -> str:
+def _find_verdict(facts: Facts, name: str, objective: Compared) -> str:
     """Return whether physics rules the objective out, or in how many scenarios it is met."""
-    wanted = _find_target(known, name) or 0.0
-    if (physics := _find_bound_fact(known, name, one)) and _count_misses(known.worlds(physics), wanted, one.less) == 3:
+    wanted = _find_target(facts, name) or 0.0
+    if (physics := _find_bound_fact(facts, name, objective)) and _count_misses(
+        facts.worlds(physics), wanted, objective.less
+    ) == 3:
         return "beyond physics"
-    worlds = known.worlds(one.likely)
+    worlds = facts.worlds(objective.likely)
     if isinstance(worlds, Missing):
         return "cannot tell"
-    return ("met", "likely met", "likely missed", "missed")[_count_misses(worlds, wanted, one.less)]
+    return ("met", "likely met", "likely missed", "missed")[_count_misses(worlds, wanted, objective.less)]
 
 
-def _find_bound_fact(known: Facts, name: str, one: Compared) -> str:
+def _find_bound_fact(facts: Facts, name: str, objective: Compared) -> str:
     """Return the fact of the hard bound.
 
     A prompt may be cached, but weights are read for every token.
     """
-    if name == "target_concurrency" or (known.role.value("speculative") and not known.likely("draft_tokens")):
+    if name == "target_concurrency" or (facts.role.value("speculative") and not facts.likely("draft_tokens")):
         return ""
-    cached = name == "target_ttft_s" and known.likely("enable_prefix_caching") is not False
-    return "weight_read_floor_s" if cached else one.known_best(known)
+    cached = name == "target_ttft_s" and facts.likely("enable_prefix_caching") is not False
+    return "weight_read_floor_s" if cached else objective.known_best(facts)
 
 
 def _count_misses(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:

@@ -75,20 +75,20 @@ def consumers(judged: Sequence[tuple[Workload, Facts]], governance: Governance) 
 
 def _build_consumer(workload: Workload, known: Facts, place: Location, governance: Governance) -> Consumer:
     team = _find_team(known, governance.team_label)
-    mine = tuple(one.place for one in governance.budgets if team is None or one.team in ("", team))
+    mine = tuple(budget.place for budget in governance.budgets if team is None or budget.team in ("", team))
     least: dict[str, float] = {}
     needs: dict[str, frozenset[str]] = {}
-    for one in MEASURES:
-        found = known.worlds(one.of_role)
-        if one.of_role == "cost_usd_per_hour" and not costs.placed(known):
+    for measure in MEASURES:
+        found = known.worlds(measure.of_role)
+        if measure.of_role == "cost_usd_per_hour" and not costs.placed(known):
             found = Missing(frozenset({"instance_type"}))
         if isinstance(found, Missing):
-            needs[one.counted] = found.names
-            least[one.counted] = fewest(known) if one.counted == "counted_gpus" else 0.0
+            needs[measure.counted] = found.names
+            least[measure.counted] = fewest(known) if measure.counted == "counted_gpus" else 0.0
         else:
-            least[one.counted] = min(_as_number(value) for value in found)
+            least[measure.counted] = min(_as_number(value) for value in found)
     if team is None:
-        least, needs = {}, dict.fromkeys((one.counted for one in MEASURES), frozenset({"labels"}))
+        least, needs = {}, dict.fromkeys((measure.counted for measure in MEASURES), frozenset({"labels"}))
     return Consumer(workload.name, place, mine, least, needs)
 
 
@@ -106,9 +106,9 @@ def _find_team(known: Facts, label: str) -> str | None:
 
 def fewest(known: Facts) -> float:
     """Return the GPUs of the replicas that always run, if their fixed number is not declared."""
-    each, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
+    gpus, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None
-    return _as_number(each) * _as_number(least) if whole else 0.0
+    return _as_number(gpus) * _as_number(least) if whole else 0.0
 
 
 def _as_number(value: object) -> float:
@@ -128,7 +128,7 @@ def judged(
     findings: list[tuple[Finding, Facts]] = []
     spent: list[Spent] = []
     for budget in budgets:
-        mine = [one for one in found if budget.place in one.budgets]
+        mine = [consumer for consumer in found if budget.place in consumer.budgets]
         known = facts.of(_build_role(budget, mine, unread), None)
         outcome = check.judged(about, known)
         findings += [(_build_finding(verdict, known, budget, mine), known) for verdict in outcome.verdicts]
@@ -140,22 +140,22 @@ def _build_role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
     """Return a budget as a role that declares its limits and what its workloads take."""
     origin = budget.origin or Origin(documents.load("gpulint.yaml", b"{}").documents[0], ())
     fields: dict[str, Field] = {"budget_name": Field(budget.name)}
-    for one, limit in zip(MEASURES, (budget.gpus, budget.usd_per_hour, budget.power_w), strict=True):
+    for measure, limit in zip(MEASURES, (budget.gpus, budget.usd_per_hour, budget.power_w), strict=True):
         if limit is None:
             continue
-        total = sum(each.least.get(one.counted, 0) for each in mine)
-        fields[one.limit] = Field(limit, (origin,))
-        fields[one.counted] = Field(total)
-        fields[one.spent] = Field(_explain_minimum(one, mine, budget.whole, unread) or total)
-        fields[one.consumers] = Field(_list_consumers(one, mine))
+        total = sum(consumer.least.get(measure.counted, 0) for consumer in mine)
+        fields[measure.limit] = Field(limit, (origin,))
+        fields[measure.counted] = Field(total)
+        fields[measure.spent] = Field(_explain_minimum(measure, mine, budget.whole, unread) or total)
+        fields[measure.consumers] = Field(_list_consumers(measure, mine))
     return Role(budget.name, origin, fields)
 
 
-def _explain_minimum(one: Measure, mine: Sequence[Consumer], whole: bool, unread: int) -> Value | Unknown:
+def _explain_minimum(measure: Measure, mine: Sequence[Consumer], whole: bool, unread: int) -> Value | Unknown:
     """Return why the sum is only a minimum; None if it is complete."""
-    open_ended = [each for each in mine if one.counted in each.needs]
+    open_ended = [consumer for consumer in mine if measure.counted in consumer.needs]
     if open_ended:
-        lacking = sorted(name for each in open_ended for name in each.needs[one.counted])[0]
+        lacking = sorted(name for consumer in open_ended for name in consumer.needs[measure.counted])[0]
         return Unknown(f"{len(open_ended)} of {len(mine)} workloads could not be counted", lacking=lacking)
     if not whole:
         return Unknown("only part of the repository was checked", lacking="whole_run")
@@ -165,43 +165,48 @@ def _explain_minimum(one: Measure, mine: Sequence[Consumer], whole: bool, unread
     return Unknown(f"{files} not read", lacking="whole_run")
 
 
-def _list_consumers(one: Measure, mine: Sequence[Consumer]) -> str:
+def _list_consumers(measure: Measure, mine: Sequence[Consumer]) -> str:
     """Return the largest consumers and the remainder in words."""
-    unit = glossary()[one.counted].unit
-    ordered = _sort_consumers(one, mine)
-    told = [f"{_render_amount(each, one, unit)} {each.workload} ({each.place.path})" for each in ordered[:LARGEST]]
+    unit = glossary()[measure.counted].unit
+    ordered = _sort_consumers(measure, mine)
+    parts = [
+        f"{_render_amount(consumer, measure, unit)} {consumer.workload} ({consumer.place.path})"
+        for consumer in ordered[:LARGEST]
+    ]
     if beside := ordered[LARGEST:]:
-        total = sum(each.least[one.counted] for each in beside)
-        told.append(f"{units.human(total, unit)} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
-    return " + ".join(told)
+        total = sum(consumer.least[measure.counted] for consumer in beside)
+        parts.append(f"{units.human(total, unit)} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
+    return " + ".join(parts)
 
 
-def _render_amount(each: Consumer, one: Measure, unit: str) -> str:
-    return units.human(each.least[one.counted], unit)
+def _render_amount(consumer: Consumer, measure: Measure, unit: str) -> str:
+    return units.human(consumer.least[measure.counted], unit)
 
 
-def _sort_consumers(one: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
-    taking = (each for each in mine if each.least.get(one.counted))
-    return sorted(taking, key=lambda each: (-each.least[one.counted], each.place.path, each.place.line))
+def _sort_consumers(measure: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
+    taking = (consumer for consumer in mine if consumer.least.get(measure.counted))
+    return sorted(
+        taking, key=lambda consumer: (-consumer.least[measure.counted], consumer.place.path, consumer.place.line)
+    )
 
 
 def _build_finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
     """Return the finding at the largest consumer's count, related to the budget's line."""
     rule = verdict.rule
-    one = next((each for each in MEASURES if {*each} & {*rule.at, *rule.facts}), MEASURES[0])
-    first = next(iter(_sort_consumers(one, mine)), None)
-    gpus = sum(each.least.get(MEASURES[0].counted, 0) for each in mine)
+    measure = next((measure for measure in MEASURES if {*measure} & {*rule.at, *rule.facts}), MEASURES[0])
+    first = next(iter(_sort_consumers(measure, mine)), None)
+    gpus = sum(consumer.least.get(MEASURES[0].counted, 0) for consumer in mine)
     place = known.role.anchor.location()
     return check.finding(verdict, _build_owner(known.role), known)._replace(
         location=first.place if first else place,
-        label=f"largest of {len(mine)} workloads: {_render_amount(first, one, glossary()[one.counted].unit)}"
+        label=f"largest of {len(mine)} workloads: {_render_amount(first, measure, glossary()[measure.counted].unit)}"
         if first
         else "",
         related=(Related(f"budget of {budget.name}", place),) if first else (),
         workload=first.workload if first else "",
         role="",
-        fingerprint=check.fingerprint(rule.name, budget.name, one.counted),
-        subject=Subject(OF_BUDGET + budget.name, one.counted, f"{gpus:g} GPUs"),
+        fingerprint=check.fingerprint(rule.name, budget.name, measure.counted),
+        subject=Subject(OF_BUDGET + budget.name, measure.counted, f"{gpus:g} GPUs"),
     )
 
 
@@ -211,12 +216,14 @@ def _build_owner(role: Role) -> Workload:
 
 def _measure_use(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iterator[Spent]:
     """Yield how much of each limit of a budget is taken."""
-    for one in MEASURES:
-        limit, least = known.role.value(one.limit), known.role.value(one.counted)
+    for measure in MEASURES:
+        limit, least = known.role.value(measure.limit), known.role.value(measure.counted)
         if not isinstance(limit, int | float) or not isinstance(least, int | float):
             continue
-        unsure = known.role.value(one.spent)
+        unsure = known.role.value(measure.spent)
         reason = unsure.reason if isinstance(unsure, Unknown) else ""
         verdict = "exceeded" if least > limit else "cannot tell" if reason else "within"
         place = known.role.anchor.location()
-        yield Spent(budget.name, glossary()[one.limit].unit or "gpus", limit, least, verdict, reason, len(mine), place)
+        yield Spent(
+            budget.name, glossary()[measure.limit].unit or "gpus", limit, least, verdict, reason, len(mine), place
+        )

@@ -86,58 +86,60 @@ Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
 """
 
 
-def serving(known: Facts) -> Iterator[Move]:
+def serving(facts: Facts) -> Iterator[Move]:
     """Yield every shape whose GPUs, slices or shares hold the weights, cheapest first, as changes
     of the present one.
     """
-    return _propose(known, (_list_whole_gpus, _list_slices, _list_shared))
+    return _propose(facts, (_list_whole_gpus, _list_slices, _list_shared))
 
 
-def cards(known: Facts) -> Iterator[Move]:
+def cards(facts: Facts) -> Iterator[Move]:
     """Yield the same for whole GPUs only."""
-    return _propose(known, (_list_whole_gpus,))
+    return _propose(facts, (_list_whole_gpus,))
 
 
-def _propose(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
-    now, pods = hardware.accelerator(known.role.text("accelerator")), count_of(known, "pods_per_replica")
-    weights = known.likely("weight_bytes")
+def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
+    now, pods = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "pods_per_replica")
+    weights = facts.likely("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
-    if known.role.text("mig_profile"):
-        return  # a rule about slices says what may change
-    for shape in sorted((shape for kind in kinds for shape in kind(known, now, weights)), key=_sort_key):
-        values = {name: value for name, value in _build_values(shape, known).items() if known.likely(name) != value}
+    if facts.role.text("mig_profile"):
+        return  # rules about slices propose their own changes
+    for shape in sorted((shape for kind in kinds for shape in kind(facts, now, weights)), key=_sort_key):
+        values = {name: value for name, value in _build_values(shape, facts).items() if facts.likely(name) != value}
         if values:
-            yield Move(_render_title(shape), values, _describe_trade_off(shape, now, known))
+            yield Move(_render_title(shape), values, _describe_trade_off(shape, now, facts))
 
 
-def _sort_key(one: Shape) -> tuple[float, int, int, str, str]:
-    return one.cost_usd_per_hour, one.gpus * one.pods, one.stages, one.card.id, one.quantization
+def _sort_key(shape: Shape) -> tuple[float, int, int, str, str]:
+    return shape.cost_usd_per_hour, shape.gpus * shape.pods, shape.stages, shape.card.id, shape.quantization
 
 
-def _list_whole_gpus(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
-    cloud, heads = labels.cloud(known.role), count_of(known, "attention_heads")
-    for product in _list_products(now, known):
+def _list_whole_gpus(facts: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+    cloud, heads = labels.cloud(facts.role), count_of(facts, "attention_heads")
+    for product in _list_products(now, facts):
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        for (quantization, share), pods in itertools.product(_list_formats(known, product), _list_pods(known)):
+        for (quantization, share), pods in itertools.product(_list_formats(facts, product), _list_pods(facts)):
             least = weights * share / (FILLED * memory * pods) if memory else math.inf
-            counts = (one for one in GPUS_OF_A_NODE if one >= least and (heads is None or heads % one == 0))
-            machines = ((count, offers.cheapest(known.role.available, product.id, count, cloud)) for count in counts)
-            held = [(count, machine) for count, machine in machines if machine or (count == 1 and product.id == now.id)]
-            for count, machine in held[:COUNTS_TRIED]:
+            counts = (count for count in GPUS_OF_A_NODE if count >= least and (heads is None or heads % count == 0))
+            machines = ((count, offers.cheapest(facts.role.available, product.id, count, cloud)) for count in counts)
+            available = [
+                (count, machine) for count, machine in machines if machine or (count == 1 and product.id == now.id)
+            ]
+            for count, machine in available[:COUNTS_TRIED]:
                 cost = _find_price(machine, count) * pods
                 for stages in _list_stages(product, count, pods):
                     yield Shape(product, count, pods, stages, quantization, cost)
 
 
-def _list_slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+def _list_slices(facts: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
     """Yield the smallest MIG slices of the present or another accelerator that hold the weights,
     one instance on each.
     """
-    cloud = labels.cloud(known.role)
-    for product in (one for one in _list_products(now, known) if one.mig):
-        machine = offers.cheapest(known.role.available, product.id, 1, cloud)
-        for quantization, share in _list_formats(known, product):
+    cloud = labels.cloud(facts.role)
+    for product in (product for product in _list_products(now, facts) if product.mig):
+        machine = offers.cheapest(facts.role.available, product.id, 1, cloud)
+        for quantization, share in _list_formats(facts, product):
             large = (name for name, memory in hardware.slices(product.id) if weights * share <= SLICE_FILLED * memory)
             for profile in itertools.islice((name for name in large if PLAIN.fullmatch(name)), COUNTS_TRIED):
                 parts = hardware.slices_per_card(profile, product.id) or 1
@@ -145,30 +147,30 @@ def _list_slices(known: Facts, now: hardware.Accelerator, weights: float) -> Ite
                     yield Shape(product, 1, 1, 1, quantization, _find_price(machine, 1) / parts, profile)
 
 
-def _list_shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+def _list_shared(facts: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
     """Yield the present GPU shared with other programs, by the two largest numbers of clients that
     hold the weights.
     """
     memory = now.cuda_memory_bytes or now.driver_memory_bytes or 0
-    if not _may_share(known) or weights > SMALL_BYTES:
+    if not _may_share(facts) or weights > SMALL_BYTES:
         return
-    machine = offers.cheapest(known.role.available, now.id, 1, labels.cloud(known.role))
+    machine = offers.cheapest(facts.role.available, now.id, 1, labels.cloud(facts.role))
     fitting = (count for count in CLIENTS if weights <= SHARE_FILLED * memory * TAKEN / count)
     for clients in itertools.islice(fitting, COUNTS_TRIED):
         yield Shape(now, 1, 1, 1, "", _find_price(machine, 1) / clients, clients=clients)
 
 
-def _may_share(known: Facts) -> bool:
+def _may_share(facts: Facts) -> bool:
     """Return whether it is one program on one GPU that measures its own memory and has no
     objective.
     """
-    role = known.role
+    role = facts.role
     release = catalog.release(role.text("engine_version"))
     measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
-    alone = [count_of(known, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
-    aimless = not any(isinstance(known.likely(name), int | float) for name in OBJECTIVES)
+    alone = [count_of(facts, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
+    aimless = not any(isinstance(facts.likely(name), int | float) for name in OBJECTIVES)
     in_turns = shares.strategy(role.text("sharing")) in ("", shares.TURNS)
-    further = any(isinstance(known.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
+    further = any(isinstance(facts.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
     return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
@@ -179,10 +181,13 @@ def _find_price(machine: offers.Offer | None, gpus: int) -> float:
     return machine.cost_usd_per_hour * gpus / machine.node_gpus
 
 
-def _list_pods(known: Facts) -> Iterator[int]:
-    """Yield one pod. For an instance of several pods, also yield the present number and twice that."""
+def _list_pods(facts: Facts) -> Iterator[int]:
+    """Yield one pod.
+
+    For an instance of several pods, also yield the present number and twice that.
+    """
     yield 1
-    now = count_of(known, "pods_per_replica") or 1
+    now = count_of(facts, "pods_per_replica") or 1
     if now > 1:
         yield from (now, 2 * now)
 
@@ -194,36 +199,36 @@ def _list_stages(product: hardware.Accelerator, gpus: int, pods: int) -> Iterato
         yield 2 * pods
 
 
-def _list_products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Accelerator]:
+def _list_products(now: hardware.Accelerator, facts: Facts) -> Iterator[hardware.Accelerator]:
     """Yield the present accelerator and those that the file can name."""
-    found = [product for product, _ in priced(now, known.role)]
+    found = [product for product, _ in priced(now, facts.role)]
     yield now
     for product in found:
-        if product.id != now.id and not moves.unsuited(known, product):
+        if product.id != now.id and not moves.unsuited(facts, product):
             yield product
 
 
-def _list_formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str, float]]:
+def _list_formats(facts: Facts, product: hardware.Accelerator) -> Iterator[tuple[str, float]]:
     """Yield the stored format, and FP8 for 16-bit weights if the GPU supports it, with the share of
     bytes left.
     """
     yield "", 1.0
-    if known.likely("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
+    if facts.likely("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
         yield "fp8", 0.5
 
 
-def _build_share(shape: Shape, known: Facts) -> Mapping[str, Value]:
+def _build_share(shape: Shape, facts: Facts) -> Mapping[str, Value]:
     """Return the values for a shared GPU: the number of clients and one client's part of the
     memory.
     """
     if not shape.clients:
         return {}
-    now, most = known.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
+    now, most = facts.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
     taken = min(now, most) if isinstance(now, int | float) else most
     return {"sharing": shares.named(shares.TURNS, shape.clients), "gpu_memory_utilization": taken}
 
 
-def _build_values(shape: Shape, known: Facts) -> Mapping[str, Value]:
+def _build_values(shape: Shape, facts: Facts) -> Mapping[str, Value]:
     values: dict[str, Value] = {
         "accelerator": shape.card.id,
         "gpus_per_pod": shape.gpus,
@@ -233,7 +238,7 @@ def _build_values(shape: Shape, known: Facts) -> Mapping[str, Value]:
         "data_parallel": 1,
     }
     more: dict[str, Value] = {"quantization": shape.quantization, "mig_profile": shape.profile}
-    return {**values, **{name: value for name, value in more.items() if value}, **_build_share(shape, known)}
+    return {**values, **{name: value for name, value in more.items() if value}, **_build_share(shape, facts)}
 
 
 def _render_title(shape: Shape) -> str:
@@ -251,8 +256,8 @@ def _render_title(shape: Shape) -> str:
     return ", ".join(parts)
 
 
-def _describe_trade_off(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
-    gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
+def _describe_trade_off(shape: Shape, now: hardware.Accelerator, facts: Facts) -> str:
+    gpus = (count_of(facts, "gpus_per_pod") or 1) * (count_of(facts, "pods_per_replica") or 1)
     if shape.profile:
         rest = "only a part of the GPU, and its node must be partitioned into MIG slices"
         return " and ".join(filter(None, (ACCURACY if shape.quantization else "", rest)))
@@ -291,13 +296,13 @@ def for_load(move: Move, changed: Facts) -> Move | None:
     return Move(named, {**move.values, "replicas": replicas}, move.gives_up)
 
 
-def _count_instances(known: Facts) -> Iterator[int]:
+def _count_instances(facts: Facts) -> Iterator[int]:
     """Yield the number of instances that each declared load needs."""
     from gpulint.layouts import LOADS
 
-    now = count_of(known, "replicas") or 1
+    now = count_of(facts, "replicas") or 1
     for load, carried in LOADS:
-        wanted, given = (known.worlds(name) for name in (load, carried))
+        wanted, given = (facts.worlds(name) for name in (load, carried))
         if isinstance(wanted, Missing) or isinstance(given, Missing):
             continue
         if isinstance(wanted.adverse, int | float) and isinstance(given.adverse, int | float) and given.adverse > 0:

@@ -28,19 +28,19 @@ DEPTH = 24
 def since(files: Files, commit: GitTree) -> list[Source | Skip]:
     """Return the files whose bytes differ from a commit's; all files if a policy or a rule changed.
 
-    A file that a checkout gave other line ends has not changed.
+    A file with other line endings after a checkout counts as unchanged.
     """
-    held = list(files)
-    new = [one for one in held if isinstance(one, Skip) or not _is_unchanged(one, commit)]
-    governs = any(isinstance(one, Source) and _governs(one.path, one.content) for one in new)
-    return held if governs else new
+    every = list(files)
+    new = [source for source in every if isinstance(source, Skip) or not _is_unchanged(source, commit)]
+    governs = any(isinstance(source, Source) and _governs(source.path, source.content) for source in new)
+    return every if governs else new
 
 
 def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
     """Return a filter for the files of a side that differ on the other side or refer to such a
     file.
 
-    All pass where a policy differs, a rule, or a file that may define pools of nodes, which are
+    All files pass if a policy, a rule, or a file that may define node pools differs. Pools are
     found by their labels.
     """
     paths = _find_differing(base, head)
@@ -53,19 +53,22 @@ def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source |
 
     def touched(files: Files) -> Iterator[Source | Skip]:
         return (
-            one
-            for one in files
-            if isinstance(one, Skip) or head.from_root(one.path) in paths or named.search(one.content)
+            source
+            for source in files
+            if isinstance(source, Skip) or head.from_root(source.path) in paths or named.search(source.content)
         )
 
     return touched
 
 
-def _is_unchanged(one: Source, commit: GitTree) -> bool:
-    item = commit.held.items.get(commit.from_root(one.path) or "")
+def _is_unchanged(source: Source, commit: GitTree) -> bool:
+    item = commit.held.items.get(commit.from_root(source.path) or "")
     if item is None or item.kind != "file":
         return False
-    return item.id in (_compute_id(one.content, item.id), _compute_id(one.content.replace(b"\r\n", b"\n"), item.id))
+    return item.id in (
+        _compute_id(source.content, item.id),
+        _compute_id(source.content.replace(b"\r\n", b"\n"), item.id),
+    )
 
 
 def _compute_id(content: bytes, like: str) -> str:

@@ -1,4 +1,6 @@
-"""Checkpoints: resolve the architecture of a role's checkpoint from the catalog or the repository."""
+"""Checkpoints: resolve the architecture of a role's checkpoint from the catalog or the
+repository.
+"""
 
 from __future__ import annotations
 

@@ -43,34 +43,34 @@ class Known(NamedTuple):
     absorbed: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
-def compared(base: Side, head: Side, known: Known) -> Report:
+def compared(base: Side, head: Side, context: Known) -> Report:
     """Return the report on head with findings of base marked as such, and with the comparison
     attached.
     """
-    names = renaming.names(base.report, head.report, known.renamed)
-    paired = _Pairs(base, head, known.renamed, names)
+    names = renaming.names(base.report, head.report, context.renamed)
+    paired = _Pairs(base, head, context.renamed, names)
     stood = paired.match(_find_open(base.report), head.report.open, louder=False)
-    stands = {id(one) for one in stood.values()}
-    left = [one for one in base.report.open if id(one) not in stands]
-    others = [one for one in head.report.findings if id(one) not in stood]
+    stands = {id(finding) for finding in stood.values()}
+    left = [finding for finding in base.report.open if id(finding) not in stands]
+    others = [finding for finding in head.report.findings if id(finding) not in stood]
     louder = paired.match(left, others, louder=True)
-    speaking = {id(one) for one in louder.values()}
-    new = [one for one in others if id(one) not in louder]
-    ended = [one for one in left if id(one) not in speaking and not _stays(one, new, known.absorbed)]
+    speaking = {id(finding) for finding in louder.values()}
+    new = [finding for finding in others if id(finding) not in louder]
+    ended = [finding for finding in left if id(finding) not in speaking and not _stays(finding, new, context.absorbed)]
     broken = _find_unread(head.report) - _find_unread(base.report)
-    untold = [one for one in ended if _is_unknown(one, head, known.renamed, broken)]
-    told = {id(one) for one in untold}
+    untold = [finding for finding in ended if _is_unknown(finding, head, context.renamed, broken)]
+    unknown = {id(finding) for finding in untold}
     return head.report._replace(
-        findings=tuple(_mark(one, stood.get(id(one)), base.name) for one in head.report.findings),
+        findings=tuple(_mark(finding, stood.get(id(finding)), base.name) for finding in head.report.findings),
         failures=(
             *head.report.failures,
-            *(one._replace(path=f"{base.name}:{one.path}") for one in base.report.failures),
+            *(failure._replace(path=f"{base.name}:{failure.path}") for failure in base.report.failures),
         ),
         comparison=Comparison(
             base.name,
             head.name,
-            tuple(changes(base, head, known.renamed, names)),
-            gone=tuple(one for one in ended if id(one) not in told),
+            tuple(changes(base, head, context.renamed, names)),
+            gone=tuple(finding for finding in ended if id(finding) not in unknown),
             untold=tuple(untold),
         ),
     )
@@ -80,7 +80,9 @@ def _find_open(report: Report) -> list[Finding]:
     """Return the open findings and those accepted by a baseline, which may not follow renamed
     objects.
     """
-    return [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "baseline"]
+    return [
+        finding for finding in report.findings if finding.suppressed is None or finding.suppressed.kind == "baseline"
+    ]
 
 
 def _mark(finding: Finding, partner: Finding | None, base: str) -> Finding:
@@ -109,42 +111,42 @@ class _Pairs(NamedTuple):
         """
         paired: dict[int, Finding] = {}
         for earlier, later in self._list_keys():
-            taken = {id(one) for one in paired.values()}
+            taken = {id(finding) for finding in paired.values()}
             heap: dict[object, list[Finding]] = {}
-            for one in before:
-                if id(one) not in taken:
-                    heap.setdefault(earlier(one), []).append(one)
-            for one in after:
-                if id(one) not in paired and (partner := self._take(heap.get(later(one), []), one, louder)):
-                    paired[id(one)] = partner
+            for finding in before:
+                if id(finding) not in taken:
+                    heap.setdefault(earlier(finding), []).append(finding)
+            for finding in after:
+                if id(finding) not in paired and (partner := self._take(heap.get(later(finding), []), finding, louder)):
+                    paired[id(finding)] = partner
         return paired
 
     def _list_keys(self) -> Iterator[tuple[Key, Key]]:
         yield _key_budget, _key_budget
-        yield _key_in_file, lambda one: (*_key_subject(one), self._find_earlier_path(one))
-        yield _key_in_place, lambda one: (*_key_location(one), self._find_earlier_path(one))
+        yield _key_in_file, lambda finding: (*_key_subject(finding), self._find_earlier_path(finding))
+        yield _key_in_place, lambda finding: (*_key_location(finding), self._find_earlier_path(finding))
         yield _key_subject, _key_subject
         yield self.names.earlier, self.names.later
         yield self._key_gone_object, self._key_new_object
-        yield _key_broken, lambda one: _key_broken(one, self._find_earlier_path(one))
+        yield _key_broken, lambda finding: _key_broken(finding, self._find_earlier_path(finding))
 
-    def _key_gone_object(self, one: Finding) -> Hashable:
+    def _key_gone_object(self, finding: Finding) -> Hashable:
         """Return a key for a finding whose object head's file no longer holds; else only the
         finding itself.
         """
-        gone = one.workload and _lacks_object(self.head, one.location.path, one.subject.object)
-        return (*_key_workload(one), one.location.path) if gone else id(one)
+        gone = finding.workload and _lacks_object(self.head, finding.location.path, finding.subject.object)
+        return (*_key_workload(finding), finding.location.path) if gone else id(finding)
 
-    def _key_new_object(self, one: Finding) -> Hashable:
+    def _key_new_object(self, finding: Finding) -> Hashable:
         """Return the matching key for an object that is new in the file, such as one with a new
         namespace.
         """
-        path = self._find_earlier_path(one) or one.location.path
-        new = one.workload and _lacks_object(self.base, path, one.subject.object)
-        return (*_key_workload(one), path) if new else id(one)
+        path = self._find_earlier_path(finding) or finding.location.path
+        new = finding.workload and _lacks_object(self.base, path, finding.subject.object)
+        return (*_key_workload(finding), path) if new else id(finding)
 
-    def _find_earlier_path(self, one: Finding) -> str:
-        return self.renamed.get(one.location.path, "")
+    def _find_earlier_path(self, finding: Finding) -> str:
+        return self.renamed.get(finding.location.path, "")
 
     def _take(self, heap: list[Finding], later: Finding, louder: bool) -> Finding | None:
         for at, earlier in enumerate(heap):
@@ -171,105 +173,110 @@ class _Pairs(NamedTuple):
         return not self.head.holds(here, earlier.subject.object) and not self.base.holds(there, later.subject.object)
 
 
-def _key_subject(one: Finding) -> tuple[object, ...]:
-    return one.rule, one.role, one.subject
+def _key_subject(finding: Finding) -> tuple[object, ...]:
+    return finding.rule, finding.role, finding.subject
 
 
-def _key_in_file(one: Finding) -> tuple[object, ...]:
-    return *_key_subject(one), one.location.path
+def _key_in_file(finding: Finding) -> tuple[object, ...]:
+    return *_key_subject(finding), finding.location.path
 
 
 def _lacks_object(side: Side, path: str, named: str) -> bool:
-    """Return whether a file holds no such object. A file in which gpulint failed is not read again."""
+    """Return whether a file holds no such object.
+
+    A file in which gpulint failed is not read again.
+    """
     return all(failure.path != path for failure in side.report.failures) and not side.holds(path, named)
 
 
-def _key_workload(one: Finding) -> tuple[object, ...]:
-    return one.rule, one.workload, one.role, one.subject.quantity, one.subject.value
+def _key_workload(finding: Finding) -> tuple[object, ...]:
+    return finding.rule, finding.workload, finding.role, finding.subject.quantity, finding.subject.value
 
 
-def _key_budget(one: Finding) -> tuple[object, ...]:
+def _key_budget(finding: Finding) -> tuple[object, ...]:
     """Return a key for an exceeded budget that ignores its amount; else the key of the finding in
     its file.
     """
-    if not one.subject.object.startswith(OF_BUDGET):
-        return _key_in_file(one)
-    return one.rule, one.subject._replace(value="")
+    if not finding.subject.object.startswith(OF_BUDGET):
+        return _key_in_file(finding)
+    return finding.rule, finding.subject._replace(value="")
 
 
-def _key_broken(one: Finding, path: str = "") -> Hashable:
+def _key_broken(finding: Finding, path: str = "") -> Hashable:
     """Return a key for a file that cannot be parsed completely; else only the finding itself."""
-    return (one.rule, path or one.location.path) if one.rule == SYNTAX else id(one)
+    return (finding.rule, path or finding.location.path) if finding.rule == SYNTAX else id(finding)
 
 
-def _find_sum(one: Finding) -> float | None:
+def _find_sum(finding: Finding) -> float | None:
     """Return the sum that a budget finding is about."""
-    values = (fact.values.likely for fact in one.facts if fact.name == one.subject.quantity)
+    values = (fact.values.likely for fact in finding.facts if fact.name == finding.subject.quantity)
     return next((value for value in values if isinstance(value, int | float)), None)
 
 
-def _key_location(one: Finding) -> tuple[object, ...]:
-    held = one.subject.value if one.subject.object.startswith(OF_FACILITY) else ""
-    return one.rule, one.location.line, one.location.column, one.location.text, held
+def _key_location(finding: Finding) -> tuple[object, ...]:
+    value = finding.subject.value if finding.subject.object.startswith(OF_FACILITY) else ""
+    return finding.rule, finding.location.line, finding.location.column, finding.location.text, value
 
 
-def _key_in_place(one: Finding) -> tuple[object, ...]:
-    return *_key_location(one), one.location.path
+def _key_in_place(finding: Finding) -> tuple[object, ...]:
+    return *_key_location(finding), finding.location.path
 
 
 # ---- what ended
 
 
-def _stays(one: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozenset[str]]) -> bool:
+def _stays(finding: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozenset[str]]) -> bool:
     """Return whether the same defect remains with another value, or another rule reports the same
     cause.
     """
-    instead = absorbed.get(one.rule, frozenset())
-    owner, quantity = (one.subject.object, one.role), one.subject.quantity
+    instead = absorbed.get(finding.rule, frozenset())
+    owner, quantity = (finding.subject.object, finding.role), finding.subject.quantity
     beside = [other for other in new if (other.subject.object, other.role) == owner]
     return any(
-        other.rule in instead or (other.rule == one.rule and other.subject.quantity == quantity) for other in beside
+        other.rule in instead or (other.rule == finding.rule and other.subject.quantity == quantity) for other in beside
     )
 
 
 def _find_unread(report: Report) -> set[str]:
     """Return the files that could not be read completely."""
-    wrong = (one.location.path for one in report.findings if one.rule == SYNTAX)
-    return {*wrong, *(one.path for one in report.skipped), *(one.path for one in report.failures)}
+    wrong = (finding.location.path for finding in report.findings if finding.rule == SYNTAX)
+    return {*wrong, *(skip.path for skip in report.skipped), *(failure.path for failure in report.failures)}
 
 
-def _is_unknown(one: Finding, head: Side, renamed: Mapping[str, str], broken: set[str]) -> bool:
+def _is_unknown(finding: Finding, head: Side, renamed: Mapping[str, str], broken: set[str]) -> bool:
     """Return whether head cannot show that a finding of base is fixed, because it was not evaluated
     there.
     """
-    paths = {one.location.path, *(later for later, earlier in renamed.items() if earlier == one.location.path)}
-    unread = {one.path for one in head.report.skipped} | {one.path for one in head.report.failures}
+    paths = {finding.location.path, *(later for later, earlier in renamed.items() if earlier == finding.location.path)}
+    unread = {skip.path for skip in head.report.skipped} | {failure.path for failure in head.report.failures}
     if paths & unread:
         return True
-    named = any(other.name == one.workload and other.location.path in paths for other in head.report.workloads)
+    named = any(other.name == finding.workload and other.location.path in paths for other in head.report.workloads)
     if not named and paths & broken:
         return True
-    if not one.workload:
+    if not finding.workload:
         return False
     roles = [
-        role for role in _find_roles(head.report, one) if one.rule in {lacking.rule for lacking in role.not_evaluated}
+        role
+        for role in _find_roles(head.report, finding)
+        if finding.rule in {lacking.rule for lacking in role.not_evaluated}
     ]
-    stays = not named and any(head.holds(path, one.subject.object) for path in paths)
-    return bool(roles) or (stays and not any(_is_about(other, one) for other in head.report.workloads))
+    stays = not named and any(head.holds(path, finding.subject.object) for path in paths)
+    return bool(roles) or (stays and not any(_is_about(other, finding) for other in head.report.workloads))
 
 
-def _find_roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
+def _find_roles(report: Report, finding: Finding) -> Iterator[RoleSummary]:
     """Yield the roles that a finding was about.
 
     Workloads of the same name elsewhere count only if its file has none.
     """
-    alike = [workload for workload in report.workloads if _is_about(workload, one)]
-    for workload in [there for there in alike if there.location.path == one.location.path] or alike:
-        yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
+    alike = [workload for workload in report.workloads if _is_about(workload, finding)]
+    for workload in [there for there in alike if there.location.path == finding.location.path] or alike:
+        yield from (role for role in workload.roles if role.name == finding.role or len(workload.roles) == 1)
 
 
-def _is_about(workload: WorkloadSummary, one: Finding) -> bool:
-    return workload.name == one.workload
+def _is_about(workload: WorkloadSummary, finding: Finding) -> bool:
+    return workload.name == finding.workload
 
 
 # ---- figures
@@ -281,7 +288,7 @@ def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = r
     """
     left = _index_by_identity(base.report.workloads)
     cured, broken = (
-        _find_unread(one.report) - _find_unread(other.report) for one, other in ((base, head), (head, base))
+        _find_unread(side.report) - _find_unread(other.report) for side, other in ((base, head), (head, base))
     )
     for (path, kind, name, number), after in _index_by_identity(head.report.workloads).items():
         earlier = left.pop((path, kind, name, number), None) or left.pop(
@@ -327,11 +334,13 @@ def figures(workload: WorkloadSummary) -> Figures:
     """Return what all roles of a workload take; zero for a workload without GPUs."""
     own = [role.figures for role in workload.roles if role.figures is not None]
     return Figures(
-        gpus=_add(one.gpus for one in own),
-        cost_usd_per_hour=_add(one.cost_usd_per_hour for one in own),
-        power_w=_add(one.power_w for one in own),
-        headroom=min((one.headroom for one in own if one.headroom is not None), default=None)
-        if all(one.headroom is not None for one in own)
+        gpus=_add(figures_of_role.gpus for figures_of_role in own),
+        cost_usd_per_hour=_add(figures_of_role.cost_usd_per_hour for figures_of_role in own),
+        power_w=_add(figures_of_role.power_w for figures_of_role in own),
+        headroom=min(
+            (figures_of_role.headroom for figures_of_role in own if figures_of_role.headroom is not None), default=None
+        )
+        if all(figures_of_role.headroom is not None for figures_of_role in own)
         else None,
     )
 
@@ -346,8 +355,8 @@ def _add(values: Iterable[float | None]) -> float | None:
     return total
 
 
-def _lacks(one: Figures) -> bool:
-    return None in (one.gpus, one.cost_usd_per_hour, one.power_w)
+def _lacks(figures: Figures) -> bool:
+    return None in (figures.gpus, figures.cost_usd_per_hour, figures.power_w)
 
 
 def _list_inputs(workload: WorkloadSummary) -> object:
@@ -362,19 +371,22 @@ def _index_by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, W
     """Return workloads by path, kind, name, and their index among equal ones."""
     numbers: dict[tuple[str, str, str], count[int]] = {}
     found: dict[Identity, WorkloadSummary] = {}
-    for one in workloads:
-        key = one.location.path, one.kind, one.name
-        found[*key, next(numbers.setdefault(key, count()))] = one
+    for workload in workloads:
+        key = workload.location.path, workload.kind, workload.name
+        found[*key, next(numbers.setdefault(key, count()))] = workload
     return found
 
 
 def _find_moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
     """Return the workload of base that head has at another path only."""
-    stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
-    return next((one for one in left if one[1:3] == (kind, name) and one[:3] not in stands), None)
+    stands = {(workload.location.path, workload.kind, workload.name) for workload in head.report.workloads}
+    return next((identity for identity in left if identity[1:3] == (kind, name) and identity[:3] not in stands), None)
 
 
 def _find_other_kind(path: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
     """Return the workload of base with that name in a file, which head reads as another kind."""
-    stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
-    return next((one for one in left if (one[0], one[2]) == (path, name) and one[:3] not in stands), None)
+    stands = {(workload.location.path, workload.kind, workload.name) for workload in head.report.workloads}
+    return next(
+        (identity for identity in left if (identity[0], identity[2]) == (path, name) and identity[:3] not in stands),
+        None,
+    )

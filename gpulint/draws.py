@@ -13,8 +13,7 @@ class Draw(NamedTuple):
 
     None if unknown.
 
-    What is of single supplies does not move to another feed: each goes dark with its own, wherever
-    that is.
+    The draw of single supplies does not move to another feed: each fails with its own.
     """
 
     feed: str
@@ -27,20 +26,20 @@ Draws = tuple[tuple[Draw, ...], ...]
 """For every group of servers, its draw from each feed."""
 
 
-def on(feed: str, each: Draws) -> tuple[Draw, ...]:
+def on(feed: str, groups: Draws) -> tuple[Draw, ...]:
     """Return the draws of all groups from one feed."""
-    return tuple(one for draws in each for one in draws if one.feed == feed)
+    return tuple(draw for draws in groups for draw in draws if draw.feed == feed)
 
 
-def load_w(feed: str, each: Draws) -> float:
+def load_w(feed: str, groups: Draws) -> float:
     """Return the total draw of all groups from one feed."""
-    return sum((one.draw_w for one in on(feed, each)), 0.0)
+    return sum((draw.draw_w for draw in on(feed, groups)), 0.0)
 
 
-def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], each: Draws) -> Mapping[str, Draws]:
+def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], groups: Draws) -> Mapping[str, Draws]:
     """Return the draws after the loss of each other side, by side."""
     of = dict(zip(names, sides, strict=True))
-    return {side: tuple(without(draws, of, side) for draws in each) for side in sides if side != of.get(feed)}
+    return {side: tuple(without(draws, of, side) for draws in groups) for side in sides if side != of.get(feed)}
 
 
 def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple[Draw, ...]:
@@ -48,15 +47,15 @@ def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple
 
     The remaining supplies share the total equally.
     """
-    left = [one for one in draws if sides.get(one.feed) != lost]
-    if not all(one.moves for one in draws):
+    left = [draw for draw in draws if sides.get(draw.feed) != lost]
+    if not all(draw.moves for draw in draws):
         return tuple(left)
     total, remaining = _sum_draws(draws), _sum_draws(left)
-    return tuple(one._replace(draw_w=one.draw_w * total / remaining) for one in left) if remaining else ()
+    return tuple(draw._replace(draw_w=draw.draw_w * total / remaining) for draw in left) if remaining else ()
 
 
 def _sum_draws(draws: Iterable[Draw]) -> float:
-    return sum(one.draw_w for one in draws)
+    return sum(draw.draw_w for draw in draws)
 
 
 def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:

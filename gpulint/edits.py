@@ -54,11 +54,13 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
 
 def _breaks_other_counts(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
     """Return whether a rewritten count is part of another count whose new value is not given."""
-    numbers = ((one.location, spellings.stated_number(one.old), spellings.stated_number(one.new)) for one in written)
+    numbers = (
+        (edit.location, spellings.stated_number(edit.old), spellings.stated_number(edit.new)) for edit in written
+    )
     counts = {at: (old, new) for at, old, new in numbers if old is not None}
-    known = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
+    covered = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
     for name, field in role.fields.items():
-        if name in known or isinstance(field.value, bool) or not isinstance(field.value, int | float):
+        if name in covered or isinstance(field.value, bool) or not isinstance(field.value, int | float):
             continue
         for at in filter(None, map(stated.place, field.origins)):
             old, new = counts.get(at.location, (field.value, None))
@@ -116,13 +118,16 @@ def _rewrite(role: Role, name: str, field: Field, value: Value, values: Mapping[
     places = _locate_all(field.origins)
     if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
-    numbers = [spellings.stated_number(one.text) for one in places]
+    numbers = [spellings.stated_number(place.text) for place in places]
     if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _is_repeated(places, field):
-        if _is_produced(role, places, value, {other: one for other, one in values.items() if other != name}):
+        if _is_produced(
+            role, places, value, {other: new_value for other, new_value in values.items() if other != name}
+        ):
             return ()
         places = _find_factor(places, numbers, field.value)
     texts = [
-        spellings.text(name, one, field.value, value) or _render_argument(role, name, value, one) for one in places
+        spellings.text(name, place, field.value, value) or _render_argument(role, name, value, place)
+        for place in places
     ]
     written = _build_edits(name, places, texts)
     whole = isinstance(field.value, int) and isinstance(value, int)
@@ -145,28 +150,30 @@ def _build_edits(name: str, places: Sequence[Place], texts: Sequence[str | None]
     if not places or None in texts:
         return None
     pairs = zip(places, texts, strict=True)
-    return [Edit(name, one.location, one.text, new) for one, new in pairs if new is not None and new != one.text]
+    return [
+        Edit(name, place.location, place.text, new) for place, new in pairs if new is not None and new != place.text
+    ]
 
 
 def _locate_all(origins: Iterable[Origin]) -> list[Place]:
     """Return the exact places that declare a value themselves; none if one of them is not exact.
 
-    One that names another file's value, or a variable, stays as it is.
+    Places that name another file or a variable are left unchanged.
     """
-    stating = [one for one in dict.fromkeys(origins) if not REFERENCE.search(one.text())]
-    stating = [one for one in stating if not NAMED_FILE.search(one.text())] or stating
+    stating = [origin for origin in dict.fromkeys(origins) if not REFERENCE.search(origin.text())]
+    stating = [origin for origin in stating if not NAMED_FILE.search(origin.text())] or stating
     first = stating[0].document.path if stating else ""
-    elsewhere = {one.document.path for one in stating}
+    elsewhere = {origin.document.path for origin in stating}
     if len(elsewhere) > 1:
         return []
-    found = [stated.place(one) for one in stating if one.document.path == first]
-    return [] if None in found else [one for one in found if one is not None]
+    found = [stated.place(origin) for origin in stating if origin.document.path == first]
+    return [] if None in found else [place for place in found if place is not None]
 
 
 def _is_repeated(places: Sequence[Place], field: Field) -> bool:
     """Return whether several places repeat one number as limits and requests."""
-    sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
-    return sides and {spellings.stated_number(one.text) for one in places} == {field.value}
+    sides = all(SIDES & {part for part in place.origin.path if isinstance(part, str)} for place in places)
+    return sides and {spellings.stated_number(place.text) for place in places} == {field.value}
 
 
 def _rewrite_bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
@@ -174,7 +181,7 @@ def _rewrite_bounds(name: str, places: Sequence[Place], now: int, value: int) ->
     together.
     """
     found: list[Edit] = []
-    for origin in {one.origin for one in places if one.origin.path}:
+    for origin in {place.origin for place in places if place.origin.path}:
         for other in _find_bounds(origin, value):
             at = stated.place(other)
             new = spellings.number(at.text, now, value) if at else None
@@ -197,16 +204,19 @@ def _find_bounds(origin: Origin, value: int) -> Iterator[Origin]:
 
 def _find_factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
     """Return the only factor of a product that is not one."""
-    larger = [one for one, number in zip(places, numbers, strict=True) if number != 1]
+    larger = [place for place, number in zip(places, numbers, strict=True) if number != 1]
     return larger if len(larger) == 1 and spellings.stated_number(larger[0].text) == now else []
 
 
 def _is_produced(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
     """Return whether other changed quantities are the factors of the value and produce it."""
-    new = {(one.path, one.span): others[name] for name in others for one in _find_numeric(role, name)}
-    at = [(one.origin.path, one.origin.span) for one in places]
-    factors = [new.get(key, spellings.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
-    return bool(new.keys() & set(at)) and math.prod(one for one in factors if isinstance(one, int | float)) == value
+    new = {(origin.path, origin.span): others[name] for name in others for origin in _find_numeric(role, name)}
+    at = [(place.origin.path, place.origin.span) for place in places]
+    factors = [new.get(key, spellings.stated_number(place.text)) for key, place in zip(at, places, strict=True)]
+    return (
+        bool(new.keys() & set(at))
+        and math.prod(factor for factor in factors if isinstance(factor, int | float)) == value
+    )
 
 
 # ---- counts of GPUs
@@ -227,18 +237,18 @@ def _write_gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequen
 def _write_count(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     named = role.fields.get("accelerator")
     request = named.origins if named else ()
-    if any(hardware.node(one.text()) for one in field.origins):
+    if any(hardware.node(origin.text()) for origin in field.origins):
         return _write_whole_machine(role, field, value, values)
     if request and (not field.origins or _find_texts(field.origins) == _find_texts(request)):
         product = str(values["accelerator"]) if "accelerator" in values else None
-        texts, places = [labels.requested(one, product, value) for one in request], _locate_all(request)
+        texts, places = [labels.requested(origin, product, value) for origin in request], _locate_all(request)
         if None not in texts and len(places) == len(texts):
             return _build_edits("gpus_per_pod", places, texts)
     return _rewrite(role, "gpus_per_pod", field, value, values) if field.origins else None
 
 
 def _find_texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
-    return {(one.path, one.text().strip()) for one in origins}
+    return {(origin.path, origin.text().strip()) for origin in origins}
 
 
 def _write_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
@@ -251,7 +261,7 @@ def _write_whole_machine(role: Role, field: Field, value: Value, values: Mapping
             "gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places]
         )
     return _build_edits(
-        "gpus_per_pod", places, [labels.machine(role, one.text, product, value, whole=True) for one in places]
+        "gpus_per_pod", places, [labels.machine(role, place.text, product, value, whole=True) for place in places]
     )
 
 
@@ -261,7 +271,7 @@ def _write_visible_devices(role: Role, counted: Field, value: Value) -> Sequence
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
     places = _locate_all(field.origins)
-    return _build_edits("visible_devices", places, [spellings.devices(one, field.value, value) for one in places])
+    return _build_edits("visible_devices", places, [spellings.devices(place, field.value, value) for place in places])
 
 
 def _write_node_label(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
@@ -271,7 +281,7 @@ def _write_node_label(role: Role, field: Field, value: Value) -> Sequence[Edit] 
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
             if str(origin.document.get(path)) == str(field.value):
                 places = _locate_all([Origin(origin.document, path)])
-                texts = [spellings.text("gpus_per_pod", one, field.value, value) for one in places]
+                texts = [spellings.text("gpus_per_pod", place, field.value, value) for place in places]
                 return _build_edits("gpus_per_pod", places, texts)
     return ()
 
@@ -291,12 +301,12 @@ def _write_machine(role: Role, field: Field, value: str, values: Mapping[str, Va
         return None
     counted = role.fields.get("gpus_per_pod")
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
-    whole = counted is not None and any(hardware.node(one.text()) for one in counted.origins)
+    whole = counted is not None and any(hardware.node(origin.text()) for origin in counted.origins)
     if not isinstance(gpus, int) or (node.node_gpus != gpus if whole else node.node_gpus < gpus):
         return None
     places = _locate_all(field.origins)
-    known = all(hardware.node(one.text) for one in places)
-    return _build_edits("instance_type", places, [value] * len(places)) if known else None
+    are_machines = all(hardware.node(place.text) for place in places)
+    return _build_edits("instance_type", places, [value] * len(places)) if are_machines else None
 
 
 def renames_resource(role: Role) -> bool:
@@ -318,10 +328,12 @@ def _write_slice(role: Role, profile: str) -> Sequence[Edit] | None:
         return None
     if not renames_resource(role):
         return _write_partition(role, profile)
-    if not all(one.path[-1:] == (WHOLE,) for one in field.origins):
+    if not all(origin.path[-1:] == (WHOLE,) for origin in field.origins):
         return None
-    places = _locate_all(one._replace(key=True) for one in field.origins)
-    return _build_edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
+    places = _locate_all(origin._replace(key=True) for origin in field.origins)
+    return _build_edits(
+        "mig_profile", places, [f"{SLICE}{profile}" if place.text == WHOLE else None for place in places]
+    )
 
 
 def _write_partition(role: Role, profile: str) -> Sequence[Edit] | None:
@@ -335,7 +347,7 @@ def _add_labels(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit]
     if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
         return None
     beside = stated.place(origins[0]._replace(key=True))
-    return [Edit(name, beside.location, "", one, "key") for one in written] if beside else None
+    return [Edit(name, beside.location, "", label, "key") for label in written] if beside else None
 
 
 def _write_sharing(role: Role, sharing: str) -> Sequence[Edit] | None:
@@ -351,7 +363,7 @@ def _write_sharing(role: Role, sharing: str) -> Sequence[Edit] | None:
     before = shares.clients(str(now.value))
     if before is None or count is None or shares.strategy(sharing) != shares.strategy(str(now.value)):
         return None
-    counted = [one for one in now.origins if one.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
+    counted = [origin for origin in now.origins if origin.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
     places = _locate_all(counted or now.origins)
     words = {str(before): str(count), str(now.value): sharing}
-    return _build_edits("sharing", places, [words.get(one.text) for one in places])
+    return _build_edits("sharing", places, [words.get(place.text) for place in places])

@@ -42,43 +42,47 @@ YEAR = (
 """The facts of a facility's year that reports show."""
 
 
-def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
+def of(root: PartFacts, evaluations: Iterable[Said]) -> FacilitySummary:
     """Return the summary of a facility for reports."""
     return FacilitySummary(
         root.role.name,
         root.role.anchor.location(),
         _draw_areas(root),
         _draw_racks(root),
-        tuple(_collect_missing(said)),
+        tuple(_collect_missing(evaluations)),
         tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
     )
 
 
-def under(known: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
+def under(summary: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
     """Return the summary of a facility with the load of the workloads that a run places in it."""
-    return known._replace(areas=_draw_areas(loaded), racks=_draw_racks(loaded))
+    return summary._replace(areas=_draw_areas(loaded), racks=_draw_racks(loaded))
 
 
 def _draw_areas(root: PartFacts) -> tuple[AreaSummary, ...]:
-    return tuple(_draw_area(one) for one in root.all() if one.kind in gauges.GAUGES and one.kind != "rack")
+    return tuple(
+        _draw_area(component)
+        for component in root.all()
+        if component.kind in gauges.GAUGES and component.kind != "rack"
+    )
 
 
 def _draw_racks(root: PartFacts) -> tuple[RackSummary, ...]:
-    return tuple(_draw_rack(one) for one in root.all() if one.kind == "rack")
+    return tuple(_draw_rack(component) for component in root.all() if component.kind == "rack")
 
 
-def _draw_area(known: PartFacts) -> AreaSummary:
-    return AreaSummary(known.kind, known.role.name, known.role.anchor.location(), tuple(gauges.meters(known)))
+def _draw_area(facts: PartFacts) -> AreaSummary:
+    return AreaSummary(facts.kind, facts.role.name, facts.role.anchor.location(), tuple(gauges.meters(facts)))
 
 
-def _collect_missing(said: Iterable[Said]) -> Iterator[Lacking]:
+def _collect_missing(evaluations: Iterable[Said]) -> Iterator[Lacking]:
     """Return the rules that lacked facts, each with the components for which it lacked the same
     facts.
     """
     parts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for one in said:
-        for lack in one.outcome.not_evaluated:
-            name = "/".join(one.known.path()) or one.known.role.name
+    for evaluation in evaluations:
+        for lack in evaluation.outcome.not_evaluated:
+            name = "/".join(evaluation.known.path()) or evaluation.known.role.name
             parts.setdefault((lack.rule, lack.needs), []).append(name)
     return (Lacking(rule, needs, tuple(names)) for (rule, needs), names in parts.items())
 
@@ -86,21 +90,21 @@ def _collect_missing(said: Iterable[Said]) -> Iterator[Lacking]:
 # ---- racks
 
 
-def _draw_rack(known: PartFacts) -> RackSummary:
-    height = known.number("rack_units")
-    servers = [one for one in known.below if one.kind == "server"]
+def _draw_rack(facts: PartFacts) -> RackSummary:
+    height = facts.number("rack_units")
+    servers = [component for component in facts.below if component.kind == "server"]
     slots, undrawn = _place_slots(servers, math.floor(height or 0))
     return RackSummary(
-        known.role.name,
-        "/".join(known.path()[:-1]),
-        known.role.anchor.location(),
+        facts.role.name,
+        "/".join(facts.path()[:-1]),
+        facts.role.anchor.location(),
         units=None if height is None else math.floor(height),
         servers=sum(map(_count_servers, servers)),
         slots=tuple(slots),
-        stacked=any(_find_position(one) is None for one in servers) and bool(slots),
+        stacked=any(_find_position(server) is None for server in servers) and bool(slots),
         undrawn=tuple(undrawn),
-        meters=tuple(gauges.meters(known)),
-        feeds=tuple(_draw_feed(one) for one in known.below if one.kind == "feed"),
+        meters=tuple(gauges.meters(facts)),
+        feeds=tuple(_draw_feed(component) for component in facts.below if component.kind == "feed"),
     )
 
 
@@ -116,8 +120,8 @@ def _find_position(server: PartFacts) -> int | None:
 def _place_slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
     """Return the machines with their rack units, and in words those that cannot be drawn.
 
-    A position is that of the first machine of its kind: the others, and those without one, stand
-    where there is room above it, or above the bottom.
+    A position is that of the first machine of its kind. The others, and those without a position,
+    are drawn in the next free units above it, or above the bottom.
     """
     slots: list[Slot] = []
     undrawn: list[str] = []
@@ -129,12 +133,12 @@ def _place_slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot],
             undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
         name, kind = _find_names(server)
-        one = Slot(name, first or 1, max(math.ceil(high), 1), server.number("server_w"), kind)
-        slots += [one] if first is not None and number else []
-        waiting.append((one, number - 1 if first is not None else number))
-    for one, number in waiting:
+        slot_wanted = Slot(name, first or 1, max(math.ceil(high), 1), server.number("server_w"), kind)
+        slots += [slot_wanted] if first is not None and number else []
+        waiting.append((slot_wanted, number - 1 if first is not None else number))
+    for slot_wanted, number in waiting:
         for _ in range(number):
-            slots.append(one._replace(lowest=_find_free_unit(slots, one, height)))
+            slots.append(slot_wanted._replace(lowest=_find_free_unit(slots, slot_wanted, height)))
     return sorted(slots, key=lambda slot: (slot.lowest, slot.name)), undrawn
 
 
@@ -145,66 +149,69 @@ def _find_names(server: PartFacts) -> tuple[str, str]:
     return (kind if kind and _count_servers(server) > 1 else server.role.name), kind
 
 
-def _find_free_unit(slots: Iterable[Slot], one: Slot, height: int) -> int:
+def _find_free_unit(slots: Iterable[Slot], slot: Slot, height: int) -> int:
     """Return the lowest free unit for a machine: above its slot, else below it, else above the
     rack.
     """
     taken: set[int] = {unit for slot in slots for unit in range(slot.lowest, slot.lowest + slot.units)}
-    within = itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest))
-    candidates = itertools.chain(within, itertools.count(one.lowest))
-    return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + one.units)))
+    within = itertools.chain(range(slot.lowest, height - slot.units + 2), range(1, slot.lowest))
+    candidates = itertools.chain(within, itertools.count(slot.lowest))
+    return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + slot.units)))
 
 
 # ---- feeds
 
 
-def _draw_feed(known: PartFacts) -> FeedSummary:
-    """Return a feed with its total load or its most loaded line, whichever is nearer to its limit."""
-    load = gauges.worlds(known, "feed_load_va")
-    whole = _find_share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
-    today = _find_greater(whole, _find_share(known, "feed_line_a", "feed_usable_a"))
+def _draw_feed(facts: PartFacts) -> FeedSummary:
+    """Return a feed with its total load or its most loaded line, whichever is nearer to its
+    limit.
+    """
+    load = gauges.worlds(facts, "feed_load_va")
+    whole = _find_share(facts, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
+    today = _find_greater(whole, _find_share(facts, "feed_line_a", "feed_usable_a"))
     lost = _find_greater(
-        _find_share(known, "feed_failover_va", "feed_usable_va"),
-        _find_share(known, "feed_failover_line_a", "feed_usable_a"),
+        _find_share(facts, "feed_failover_va", "feed_usable_va"),
+        _find_share(facts, "feed_failover_line_a", "feed_usable_a"),
     )
-    if gauges.word(known, "redundancy") == "2N" and (known.number("sides_count") or 0) > TWICE:
-        lost = _find_greater(lost, _find_share(known, "least_surviving_va", "survivors_va"))
-    verdict = _find_verdict(known, today, lost, by_line=whole is not None and max(whole) <= 1)
+    if gauges.word(facts, "redundancy") == "2N" and (facts.number("sides_count") or 0) > TWICE:
+        lost = _find_greater(lost, _find_share(facts, "least_surviving_va", "survivors_va"))
+    verdict = _find_verdict(facts, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
     return FeedSummary(
-        known.role.name,
-        gauges.word(known, "feed_side") or known.role.name,
-        ", ".join(_describe_supply(known)),
-        known.number("feed_usable_va"),
+        facts.role.name,
+        gauges.word(facts, "feed_side") or facts.role.name,
+        ", ".join(_describe_supply(facts)),
+        facts.number("feed_usable_va"),
         load,
         today if load else None,
         lost if load else None,
         verdict,
-        tuple(sorted(known.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
+        tuple(sorted(facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 
-def _describe_supply(known: PartFacts) -> Iterator[str]:
+def _describe_supply(facts: PartFacts) -> Iterator[str]:
     """Yield voltage, phases and breaker, if declared."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
-        value = known.number(name)
+        value = facts.number(name)
         if value is not None:
             phases = "phase" if value == 1 else "phases"
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _find_verdict(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+def _find_verdict(facts: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
     """Return the verdict on a feed: whether it carries its load, also after the loss of another
     side.
 
-    Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what
-    all feeds together lack, and that a line is over its breaker where the feed as a whole is not.
+    Without declared cords, it is an assumption that the rack spreads its load evenly. Then only two
+    things are certain: what all feeds together cannot carry, and a line over its breaker if the
+    whole feed is not.
     """
-    if today is not None and min(today) > 1 and (by_line or _is_sure(known)):
+    if today is not None and min(today) > 1 and (by_line or _is_sure(facts)):
         return "overloaded"
-    promised, is_alone = gauges.is_so(known, "is_redundant"), known.number("sides_count") == 1
-    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(known))):
+    promised, is_alone = gauges.is_so(facts, "is_redundant"), facts.number("sides_count") == 1
+    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(facts))):
         return "no spare"
     if today is None:
         return "cannot tell"
@@ -219,34 +226,34 @@ def _find_verdict(known: PartFacts, today: Worlds[float] | None, lost: Worlds[fl
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
-def _is_sure(known: PartFacts) -> bool:
+def _is_sure(facts: PartFacts) -> bool:
     """Return whether the load of a feed follows from its cords, or exceeds the limit in every
     distribution.
     """
     shares = (
-        _find_share(known, "corded_feed_va", "feed_usable_va"),
-        _find_share(known, "least_load_va", "rack_usable_va"),
+        _find_share(facts, "corded_feed_va", "feed_usable_va"),
+        _find_share(facts, "least_load_va", "rack_usable_va"),
     )
-    return gauges.is_so(known, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
+    return gauges.is_so(facts, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
 
 
-def _is_sure_after_loss(known: PartFacts) -> bool:
+def _is_sure_after_loss(facts: PartFacts) -> bool:
     """Return whether the load after a loss follows from the cords, or exceeds what is left in any
     case.
     """
-    share = _find_share(known, "least_surviving_va", "survivors_va")
-    return gauges.is_so(known, "cords_stated") or (share is not None and min(share) > 1)
+    share = _find_share(facts, "least_surviving_va", "survivors_va")
+    return gauges.is_so(facts, "cords_stated") or (share is not None and min(share) > 1)
 
 
-def _find_share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+def _find_share(facts: PartFacts, part: str, whole: str) -> Worlds[float] | None:
     """Return the ratio of two facts in each scenario."""
-    taken, most = gauges.worlds(known, part), gauges.worlds(known, whole)
+    taken, most = gauges.worlds(facts, part), gauges.worlds(facts, whole)
     return Worlds(*map(_divide, taken, most)) if taken and most else None
 
 
-def _find_greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+def _find_greater(share: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
     """Return the greater of two ratios in each scenario; if one is unknown, the other."""
-    return Worlds(*map(max, one, other)) if one and other else one or other
+    return Worlds(*map(max, share, other)) if share and other else share or other
 
 
 def _divide(part: float, whole: float) -> float:

@@ -1,7 +1,7 @@
 """Fabric: time to move bytes between ranks, from hop latency and achieved bandwidth.
 
-Bandwidths are per GPU and per direction. A *bus* bandwidth is that of NCCL's own tests: what the
-busiest link carries, so that one figure holds for every collective and any number of ranks.
+Bandwidths are per GPU and per direction. A *bus* bandwidth is that of the NCCL tests, the load of
+the busiest link. One figure therefore holds for every collective and any number of ranks.
 """
 
 from __future__ import annotations

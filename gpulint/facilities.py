@@ -55,21 +55,23 @@ def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> t
     """
     old = tuple(before[0].known.root().all()) if before else ()
     new = tuple(root.all())
-    if [key(one) for one in old] != [key(one) for one in new]:
+    if [key(component) for component in old] != [key(component) for component in new]:
         return judged(root, rules)
     changed = {
-        id(one): now.role for one, now in zip(old, new, strict=True) if _list_values(one.role) != _list_values(now.role)
+        id(component): now.role
+        for component, now in zip(old, new, strict=True)
+        if _list_values(component.role) != _list_values(now.role)
     }
-    return _evaluate(old[0].varied(changed, {}), rules, {id(one.known): one for one in before})
+    return _evaluate(old[0].varied(changed, {}), rules, {id(evaluation.known): evaluation for evaluation in before})
 
 
-def _evaluate(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
+def _evaluate(root: PartFacts, rules: Iterable[Rule], earlier: Mapping[int, Said]) -> tuple[Said, ...]:
     """Evaluate the rules on every component except those with earlier verdicts in `held`."""
     about = by_kind(rules)
-    parts = [one for one in root.all() if one.kind in about and not _is_none(one)]
-    found = outcomes((one for one in parts if id(one) not in held), about)
-    new = {id(one): Said(one, about[one.kind], said) for one, said in found}
-    return tuple(held.get(id(one)) or new[id(one)] for one in parts)
+    parts = [component for component in root.all() if component.kind in about and not _is_none(component)]
+    found = outcomes((component for component in parts if id(component) not in earlier), about)
+    new = {id(component): Said(component, about[component.kind], outcome) for component, outcome in found}
+    return tuple(earlier.get(id(component)) or new[id(component)] for component in parts)
 
 
 def _list_values(role: Role) -> Mapping[str, object]:
@@ -79,19 +81,22 @@ def _list_values(role: Role) -> Mapping[str, object]:
 def outcomes(
     parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
 ) -> Iterator[tuple[PartFacts, check.Outcome]]:
-    """Yield the outcome of the rules for each component. Identical components are evaluated once."""
+    """Yield the outcome of the rules for each component.
+
+    Identical components are evaluated once.
+    """
     by_name = {kind for kind, rules in about.items() if any(CALLED & {*cel.names(rule.when)} for rule in rules)}
     found: dict[object, check.Outcome] = {}
-    for one in parts:
-        alike = one if one.kind in by_name else one.common
+    for component in parts:
+        alike = component if component.kind in by_name else component.common
         if alike not in found:
-            found[alike] = check.judged(about.get(one.kind, ()), one)
-        yield one, found[alike]
+            found[alike] = check.judged(about.get(component.kind, ()), component)
+        yield component, found[alike]
 
 
-def _is_none(one: PartFacts) -> bool:
+def _is_none(facts: PartFacts) -> bool:
     """Return whether a component is a group of zero servers."""
-    return one.kind == "server" and one.likely("servers") == 0
+    return facts.kind == "server" and facts.likely("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
@@ -112,35 +117,44 @@ class Spoken(NamedTuple):
     verdict: check.Verdict
 
 
-def spoken(said: Sequence[Said]) -> list[Spoken]:
+def spoken(evaluations: Sequence[Said]) -> list[Spoken]:
     """Return the findings about components, one for each entry of the file, without those that a
     rack's finding absorbs.
     """
-    told: dict[object, list[Spoken]] = {}
-    for one, verdict in _find_unabsorbed(said):
-        found = _build_finding(one, verdict)
-        same = found.rule, found.severity, found.location, found.nameless, one.known.role.anchor.path
-        told.setdefault(same, []).append(Spoken(found, one, verdict))
-    return [_merge(alike) for alike in told.values()]
+    groups: dict[object, list[Spoken]] = {}
+    for evaluation, verdict in _find_unabsorbed(evaluations):
+        found = _build_finding(evaluation, verdict)
+        same = found.rule, found.severity, found.location, found.nameless, evaluation.known.role.anchor.path
+        groups.setdefault(same, []).append(Spoken(found, evaluation, verdict))
+    return [_merge(alike) for alike in groups.values()]
 
 
-def _find_unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
+def _find_unabsorbed(evaluations: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
     """Yield the verdicts that no verdict on the component's rack absorbs."""
-    of_racks = {id(one.known): one.outcome.verdicts for one in said if one.known.kind == "rack"}
-    for one in said:
-        rack = one.known.nearest(("rack",)) if one.outcome.verdicts else None
-        for verdict in one.outcome.verdicts:
+    of_racks = {
+        id(evaluation.known): evaluation.outcome.verdicts
+        for evaluation in evaluations
+        if evaluation.known.kind == "rack"
+    }
+    for evaluation in evaluations:
+        rack = evaluation.known.nearest(("rack",)) if evaluation.outcome.verdicts else None
+        for verdict in evaluation.outcome.verdicts:
             if not check.is_absorbed(verdict, of_racks.get(id(rack), ())):
-                yield one, verdict
+                yield evaluation, verdict
 
 
 def findings(
-    told: Iterable[Spoken], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
+    component_findings: Iterable[Spoken], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
 ) -> list[tuple[Finding, Facts]]:
     """Return the findings about components with their suggestions and facts."""
     return [
-        (one.finding._replace(suggestions=offered.get((key(one.said.known), one.finding.rule), ())), one.said.known)
-        for one in told
+        (
+            component_finding.finding._replace(
+                suggestions=offered.get((key(component_finding.said.known), component_finding.finding.rule), ())
+            ),
+            component_finding.said.known,
+        )
+        for component_finding in component_findings
     ]
 
 
@@ -149,7 +163,7 @@ def _merge(alike: list[Spoken]) -> Spoken:
     message.
     """
     first, *others = alike
-    names = list(dict.fromkeys(_shorten(one.said.known) for one in others))
+    names = list(dict.fromkeys(_shorten(other.said.known) for other in others))
     if not names:
         return first
     found = first.finding
@@ -164,52 +178,54 @@ def so_in(names: Sequence[str]) -> str:
     return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
-def _shorten(known: PartFacts) -> str:
+def _shorten(facts: PartFacts) -> str:
     """Return the name of a component, prefixed with its rack's name if it is in one."""
-    return "/".join(known.path()[-2:]) if known.nearest(("rack",)) else known.role.name
+    return "/".join(facts.path()[-2:]) if facts.nearest(("rack",)) else facts.role.name
 
 
-def _build_finding(one: Said, verdict: check.Verdict) -> Finding:
+def _build_finding(evaluation: Said, verdict: check.Verdict) -> Finding:
     """Return the finding about a component. Its identity changes when the servers there change."""
-    found = check.finding(verdict, one.owner, one.known, _inherit(one.known, verdict.rule))
-    value = "; ".join(filter(None, (found.subject.value, _describe_servers(one.known))))
+    found = check.finding(verdict, evaluation.owner, evaluation.known, _inherit(evaluation.known, verdict.rule))
+    value = "; ".join(filter(None, (found.subject.value, _describe_servers(evaluation.known))))
     return found._replace(
-        role=one.path,
-        fingerprint=check.fingerprint(found.fingerprint, one.path),
+        role=evaluation.path,
+        fingerprint=check.fingerprint(found.fingerprint, evaluation.path),
         subject=found.subject._replace(value=value),
     )
 
 
-def _inherit(known: PartFacts, rule: Rule) -> Role:
+def _inherit(facts: PartFacts, rule: Rule) -> Role:
     """Return the component's role with inherited values of the quantities that a rule points at."""
     named = (name for name in (*rule.at, rule.against) if name and glossary()[name].inherits)
-    stated = ((name, _find_inherited(known, name)) for name in named if name not in known.role.fields)
-    return known.role.having(**{name: field for name, field in stated if field is not None})
+    stated = ((name, _find_inherited(facts, name)) for name in named if name not in facts.role.fields)
+    return facts.role.having(**{name: field for name, field in stated if field is not None})
 
 
-def _find_inherited(known: PartFacts, name: str) -> Field | None:
-    above = known.nearest(glossary()[name].part)
+def _find_inherited(facts: PartFacts, name: str) -> Field | None:
+    above = facts.nearest(glossary()[name].part)
     while above is not None and name not in above.role.fields:
         above = above.nearest(glossary()[name].part)
     return above.role.fields[name] if above else None
 
 
-def _describe_servers(known: PartFacts) -> str:
+def _describe_servers(facts: PartFacts) -> str:
     """Return the servers of a component, or of its rack, by kind and count."""
-    holder = known if known.of_kind("server") else known.nearest(("rack",))
+    holder = facts if facts.of_kind("server") else facts.nearest(("rack",))
     counted: Counter[str] = Counter()
-    for one in holder.of_kind("server") if holder else ():
-        count = one.likely("servers")
-        counted[one.role.name] += round(count) if isinstance(count, int | float) else 0
+    for server in holder.of_kind("server") if holder else ():
+        count = server.likely("servers")
+        counted[server.role.name] += round(count) if isinstance(count, int | float) else 0
     return subject.plain(", ".join(f"{count} {name}" for name, count in sorted(counted.items())))
 
 
-def key(known: PartFacts) -> Key:
+def key(facts: PartFacts) -> Key:
     """Return the identity of a component in all variants of its facility."""
-    return known.kind, known.path(), known.role.anchor.path
+    return facts.kind, facts.path(), facts.role.anchor.path
 
 
-def owner(known: PartFacts) -> Workload:
-    """Return a component as the owner of findings, named after the facility and with its own kind."""
-    document = known.role.anchor.document
-    return Workload(known.root().role.name, known.kind, "facility", document, known.role.anchor.path, (known.role,))
+def owner(facts: PartFacts) -> Workload:
+    """Return a component as the owner of findings, named after the facility and with its own
+    kind.
+    """
+    document = facts.role.anchor.document
+    return Workload(facts.root().role.name, facts.kind, "facility", document, facts.role.anchor.path, (facts.role,))

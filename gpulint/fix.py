@@ -57,8 +57,8 @@ class Outcome(NamedTuple):
 def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
     """Fix the findings of one file one by one until none is left that can be fixed.
 
-    `given` are the files that may change; each change is kept if the finding is gone and nothing
-    else is new.
+    `given` are the files that may change. A change is kept if the finding is gone and nothing else
+    is new.
     """
     contents: dict[str, bytes] = {}
     done: list[Done] = []
@@ -67,66 +67,72 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
     while len(done) < FIXES_OF_A_FILE_MAX and (finding := _find_next(report, left, unsafe)) is not None:
         now = {**given, **contents}
         reasons = []
-        for one in _find_permitted(finding, unsafe):
+        for suggestion in _find_permitted(finding, unsafe):
             try:
-                _refuse_generated(one, now)
-                changed = proven(finding, one, path, now, linted)
+                _refuse_generated(suggestion, now)
+                changed = proven(finding, suggestion, path, now, linted)
             except Inexact as inexact:
-                reasons.append(f"{one.title}: {inexact.reason}")
+                reasons.append(f"{suggestion.title}: {inexact.reason}")
                 continue
             contents.update(changed)
-            done.append(Done(finding, one))
+            done.append(Done(finding, suggestion))
             report = linted({path: contents.get(path, given[path])}, True)
             break
         else:
             left[_identify(finding)] = Left(finding, "; ".join(dict.fromkeys(reasons)))
-    waiting = sum(bool(one.suggestions) and not _find_permitted(one, unsafe) for one in report.open)
+    waiting = sum(bool(finding.suggestions) and not _find_permitted(finding, unsafe) for finding in report.open)
     return Outcome(contents, tuple(done), tuple(left.values()), waiting)
 
 
 def _find_next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
-    """Return the most severe open finding that has a permitted suggestion and was not tried before."""
-    open_ones = (one for one in report.open if _identify(one) not in left and _find_permitted(one, unsafe))
-    return max(open_ones, key=lambda one: one.severity, default=None)
+    """Return the most severe open finding that has a permitted suggestion and was not tried
+    before.
+    """
+    open_ones = (
+        finding for finding in report.open if _identify(finding) not in left and _find_permitted(finding, unsafe)
+    )
+    return max(open_ones, key=lambda candidate: candidate.severity, default=None)
 
 
-def _identify(one: Finding) -> tuple[str, ...]:
-    return one.rule, one.fingerprint, one.message, one.location.text
+def _identify(finding: Finding) -> tuple[str, ...]:
+    return finding.rule, finding.fingerprint, finding.message, finding.location.text
 
 
 def _find_permitted(finding: Finding, unsafe: bool) -> list[Suggestion]:
     """Return the permitted suggestions, safe ones first."""
-    safe = [one for one in finding.suggestions if one.is_safe]
-    return safe + [one for one in finding.suggestions if unsafe and one not in safe]
+    safe = [suggestion for suggestion in finding.suggestions if suggestion.is_safe]
+    return safe + [suggestion for suggestion in finding.suggestions if unsafe and suggestion not in safe]
 
 
 # ---- one suggestion
 
 
-def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> Files:
+def proven(finding: Finding, suggestion: Suggestion, path: str, given: Files, linted: Linted) -> Files:
     """Return the contents after a suggestion, if it fixes its finding and adds none; else raise
     Inexact.
     """
-    changed = written(one, given)
+    changed = written(suggestion, given)
     about = {name: given[name] for name in (path, *changed)}
     before, after = linted(about, False), linted({**about, **changed}, False)
-    if objection := _find_objection(finding, before, after, by_word=not one.values):
+    if objection := _find_objection(finding, before, after, by_word=not suggestion.values):
         raise Inexact(objection)
     return changed
 
 
-def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> bool:
+def holds(finding: Finding, suggestion: Suggestion, path: str, given: Files, linted: Linted) -> bool:
     """Return whether a suggestion fixes its finding and adds none."""
     try:
-        proven(finding, one, path, given, linted)
+        proven(finding, suggestion, path, given, linted)
     except Inexact:
         return False
     return True
 
 
-def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
+def placed(suggestion: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
     """Return a suggestion whose edits carry exact replacements where they are certain."""
-    return one._replace(edits=tuple(edit._replace(exact=_locate_replacement(edit, read)) for edit in one.edits))
+    return suggestion._replace(
+        edits=tuple(edit._replace(exact=_locate_replacement(edit, read)) for edit in suggestion.edits)
+    )
 
 
 def _locate_replacement(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
@@ -141,14 +147,14 @@ def _locate_replacement(edit: Edit, read: Callable[[str], tuple[Loaded, str] | N
     return Replacement(places.of(edit.location.path, text, start, end), new)
 
 
-def written(one: Suggestion, given: Files) -> dict[str, bytes]:
+def written(suggestion: Suggestion, given: Files) -> dict[str, bytes]:
     """Return the contents of the files that a suggestion changes; raise Inexact if an edit has no
     exact location.
     """
-    if not one.edits:
+    if not suggestion.edits:
         raise Inexact("no file declares the value it changes")
     by_path: dict[str, list[Edit]] = {}
-    for edit in one.edits:
+    for edit in suggestion.edits:
         if edit.location is None:
             raise Inexact(f"there is no place to insert `{edit.new}`")
         by_path.setdefault(edit.location.path, []).append(edit)
@@ -170,8 +176,8 @@ def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
 def _merge_insertions(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
     """Yield text edits, with insertions at the same position merged into one."""
     at: dict[tuple[int, int], list[str]] = {}
-    for one in dict.fromkeys(found):
-        at.setdefault((one.start, one.end), []).append(one.new)
+    for splice in dict.fromkeys(found):
+        at.setdefault((splice.start, splice.end), []).append(splice.new)
     for (start, end), texts in at.items():
         if start == end or len(texts) == 1:
             yield splices.Splice(start, end, "".join(texts))
@@ -179,9 +185,9 @@ def _merge_insertions(found: Sequence[splices.Splice]) -> Iterator[splices.Splic
             raise Inexact("two of its edits conflict at one location")
 
 
-def _refuse_generated(one: Suggestion, given: Files) -> None:
+def _refuse_generated(suggestion: Suggestion, given: Files) -> None:
     """Raise Inexact for generated files, whose source is the place to change."""
-    for path in {edit.location.path for edit in one.edits if edit.location}:
+    for path in {edit.location.path for edit in suggestion.edits if edit.location}:
         head = decoded(given.get(path, b"")).splitlines()[:HEAD_LINES]
         if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
             raise Inexact(f"{path} is a generated file")
@@ -199,7 +205,9 @@ def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
 def _count_leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
     """Count every scalar of a file's documents by its path, without positions in lists."""
     found: Counter[tuple[object, ...]] = Counter()
-    pending: list[tuple[tuple[object, ...], object]] = [((at,), one.data) for at, one in enumerate(loaded.documents)]
+    pending: list[tuple[tuple[object, ...], object]] = [
+        ((at,), document.data) for at, document in enumerate(loaded.documents)
+    ]
     while pending:
         path, value = pending.pop()
         if isinstance(value, dict):
@@ -239,29 +247,29 @@ def _find_objection(finding: Finding, before: Report, after: Report, by_word: bo
     return ""
 
 
-def _key_subject(one: Finding) -> tuple[str, ...]:
-    return one.rule, one.location.path, one.workload, one.role
+def _key_subject(finding: Finding) -> tuple[str, ...]:
+    return finding.rule, finding.location.path, finding.workload, finding.role
 
 
 def _collect_severities(report: Report) -> dict[tuple[str, ...], list[Severity]]:
     found: dict[tuple[str, ...], list[Severity]] = {}
-    for one in report.open:
-        found.setdefault(_key_subject(one), []).append(one.severity)
+    for finding in report.open:
+        found.setdefault(_key_subject(finding), []).append(finding.severity)
     return found
 
 
 def _is_no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
     """Return whether the findings are no more and, compared from the worst on, no more severe."""
     pairs = zip(sorted(after, reverse=True), sorted(before, reverse=True), strict=False)
-    return len(after) <= len(before) and all(one <= other for one, other in pairs)
+    return len(after) <= len(before) and all(severity <= other for severity, other in pairs)
 
 
 def _count_unevaluated(report: Report) -> Counter[tuple[str, str, str]]:
     return Counter(
-        (workload.name, role.name, one.rule)
+        (workload.name, role.name, lack.rule)
         for workload in report.workloads
         for role in workload.roles
-        for one in role.not_evaluated
+        for lack in role.not_evaluated
     )
 
 

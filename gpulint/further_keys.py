@@ -19,8 +19,8 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
     None if that is not certain.
     """
     rows = catalog.rows("setting_keys")
-    known = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
-    counts = {format: sum(format == one for one, _ in known) for format, _ in known}
+    declared = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
+    counts = {format: sum(format == row_format for row_format, _ in declared) for format, _ in declared}
     formats = {format for format, count in counts.items() if count == max(counts.values())}
     wanted = {
         tuple(row["key"].split(".")): row
@@ -31,7 +31,7 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
         return None
     ((path, row),) = wanted.items()
     word = _find_word(row["kind"], value)
-    sibling = next((at for _, at in known if at.path[:-1] == path[:-1] and _starts_line(at)), None)
+    sibling = next((at for _, at in declared if at.path[:-1] == path[:-1] and _starts_line(at)), None)
     if word is None or sibling is None or sibling.document.node(path) is not None:
         return None
     return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")

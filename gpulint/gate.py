@@ -42,7 +42,7 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
     """Return the report on head without the findings of base; without a base, the report on the
     work tree.
 
-    Unusable where a commit cannot be read.
+    Raise Unusable if a commit cannot be read.
     """
     if policy is not None and options.policy_from:
         raise Unusable(
@@ -90,11 +90,11 @@ def _check_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watch
         return settled
     elsewhere = f"{found.options.policy_from}:"
     left = tuple(
-        one
-        for one in settled.findings
-        if one.family != baseline.ALWAYS_SAID or not one.location.path.startswith(elsewhere)
+        finding
+        for finding in settled.findings
+        if finding.family != baseline.ALWAYS_SAID or not finding.location.path.startswith(elsewhere)
     )
-    speaking = {one.rule for one in left}
+    speaking = {finding.rule for finding in left}
     cards = {name: card for name, card in settled.rules.items() if name in speaking}
     return settled._replace(findings=left, rules=cards)
 
@@ -198,11 +198,11 @@ def _explain_unrelated(git: Git, base: str, head: str) -> str:
 
 def _find_sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
     """Yield the files of one side; a path that exists only on the other side is skipped."""
-    held = [path for path in paths if found.tree.has(path)]
+    present = [path for path in paths if found.tree.has(path)]
     for path in paths:
-        if path not in held and not other.has(path):
+        if path not in present and not other.has(path):
             raise Unusable(f"neither commit has a file or folder {path}")
-    return run.sources(found, held) if held else iter(())
+    return run.sources(found, present) if present else iter(())
 
 
 def _find_renamed(sides: Sides) -> dict[str, str]:
@@ -236,7 +236,9 @@ def _build_holds(tree: GitTree) -> comparison.Holds:
             return found is not None
         words = named.partition(" ")[2].replace("/", " ").split()
         mentioned = found.unread and all(word.encode() in found.unread for word in words)
-        return bool(mentioned) or any(named == one or named.startswith(f"{one} ") for one in found.objects)
+        return bool(mentioned) or any(
+            named == name_of_object or named.startswith(f"{name_of_object} ") for name_of_object in found.objects
+        )
 
     return holds
 
@@ -244,7 +246,7 @@ def _build_holds(tree: GitTree) -> comparison.Holds:
 def _find_objects(path: str, content: bytes) -> _File:
     loaded = documents.load(path, content)
     data = [document.data for document in loaded.documents]
-    inner = [item for one in data if isinstance(one, dict) for item in _find_items(one)]
+    inner = [item for document in data if isinstance(document, dict) for item in _find_items(document)]
     whole = not loaded.problems and not loaded.skips
     return _File(tuple(filter(None, map(subject.named, [*data, *inner]))), b"" if whole else content)
 

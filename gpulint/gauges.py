@@ -13,8 +13,8 @@ from gpulint.parts import PartFacts
 class Gauge(NamedTuple):
     """The facts of a utilization: the amount taken, its minimum, and the limit.
 
-    What is taken counts as the least where it has no fact of its own, and where a server lacks the
-    fact `each`.
+    The amount taken counts as a minimum if it has no fact of its own, or if a server lacks the fact
+    `each`.
     """
 
     taken: str
@@ -76,10 +76,10 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
 """The utilizations of each kind of component. Of several, the one nearest to its limit is shown."""
 
 
-def meters(known: PartFacts) -> Iterator[Meter]:
+def meters(facts: PartFacts) -> Iterator[Meter]:
     """Yield the utilizations of a component."""
-    for name, gauges in GAUGES[known.kind].items():
-        nearest = max((_measure(known, name, gauge) for gauge in gauges), key=_sort_key)
+    for name, gauges in GAUGES[facts.kind].items():
+        nearest = max((_measure(facts, name, gauge) for gauge in gauges), key=_sort_key)
         if name != PLACED or nearest.taken is not None:
             yield nearest
 
@@ -94,10 +94,10 @@ def _sort_key(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
     return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
 
 
-def _measure(known: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = worlds(known, gauge.taken), worlds(known, gauge.limit) if gauge.limit else None
-    least = worlds(known, gauge.least) if gauge.least else taken
-    if gauge.each and not all(worlds(one, gauge.each) for one in known.of_kind("server")):
+def _measure(facts: PartFacts, name: str, gauge: Gauge) -> Meter:
+    taken, limit = worlds(facts, gauge.taken), worlds(facts, gauge.limit) if gauge.limit else None
+    least = worlds(facts, gauge.least) if gauge.least else taken
+    if gauge.each and not all(worlds(server, gauge.each) for server in facts.of_kind("server")):
         taken = None
     verdict = _find_verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":
@@ -110,7 +110,7 @@ def _measure(known: PartFacts, name: str, gauge: Gauge) -> Meter:
         None if taken or not least or not least.favourable else least.favourable,
         gauge.usual,
         verdict,
-        tuple(_find_missing(known, gauge)) if verdict == "cannot tell" else (),
+        tuple(_find_missing(facts, gauge)) if verdict == "cannot tell" else (),
     )
 
 
@@ -123,28 +123,28 @@ def _find_verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limi
     if limit is None:
         return "cannot tell"
     if taken is not None:
-        over = [one > most for one, most in zip(taken, limit, strict=True)]
+        over = [amount > most for amount, most in zip(taken, limit, strict=True)]
         likely = over[1]
         return (
             ("exceeded" if all(over) else "likely exceeded") if likely else ("likely within" if any(over) else "within")
         )
-    sure = least is not None and all(one > most for one, most in zip(least, limit, strict=True))
+    sure = least is not None and all(amount > most for amount, most in zip(least, limit, strict=True))
     return "exceeded" if sure else "cannot tell"
 
 
-def _find_missing(known: PartFacts, gauge: Gauge) -> list[str]:
+def _find_missing(facts: PartFacts, gauge: Gauge) -> list[str]:
     """Return the missing inputs of a utilization, including its limit."""
-    lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(known, gauge.limit) is None else set()))
+    lacking = facts.missing(filter(None, (gauge.taken, gauge.limit)))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(facts, gauge.limit) is None else set()))
 
 
 # ---- facts
 
 
-def worlds(known: PartFacts, name: str) -> Worlds[float] | None:
+def worlds(facts: PartFacts, name: str) -> Worlds[float] | None:
     """Return a fact as numbers in each scenario; None if it is unknown or absent."""
-    found = known.worlds(name)
-    if isinstance(found, Missing) or not all(_is_number(one) for one in found):
+    found = facts.worlds(name)
+    if isinstance(found, Missing) or not all(_is_number(value) for value in found):
         return None
     return Worlds(*map(float, found))  # type: ignore[arg-type]
 
@@ -153,12 +153,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def is_so(known: PartFacts, name: str) -> bool:
+def is_so(facts: PartFacts, name: str) -> bool:
     """Return whether a flag is known to be set."""
-    return known.likely(name) is True
+    return facts.likely(name) is True
 
 
-def word(known: PartFacts, name: str) -> str:
+def word(facts: PartFacts, name: str) -> str:
     """Return a fact as text; empty if it is unknown or absent."""
-    found = known.likely(name)
+    found = facts.likely(name)
     return found if isinstance(found, str) else ""

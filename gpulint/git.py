@@ -39,14 +39,19 @@ class GitError(ValueError):
 
 
 class Item(NamedTuple):
-    """An entry of a commit at a path: a `file`, a `link` or a `submodule`, and the id of its bytes."""
+    """An entry of a commit at a path: a `file`, a `link` or a `submodule`, and the id of its
+    bytes.
+    """
 
     kind: str
     id: str
 
 
 class Git:
-    """Objects of one repository. What was read is kept, so that two commits share common content."""
+    """Objects of one repository.
+
+    What was read is kept, so that two commits share common content.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -68,8 +73,8 @@ class Git:
     def merge_base(self, base: str, head: str) -> str | None:
         """Return the best common ancestor of two commits; None if this clone has none.
 
-        A shallow clone of a merge does not know its parents as commits; they stand in it all the
-        same.
+        A shallow clone of a merge does not list its parents as commits, but the merge still names
+        them.
         """
         if base in self._find_parents(head):
             return base
@@ -98,33 +103,33 @@ class Git:
         """Announce which sizes of a commit's objects will be needed, and which contents, in that
         order.
         """
-        new = [one for one in dict.fromkeys(every) if one not in self._sizes]
+        new = [id_ for id_ in dict.fromkeys(every) if id_ not in self._sizes]
         try:
-            told = self._read_sizes(new)
+            sizes = self._read_sizes(new)
         except GitError:
             lacking = self._find_missing(commit)
-            told = self._read_sizes([one for one in new if one not in lacking])
-        self._sizes.update(told)
-        if lacks := {one for one in soon if one not in self._sizes}:
+            sizes = self._read_sizes([id_ for id_ in new if id_ not in lacking])
+        self._sizes.update(sizes)
+        if lacks := {id_ for id_ in soon if id_ not in self._sizes}:
             raise GitError(f"this clone lacks {len(lacks)} files of {commit[:10]}; {FETCH_ALL}")
-        for one in soon:
-            if one not in self._at and self._sizes[one] < AT_ONCE_BYTES:
-                self._at[one] = len(self._order)
-                self._order.append(one)
+        for id_ in soon:
+            if id_ not in self._at and self._sizes[id_] < AT_ONCE_BYTES:
+                self._at[id_] = len(self._order)
+                self._order.append(id_)
 
     def _read_sizes(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the sizes of objects.
 
         If the clone lacks one, git reports it or fails on all of them.
         """
-        told = self._run("cat-file", "--batch-check", "--buffer", told=_join_lines(ids)).decode("ascii")
-        words = (line.split(" ") for line in told.split("\n"))
+        output = self._run("cat-file", "--batch-check", "--buffer", told=_join_lines(ids)).decode("ascii")
+        words = (line.split(" ") for line in output.split("\n"))
         return {line[0]: int(line[2]) for line in words if len(line) == 3}
 
     def _find_missing(self, commit: str) -> set[str]:
         """Return the objects of a commit that a partial clone has not fetched."""
-        told = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _check_id(commit))
-        return {line[1:] for line in told.decode("ascii").split("\n") if line.startswith("?")}
+        output = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _check_id(commit))
+        return {line[1:] for line in output.decode("ascii").split("\n") if line.startswith("?")}
 
     def size(self, id_: str) -> int:
         """Return the size of an object in bytes; raise OSError if a partial clone lacks it."""
@@ -155,23 +160,23 @@ class Git:
         """Return an object and the expected ones after it, up to the size of one batch."""
         wanted, size = [id_], self.size(id_)
         at = self._at.get(id_)
-        for one in self._order[at + 1 : at + AT_ONCE] if at is not None else ():
-            if one in self._held:
+        for following in self._order[at + 1 : at + AT_ONCE] if at is not None else ():
+            if following in self._held:
                 continue
-            size += self._sizes[one]
+            size += self._sizes[following]
             if size > AT_ONCE_BYTES:
                 break
-            wanted.append(one)
+            wanted.append(following)
         return wanted
 
     def _read(self, wanted: Sequence[str]) -> None:
-        told = self._run("cat-file", "--batch", "--buffer", told=_join_lines(wanted))
+        output = self._run("cat-file", "--batch", "--buffer", told=_join_lines(wanted))
         at = 0
-        for one in wanted:
-            end = told.index(b"\n", at)
-            words = told[at:end].split(b" ")
+        for id_ in wanted:
+            end = output.index(b"\n", at)
+            words = output[at:end].split(b" ")
             at = end + 1 + int(words[2])
-            self._held[one] = told[end + 1 : at]
+            self._held[id_] = output[end + 1 : at]
             self._held_bytes += int(words[2])
             at += 1
         while self._held_bytes > HELD_BYTES_MAX and len(self._held) > len(wanted):
@@ -180,12 +185,12 @@ class Git:
     def _find_commit(self, name: str) -> str | None:
         if not name or not name.isprintable():
             return None
-        told = self._run("cat-file", "--batch-check", told=os.fsencode(name) + b"^{commit}\n")
-        words = told.decode("utf-8", "replace").split()
+        output = self._run("cat-file", "--batch-check", told=os.fsencode(name) + b"^{commit}\n")
+        words = output.decode("utf-8", "replace").split()
         return words[0] if len(words) == 3 and words[1] == "commit" else None
 
     def _explain_unknown(self, name: str) -> str:
-        shown = "".join(one if one.isprintable() else "\ufffd" for one in name)
+        shown = "".join(character if character.isprintable() else "\ufffd" for character in name)
         if name == "HEAD":
             return "HEAD has no commit yet"
         if self._find_commit(f"origin/{name}"):
@@ -202,12 +207,12 @@ class Git:
     def _run(self, *words: str, told: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
         with self._start(*words) as running:
             try:
-                said, troubles = running.communicate(told, LIMIT_S)
+                output, troubles = running.communicate(told, LIMIT_S)
             except subprocess.TimeoutExpired:
                 running.kill()
                 raise GitError(f"git {words[0]} took longer than {LIMIT_S:.0f} s") from None
         if running.returncode in fine:
-            return said
+            return output
         lines = troubles.decode("utf-8", "replace").strip().splitlines()
         raise GitError(f"git {words[0]}: {_summarize_error(lines)}")
 
@@ -227,15 +232,15 @@ class Git:
         raise GitError("git is not installed; install it, or check without --base")
 
 
-def _check_id(told: str) -> str:
+def _check_id(text: str) -> str:
     """Return a verified object id."""
-    if not ID.fullmatch(told):
-        raise GitError(f"{told!r} is not an object id")
-    return told
+    if not ID.fullmatch(text):
+        raise GitError(f"{text!r} is not an object id")
+    return text
 
 
 def _join_lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{_check_id(one)}\n" for one in ids).encode("ascii")
+    return "".join(f"{_check_id(id_)}\n" for id_ in ids).encode("ascii")
 
 
 def _summarize_error(lines: Sequence[str]) -> str:

@@ -76,15 +76,21 @@ class Governance(NamedTuple):
 
     def about(self, matches: Callable[[tuple[str, ...]], bool]) -> Governance:
         """Return the requirements and budgets of a file that matches these paths."""
-        requirements = tuple(one for one in self.requirements if not one.paths or matches(one.paths))
-        budgets = tuple(one for one in self.budgets if not one.paths or matches(one.paths))
+        requirements = tuple(
+            requirement for requirement in self.requirements if not requirement.paths or matches(requirement.paths)
+        )
+        budgets = tuple(budget for budget in self.budgets if not budget.paths or matches(budget.paths))
         if (len(requirements), len(budgets)) == (len(self.requirements), len(self.budgets)):
             return self
         return self._replace(requirements=requirements, budgets=budgets)
 
     def read_whole(self) -> Governance:
         """Return the same for a run that reads every file of the policy."""
-        return self._replace(budgets=tuple(one._replace(whole=True) for one in self.budgets)) if self.budgets else self
+        return (
+            self._replace(budgets=tuple(budget._replace(whole=True) for budget in self.budgets))
+            if self.budgets
+            else self
+        )
 
 
 NONE = Governance()

@@ -20,9 +20,11 @@ def governed(workload: Workload, governance: Governance) -> Workload:
 def _add_to_role(role: Role, workload: Workload, governance: Governance) -> Role:
     fields = {name: Field(value, source=SOURCE) for name, value in governance.thresholds.items()}
     if governance.permitted.allowed or governance.permitted.forbidden:
-        told = governance.permitted
-        fields["permitted_accelerators"] = Field(str(told), _find_first_origin([told.origin]), source=SOURCE)
-    applying = [one for one in governance.requirements if one.matches(workload.name, workload.kind)]
+        permitted = governance.permitted
+        fields["permitted_accelerators"] = Field(str(permitted), _find_first_origin([permitted.origin]), source=SOURCE)
+    applying = [
+        requirement for requirement in governance.requirements if requirement.matches(workload.name, workload.kind)
+    ]
     return role.having(**fields, **(dict(_find_required(applying, role, workload)) if applying else {}))
 
 
@@ -32,22 +34,27 @@ def _find_required(applying: Sequence[Requirement], role: Role, workload: Worklo
     A role that runs next to another declares nothing of its own.
     """
     words = {
-        "required_labels": [(one, name) for one in applying for name in one.labels],
-        "required_annotations": [(one, name) for one in applying for name in one.annotations],
-        "required_facts": [(one, name) for one in applying for name in one.facts if not role.text("part_of")],
+        "required_labels": [(requirement, name) for requirement in applying for name in requirement.labels],
+        "required_annotations": [(requirement, name) for requirement in applying for name in requirement.annotations],
+        "required_facts": [
+            (requirement, name) for requirement in applying for name in requirement.facts if not role.text("part_of")
+        ],
     }
     for quantity, named in words.items():
         if named:
-            origins = _find_first_origin(one.origin for one, _ in named)
+            origins = _find_first_origin(requirement.origin for requirement, _ in named)
             yield quantity, Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE)
-    if aimed := [one for one in applying if one.objective]:
-        yield "objective_required", Field(True, _find_first_origin(one.origin for one in aimed), source=SOURCE)
+    if aimed := [requirement for requirement in applying if requirement.objective]:
+        yield (
+            "objective_required",
+            Field(True, _find_first_origin(requirement.origin for requirement in aimed), source=SOURCE),
+        )
     for name, (place, origin) in _locate_maps(workload).items():
         yield name, Field(place, (origin,), source="the format")
 
 
 def _find_first_origin(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
-    return tuple(one for one in origins if one is not None)[:1]
+    return tuple(origin for origin in origins if origin is not None)[:1]
 
 
 def _locate_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:

@@ -32,7 +32,7 @@ LINKS: Mapping[str, str] = {
 """The keys about links of GPUs and nodes."""
 OBJECT: Mapping[str, str] = {"namespace": "object_namespace", "labels": "labels", "annotations": "annotations"}
 """The keys about an object's metadata, for formats without metadata."""
-AIMS = frozenset({word for word, one in objectives.WORDS.items() if one.quantity.startswith("target_")} - {"growth"})
+AIMS = frozenset({word for word, key in objectives.WORDS.items() if key.quantity.startswith("target_")} - {"growth"})
 """The keys that declare an objective, not the load at which it is measured."""
 WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objectives.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
@@ -68,7 +68,7 @@ def _find_error(word: str) -> str:
     """Return what is wrong with a word of an override; empty if nothing is."""
     name, equals, value = word.partition("=")
     if not equals or not value:
-        return f"`{word}` has no value; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
+        return f"`{word}` has no value; write {' or '.join(f'{word_known}=…' for word_known in QUANTITIES)}"
     if name in objectives.WORDS:
         return _find_objective_error(name, value)
     if name in LINKS:
@@ -135,8 +135,8 @@ def _parse_value(word: str, value: str) -> str | float | bool | Mapping[str, str
 
 def _build_objective(word: str, value: str | float, source: str) -> tuple[str, Field]:
     """Return the quantity and field of an objective."""
-    told = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
-    return objectives.WORDS[word].quantity, told
+    field = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
+    return objectives.WORDS[word].quantity, field
 
 
 def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], source: str) -> Field:
@@ -155,10 +155,10 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
 
 
-def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
+def applied(workload: Workload, comments_read: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
     """Apply overrides: comments beat the file; settings and --accelerator fill gaps."""
-    own = [one.fields for one in told if _is_about(one.line, workload)]
-    further = [dict(_read_settings(one)) for one in settings if one.matches(workload.document.path, workload.name)]
+    own = [comment.fields for comment in comments_read if _is_about(comment.line, workload)]
+    further = [dict(_read_settings(hint)) for hint in settings if hint.matches(workload.document.path, workload.name)]
     if accelerator:
         further.append({"accelerator": _build_field("accelerator", accelerator, "--accelerator")})
     if own or further:
@@ -179,8 +179,8 @@ def _add_objectives(workload: Workload) -> Workload:
     )
     if not words:
         return workload
-    told = Field(words, source="declared objectives")
-    return replace(workload, roles=tuple(role.having(stated_objectives=told) for role in workload.roles))
+    field = Field(words, source="declared objectives")
+    return replace(workload, roles=tuple(role.having(stated_objectives=field) for role in workload.roles))
 
 
 def _mark_requests(role: Role) -> Role:
@@ -192,8 +192,8 @@ def _mark_requests(role: Role) -> Role:
 def _find_phases(workload: Workload) -> Mapping[str, str]:
     """Return the phase of each role of a prefill and decode split, by the word in its name.
 
-    Dynamo's examples name the workers of a graph without a split after decoding too: there both
-    phases have to stand.
+    Dynamo examples also name the workers of an unsplit graph after decoding. There, both phases
+    must be present.
     """
     found = {
         role.name: next(
@@ -227,11 +227,11 @@ def _add_fabrics(role: Role, workload: Workload, fabrics: Sequence[NamedFabric])
     cloud = role.text("cloud") or (machine.cloud if (machine := hardware.node(role.text("instance_type"))) else "")
     where = (workload.document.path, workload.name, cloud, role.text("node_pool"))
     stated: dict[str, Field] = {}
-    for one in fabrics:
-        if one.matches(*where):
-            new = one.quantities.keys() - stated.keys() - role.fields.keys()
+    for fabric in fabrics:
+        if fabric.matches(*where):
+            new = fabric.quantities.keys() - stated.keys() - role.fields.keys()
             stated.update(
-                {name: _build_field(name, one.quantities[name], "fabric in gpulint.yaml") for name in sorted(new)}
+                {name: _build_field(name, fabric.quantities[name], "fabric in gpulint.yaml") for name in sorted(new)}
             )
     return role.having(**stated) if stated else role
 
@@ -265,7 +265,11 @@ def _find_lines(document: Document, workload: Workload | None) -> tuple[int, int
     """
     node = document.node(workload.path) if workload else document.root
     if workload is None or not workload.path or node is None:
-        others = [one.root.start for one in document.beside if one.path == document.path and one.index > document.index]
+        others = [
+            other.root.start
+            for other in document.beside
+            if other.path == document.path and other.index > document.index
+        ]
         end = min(others, default=len(document.text))
         return _find_line(document, 0 if document.index == 0 else document.root.start), _find_line(document, end)
     return document.locate(workload.path).line, _find_line(document, node.end)
@@ -296,16 +300,16 @@ def _fill(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Mapp
     return filled.having(**_count_instance(filled)) if stated.keys() & {"gpus_per_pod", "pods_per_replica"} else filled
 
 
-def _merge(told: Field, before: Field | None) -> Field:
+def _merge(override: Field, before: Field | None) -> Field:
     """Return an override; its labels and annotations are merged with the declared ones."""
-    if before is None or not isinstance(told.value, Mapping) or not isinstance(before.value, Mapping):
-        return told
-    return replace(told, value={**before.value, **told.value}, origins=before.origins)
+    if before is None or not isinstance(override.value, Mapping) or not isinstance(before.value, Mapping):
+        return override
+    return replace(override, value={**before.value, **override.value}, origins=before.origins)
 
 
 def _count_instance(role: Role) -> dict[str, Field]:
     """Return the GPUs of an instance from those of its pods."""
-    each, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
-    if not isinstance(each, int) or not isinstance(pods, int) or role.text("part_of"):
+    gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
+    if not isinstance(gpus, int) or not isinstance(pods, int) or role.text("part_of"):
         return {}
-    return {"gpus_per_replica": Field(each * pods, role.fields["gpus_per_pod"].origins, source="a hint")}
+    return {"gpus_per_replica": Field(gpus * pods, role.fields["gpus_per_pod"].origins, source="a hint")}

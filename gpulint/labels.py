@@ -52,8 +52,7 @@ def relabelled(role: Role, product: str, values: Mapping[str, Value] | None = No
 
     None if one has none.
 
-    `values` are what else is to change: the count of a request that names none, and the machine
-    type.
+    `values` are the other changes: the count of a request that has none, and the machine type.
     """
     field = role.fields.get("accelerator")
     origins = field.origins if field else ()
@@ -78,14 +77,24 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
     old = hardware.node(now)
     if old is None or not isinstance(gpus, int):
         return None
-    had = [one for one in offers.of(role.available, old.cloud) if (one.accelerator, one.cloud) == (product, old.cloud)]
-    enough = [one for one in had if one.instance_type and (one.node_gpus == gpus if whole else one.node_gpus >= gpus)]
-    fitting = [one for one in enough if _has_cpu_and_memory(role, one.instance_type)]
-    priced = [one for one in fitting if one.cost_usd_per_hour is not None]
+    had = [
+        offer
+        for offer in offers.of(role.available, old.cloud)
+        if (offer.accelerator, offer.cloud) == (product, old.cloud)
+    ]
+    enough = [
+        offer
+        for offer in had
+        if offer.instance_type and (offer.node_gpus == gpus if whole else offer.node_gpus >= gpus)
+    ]
+    fitting = [offer for offer in enough if _has_cpu_and_memory(role, offer.instance_type)]
+    priced = [offer for offer in fitting if offer.cost_usd_per_hour is not None]
     if not priced and not whole:
         return None
     cheapest = min(
-        priced or fitting, key=lambda one: (one.cost_usd_per_hour or 0, one.node_gpus, one.instance_type), default=None
+        priced or fitting,
+        key=lambda offer: (offer.cost_usd_per_hour or 0, offer.node_gpus, offer.instance_type),
+        default=None,
     )
     return cheapest.instance_type if cheapest else None
 
@@ -94,28 +103,30 @@ def hosted(role: Role, product: str, gpus: Value) -> bool:
     """Return whether an available machine with so many of a product has the cores and memory that
     the pod requests.
 
-    Of a cluster of its own, whose nodes a batch system's file names, only what the settings say
-    that it has.
+    For a cluster of one's own, named in a batch system's file, only what the settings declare
+    counts.
     """
     if not isinstance(gpus, int):
         return True
     if _is_own_cluster(role) and not _is_declared(role.available, product):
         return False
-    had = [one for one in offers.of(role.available, cloud(role), product) if one.node_gpus >= gpus]
-    return any(not one.instance_type or _has_cpu_and_memory(role, one.instance_type) for one in had) or not had
+    had = [offer for offer in offers.of(role.available, cloud(role), product) if offer.node_gpus >= gpus]
+    return any(not offer.instance_type or _has_cpu_and_memory(role, offer.instance_type) for offer in had) or not had
 
 
 def _is_own_cluster(role: Role) -> bool:
-    """Return whether an option of a batch system names the accelerator, so that nothing is rented."""
+    """Return whether an option of a batch system names the accelerator, so that nothing is
+    rented.
+    """
     field = role.fields.get("accelerator")
     return field is not None and any(
-        one.document.format == "shell" and slurm.product_of(_split_option(one.text())[1]) is not None
-        for one in field.origins
+        origin.document.format == "shell" and slurm.product_of(_split_option(origin.text())[1]) is not None
+        for origin in field.origins
     )
 
 
 def _is_declared(available: offers.Available, product: str) -> bool:
-    return product in available.accelerators or any(one.accelerator == product for one in available.pools)
+    return product in available.accelerators or any(pool.accelerator == product for pool in available.pools)
 
 
 def _has_cpu_and_memory(role: Role, instance_type: str) -> bool:
@@ -131,7 +142,7 @@ def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
     if not (platforms := _find_platforms(origin)) or SIZED.search(_find_whole_text(origin).replace(old, "", 1)):
         return None
     if product is not None and not _is_listed(platforms, old):
-        return None  # a cluster's own name, beside which it may have no other card
+        return None  # a cluster's own name; other names there are unknown
     name = old if product is None else _find_platform_name(platforms, product)
     if name is None:
         return None
@@ -176,9 +187,9 @@ def _find_pool_by_label(role: Role, key: str, old: str, product: str) -> offers.
     of that pool.
     """
     pools = role.available.pools
-    if all(dict(one.labels).get(key) != old for one in pools):
+    if all(dict(pool.labels).get(key) != old for pool in pools):
         return None
-    return next((one for one in pools if one.accelerator == product and key in dict(one.labels)), None)
+    return next((pool for pool in pools if pool.accelerator == product and key in dict(pool.labels)), None)
 
 
 def _render_label(key: str, old: str, product: str) -> str | None:
@@ -212,19 +223,21 @@ def _find_other_machine(role: Role, origin: Origin, product: str, values: Mappin
 
 def _find_other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
     """Return the AWS machine family of a product, if only one family has it."""
-    families = {one.instance_type.partition(".")[0] for one in hardware.holding(product, 1, "aws")}
-    known = any(one.instance_type.startswith(f"{old}.") for one in hardware.nodes())
+    families = {node.instance_type.partition(".")[0] for node in hardware.holding(product, 1, "aws")}
+    is_family = any(node.instance_type.startswith(f"{old}.") for node in hardware.nodes())
     holds = isinstance(gpus, int) and offers.cheapest(role.available, product, gpus, "aws") is not None
-    return families.pop() if len(families) == 1 and known and holds else None
+    return families.pop() if len(families) == 1 and is_family and holds else None
 
 
 def _render_option(old: str, product: str) -> str | None:
-    """Return another product's name in a batch system's option, in the spelling of the present one."""
+    """Return another product's name in a batch system's option, in the spelling of the
+    present one.
+    """
     head, name, tail = _split_option(old)
     if not name or slurm.product_of(name) is None:
         return None
-    known = [value for (label, value), named in hardware.labels().items() if (label, named) == ("alias", product)]
-    spelled = [case(value) for value in known if " " not in value for case in CASES if case(name) == name]
+    names = [value for (label, value), named in hardware.labels().items() if (label, named) == ("alias", product)]
+    spelled = [case(value) for value in names if " " not in value for case in CASES if case(name) == name]
     fitting = [value for value in spelled if slurm.product_of(value) == product]
     return f"{head}{min(fitting, key=lambda value: (len(value), value))}{tail}" if fitting else None
 

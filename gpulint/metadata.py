@@ -73,24 +73,27 @@ def _find_kustomization(document: Document, read: Callable[[str], bytes | None])
             continue
         for one in documents.load(path, content).documents:
             listed = one.get(("resources",))
-            names = [posixpath.normpath(str(each)) for each in listed] if isinstance(listed, list) else []
+            names = [posixpath.normpath(str(item)) for item in listed] if isinstance(listed, list) else []
             if name in names:
                 return _read_additions(one)
     return None
 
 
-def _read_additions(one: Document) -> Added:
-    labels = _read_entries(one.get(("commonLabels",)))
-    groups = one.get(("labels",))
+def _read_additions(document: Document) -> Added:
+    labels = _read_entries(document.get(("commonLabels",)))
+    groups = document.get(("labels",))
     for group in groups if isinstance(groups, list) else ():
         labels |= _read_entries(group.get("pairs")) if isinstance(group, dict) else {}
-    namespace = one.get(("namespace",))
-    maps = {"labels": labels, "annotations": _read_entries(one.get(("commonAnnotations",)))}
-    return Added(one.path, maps, namespace if isinstance(namespace, str) else "")
+    namespace = document.get(("namespace",))
+    maps = {"labels": labels, "annotations": _read_entries(document.get(("commonAnnotations",)))}
+    return Added(document.path, maps, namespace if isinstance(namespace, str) else "")
 
 
 def _overlay(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
-    """Return the fields that a Kustomization changes. Its own values count; overlays may add more."""
+    """Return the fields that a Kustomization changes.
+
+    Its own values count; overlays may add more.
+    """
     changed = {"kustomization": Field(added.path, source="the same folder")}
     for name in MAPS:
         if isinstance(before := own[name].value, Mapping):
@@ -122,11 +125,11 @@ def _find_namespace(holders: Sequence[Origin], workload: Workload) -> Field:
     if workload.adapter in TARGETS:
         found = [Origin(document, path) for path in TARGETS[workload.adapter]]
     else:
-        found = [one._replace(path=(*one.path, "namespace")) for one in holders]
-    for one in found:
-        if isinstance(stated := one.document.get(one.path), str):
+        found = [holder._replace(path=(*holder.path, "namespace")) for holder in holders]
+    for origin in found:
+        if isinstance(stated := origin.document.get(origin.path), str):
             unsure = any(mark in stated for mark in FILLED_IN)
-            return Field(Unknown(f"{stated} is a placeholder", "placeholder") if unsure else stated, (one,))
+            return Field(Unknown(f"{stated} is a placeholder", "placeholder") if unsure else stated, (origin,))
     if workload.adapter == "helm_values":
         return Field(Unknown("the namespace is set when the chart is installed"))
     if _is_object(document):
@@ -140,12 +143,16 @@ def _find_map(name: str, holders: Sequence[Origin], workload: Workload) -> Field
         return Field(Unknown(BY_CHART))
     if workload.document.format == "hcl":
         return Field(Unknown(BY_MODULE))
-    holding = [one for one in holders if isinstance(one.document.get((*one.path, name)), dict)]
-    places = [one._replace(path=(*one.path, name)) for one in holding] or _locate_service_labels(name, workload)
+    holding = [holder for holder in holders if isinstance(holder.document.get((*holder.path, name)), dict)]
+    places = [holder._replace(path=(*holder.path, name)) for holder in holding] or _locate_service_labels(
+        name, workload
+    )
     merged: dict[str, str] = {}
-    for one in reversed(places):
-        merged.update(_read_entries(one.document.get(one.path)))
-    return Field(merged, tuple(one._replace(key=True) for one in places), source="" if places else "nothing states any")
+    for place in reversed(places):
+        merged.update(_read_entries(place.document.get(place.path)))
+    return Field(
+        merged, tuple(place._replace(key=True) for place in places), source="" if places else "nothing states any"
+    )
 
 
 def _locate_service_labels(name: str, workload: Workload) -> list[Origin]:
@@ -157,7 +164,7 @@ def _locate_service_labels(name: str, workload: Workload) -> list[Origin]:
 
 def _read_entries(stated: object) -> dict[str, str]:
     if isinstance(stated, list):
-        pairs = (str(one).partition("=") for one in stated)
+        pairs = (str(item).partition("=") for item in stated)
         return {key: value for key, _, value in pairs}
     return {str(key): _render_text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
 

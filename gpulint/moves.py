@@ -32,7 +32,7 @@ class Move(NamedTuple):
     gives_up: str = ""
 
 
-def moves(quantity: str, known: Facts) -> Iterator[Move]:
+def moves(quantity: str, facts: Facts) -> Iterator[Move]:
     """Return the proposed changes of one quantity, smallest or cheapest first."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "tensor_parallel": _propose_tensor_parallel,
@@ -53,7 +53,7 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
         "zero_stage": _propose_zero_stages,
         "power_cap_w": _propose_power_caps,
     }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
 
 
 CAPS = (0.8, 0.7)
@@ -62,64 +62,64 @@ YOUNG = "higher latency of a single sequence; decode context parallelism is new,
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _propose_tensor_parallel(known: Facts) -> Iterator[Move]:
+def _propose_tensor_parallel(facts: Facts) -> Iterator[Move]:
     """Yield other tensor parallel sizes on the GPUs that the instance already has."""
-    now, gpus = count_of(known, "tensor_parallel"), count_of(known, "gpus_per_replica")
-    stages, copies = count_of(known, "pipeline_parallel"), count_of(known, "data_parallel")
+    now, gpus = count_of(facts, "tensor_parallel"), count_of(facts, "gpus_per_replica")
+    stages, copies = count_of(facts, "pipeline_parallel"), count_of(facts, "data_parallel")
     if not (now and gpus and stages and copies):
         return
     full = gpus // (stages * copies)
     sizes = dict.fromkeys([full, *(2**power for power in range(full.bit_length() - 1, -1, -1))])
     for size in sizes:
-        if size not in (0, now) and _is_divisible(known, size):
+        if size not in (0, now) and _is_divisible(facts, size):
             slower = "" if size > now else f"less memory and speed than {now} ranks"
             yield Move(f"tensor parallel {size} on the same {_name_gpus(gpus)}", {"tensor_parallel": size}, slower)
-    pods = gpus // (count_of(known, "gpus_per_pod") or gpus)
+    pods = gpus // (count_of(facts, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
         title = f"tensor parallel {full // pods} within each pod, pipeline parallel {stages * pods} across pods"
         yield Move(title, values, "higher latency of a single sequence")
-        yield from sequence_shared(title, values, known)
+        yield from sequence_shared(title, values, facts)
 
 
-def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> Iterator[Move]:
+def sequence_shared(title: str, values: Mapping[str, Value], facts: Facts) -> Iterator[Move]:
     """Yield the same layout with the tokens of a sequence split over ranks that would store the
     same KV entries.
     """
-    heads = 1 if count_of(known, "kv_lora_rank") else count_of(known, "kv_heads")
+    heads = 1 if count_of(facts, "kv_lora_rank") else count_of(facts, "kv_heads")
     ranks = values["tensor_parallel"]
     if heads and isinstance(ranks, int) and ranks > heads:
         shared = {**values, "decode_context_parallel": ranks // heads}
         yield Move(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
 
 
-def _propose_gpus(known: Facts) -> Iterator[Move]:
+def _propose_gpus(facts: Facts) -> Iterator[Move]:
     """Yield other GPU counts: those that the program sees or the parallelism occupies, else with
     matching tensor parallel.
     """
-    yield from _propose_used_gpus(known)
-    now = known.likely("gpus_per_pod")
+    yield from _propose_used_gpus(facts)
+    now = facts.likely("gpus_per_pod")
     if not isinstance(now, int | float):
         return
     if now != int(now):
         whole = math.ceil(now)
         yield Move(f"a whole number: {_name_gpus(whole)}", {"gpus_per_pod": whole})
         return
-    most = count_of(known, "node_gpus") or GPUS_OF_A_NODE[-1]
+    most = count_of(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
         yield Move(f"{_name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
-    occupied, pods = count_of(known, "parallel_size"), count_of(known, "pods_per_replica")
+    occupied, pods = count_of(facts, "parallel_size"), count_of(facts, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
         title = f"request the {_name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Move(title, {"gpus_per_pod": count})
-    if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
+    if (facts.likely("pipeline_parallel"), facts.likely("data_parallel"), pods) != (1, 1, 1):
         return
-    fitting = count_of(known, "fitting_tensor_parallel")
+    fitting = count_of(facts, "fitting_tensor_parallel")
     for count in _list_counts(int(now), fitting):
         if count < now and fitting is None:
             continue  # whether the weights fit on fewer is not known
-        if count not in (now, occupied) and count <= most and _is_divisible(known, count):
+        if count not in (now, occupied) and count <= most and _is_divisible(facts, count):
             gives_up = "" if count > now else "less total memory bandwidth"
             title = f"{_name_gpus(count)} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
@@ -128,23 +128,23 @@ def _propose_gpus(known: Facts) -> Iterator[Move]:
 MEANT = "no GPUs for further ranks, if they were intended"
 
 
-def _propose_used_gpus(known: Facts) -> Iterator[Move]:
+def _propose_used_gpus(facts: Facts) -> Iterator[Move]:
     """Yield no more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
-    now = count_of(known, "gpus_per_pod")
+    now = count_of(facts, "gpus_per_pod")
     for name in ("visible_devices", "processes_per_pod"):
-        used = count_of(known, name)
+        used = count_of(facts, name)
         if now and used and used < now:
             title = f"request the {used} GPUs that are used" if used > 1 else "request the GPU that is used"
             yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
-def _is_divisible(known: Facts, ranks: int) -> bool:
+def _is_divisible(facts: Facts, ranks: int) -> bool:
     """Return whether the heads divide by a number of ranks.
 
     If they are unknown, it must divide today's ranks.
     """
-    now = count_of(known, "tensor_parallel")
-    return count_of(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
+    now = count_of(facts, "tensor_parallel")
+    return count_of(facts, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
 def _name_gpus(count: int) -> str:
@@ -160,25 +160,25 @@ def _list_counts(now: int, fitting: int | None) -> list[int]:
     return sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), -count))
 
 
-def _propose_data_parallel(known: Facts) -> Iterator[Move]:
+def _propose_data_parallel(facts: Facts) -> Iterator[Move]:
     """Yield data parallelism that fills the GPUs of the instance."""
-    gpus, pods = count_of(known, "gpus_per_replica"), known.likely("pods_per_replica")
-    ranks = (count_of(known, "tensor_parallel") or 0) * (count_of(known, "pipeline_parallel") or 0)
+    gpus, pods = count_of(facts, "gpus_per_replica"), facts.likely("pods_per_replica")
+    ranks = (count_of(facts, "tensor_parallel") or 0) * (count_of(facts, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
         yield Move(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
 
 
-def _propose_max_model_len(known: Facts) -> Iterator[Move]:
+def _propose_max_model_len(facts: Facts) -> Iterator[Move]:
     """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
     longest first.
     """
-    trained = count_of(known, "trained_context")
-    fitting = known.worlds("kv_cache_tokens")
+    trained = count_of(facts, "trained_context")
+    fitting = facts.worlds("kv_cache_tokens")
     limits = [trained] if trained else []
     if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
         limits.append(int(fitting.adverse))  # type: ignore[arg-type]
-    now = count_of(known, "max_model_len")
+    now = count_of(facts, "max_model_len")
     longest = min(limits, default=0)
     for length in _list_round_lengths(longest):
         if now is None or length < now:
@@ -193,9 +193,9 @@ def _list_round_lengths(longest: int) -> Iterator[int]:
     yield from itertools.islice((length for length in lengths if length <= longest), 3)
 
 
-def _propose_memory_utilization(known: Facts) -> Iterator[Move]:
+def _propose_memory_utilization(facts: Facts) -> Iterator[Move]:
     """Yield the engine's default share if less is declared, or the highest share if more is."""
-    now = known.likely("gpu_memory_utilization")
+    now = facts.likely("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
         title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
         yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU")
@@ -204,75 +204,79 @@ def _propose_memory_utilization(known: Facts) -> Iterator[Move]:
         yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
 
 
-def _propose_static_fraction(known: Facts) -> Iterator[Move]:
+def _propose_static_fraction(facts: Facts) -> Iterator[Move]:
     """Yield the share that leaves a tenth for the forward pass, if another is declared."""
-    now = known.likely("static_memory_fraction")
+    now = facts.likely("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
         gives_up = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
         title = f"{USUAL_STATIC_FRACTION:.0%} of GPU memory for weights and KV cache instead of {now:.0%}"
         yield Move(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, gives_up)
 
 
-def _propose_kv_cache_dtype(known: Facts) -> Iterator[Move]:
-    if str(known.likely("kv_cache_dtype")).startswith("fp8"):
+def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Move]:
+    if str(facts.likely("kv_cache_dtype")).startswith("fp8"):
         yield Move("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
-    elif _is_at_least(known, "compute_capability", 8.9):
+    elif _is_at_least(facts, "compute_capability", 8.9):
         yield Move("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
 
 
-def _propose_quantization(known: Facts) -> Iterator[Move]:
-    if _is_at_least(known, "compute_capability", 8.9) and known.likely("bytes_per_weight") == 2.0:
+def _propose_quantization(facts: Facts) -> Iterator[Move]:
+    if _is_at_least(facts, "compute_capability", 8.9) and facts.likely("bytes_per_weight") == 2.0:
         yield Move("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
-def _propose_weight_dtype(known: Facts) -> Iterator[Move]:
+def _propose_weight_dtype(facts: Facts) -> Iterator[Move]:
     """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
     float16.
     """
-    if known.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(known, "compute_capability", 8.0):
+    if facts.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
         yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
     yield Move("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
 
-def _propose_accelerators(known: Facts) -> Iterator[Move]:
+def _propose_accelerators(facts: Facts) -> Iterator[Move]:
     """Yield other products of the same vendor that the file can name, cheapest first: the same
     count, else one.
     """
-    now = hardware.accelerator(known.role.text("accelerator"))
-    gpus, weights = count_of(known, "gpus_per_pod"), known.likely("weight_bytes")
+    now = hardware.accelerator(facts.role.text("accelerator"))
+    gpus, weights = count_of(facts, "gpus_per_pod"), facts.likely("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
         return
-    alone = known.likely("fitting_tensor_parallel") == 1 and gpus > 1
-    for product, _ in priced(now, known.role):
+    alone = facts.likely("fitting_tensor_parallel") == 1 and gpus > 1
+    for product, _ in priced(now, facts.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        if product.id == now.id or memory * count < weights or unsuited(known, product):
+        if product.id == now.id or memory * count < weights or unsuited(facts, product):
             continue
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
-            ones = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
-            values.update({name: 1 for name in ones if known.likely(name) != 1})
+            sizes = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
+            values.update({name: 1 for name in sizes if facts.likely(name) != 1})
         yield Move(f"{count} × {product.name}", values, slower(now, product, gpus, count))
 
 
-def loses_bfloat16(known: Facts, product: hardware.Accelerator) -> bool:
+def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
     """Return whether a bfloat16 checkpoint would have to be cast.
 
     Some architectures refuse float16.
     """
-    return known.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+    return facts.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
 
 
-def unsuited(known: Facts, product: hardware.Accelerator) -> bool:
+def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
     """Return whether a product does not support the weights' format: bfloat16, or FP8 without
     weight-only kernels.
 
-    vLLM and TGI turn FP8 weights back into 16 bits; of SGLang that depends on how they are stored.
+    vLLM and TGI turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
+    stored.
     """
-    asked = [str(known.likely(name)) for name in ("weight_format", "quantization")]
-    narrow = any(one.startswith("fp8") for one in asked) and known.role.text("engine") not in ("vllm", "tgi")
+    asked = [str(facts.likely(name)) for name in ("weight_format", "quantization")]
+    narrow = any(number_format.startswith("fp8") for number_format in asked) and facts.role.text("engine") not in (
+        "vllm",
+        "tgi",
+    )
     old = product.vendor == "nvidia" and (product.compute_capability or 0) < 8.9
-    return loses_bfloat16(known, product) or (narrow and old)
+    return loses_bfloat16(facts, product) or (narrow and old)
 
 
 def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
@@ -306,34 +310,34 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 
-def _propose_mig_profiles(known: Facts) -> Iterator[Move]:
-    now = known.likely("device_memory_bytes")
-    for profile, memory in hardware.slices(known.role.text("accelerator")):
+def _propose_mig_profiles(facts: Facts) -> Iterator[Move]:
+    now = facts.likely("device_memory_bytes")
+    for profile, memory in hardware.slices(facts.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
             values: dict[str, Value] = {"mig_profile": profile}
-            if (count_of(known, "tensor_parallel") or 1) > 1:
+            if (count_of(facts, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
             yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
 
 
-def _propose_gpu_limit(known: Facts) -> Iterator[Move]:
-    count = count_of(known, "gpu_request")
+def _propose_gpu_limit(facts: Facts) -> Iterator[Move]:
+    count = count_of(facts, "gpu_request")
     if count:
         yield Move(f"a limit of {count}", {"gpu_limit": count})
 
 
-def _propose_gpu_request(known: Facts) -> Iterator[Move]:
-    count = count_of(known, "gpu_limit")
+def _propose_gpu_request(facts: Facts) -> Iterator[Move]:
+    count = count_of(facts, "gpu_limit")
     if count:
         yield Move(f"a request of {count}, equal to the limit", {"gpu_request": count})
 
 
-def _propose_global_batch(known: Facts) -> Iterator[Move]:
+def _propose_global_batch(facts: Facts) -> Iterator[Move]:
     """Yield the batch that the declared parts make; else the nearest that divides by the
     data-parallel ranks.
     """
-    now, micro = count_of(known, "global_batch_size"), count_of(known, "micro_batch_size")
-    copies, accumulated = count_of(known, "training_copies"), known.likely("gradient_accumulation_steps")
+    now, micro = count_of(facts, "global_batch_size"), count_of(facts, "micro_batch_size")
+    copies, accumulated = count_of(facts, "training_copies"), facts.likely("gradient_accumulation_steps")
     if not (now and micro and copies):
         return
     shared = micro * copies
@@ -348,18 +352,18 @@ def _propose_global_batch(known: Facts) -> Iterator[Move]:
             )
 
 
-def _propose_processes(known: Facts) -> Iterator[Move]:
+def _propose_processes(facts: Facts) -> Iterator[Move]:
     """Yield as many ranks as there are GPUs."""
-    gpus = count_of(known, "gpus_per_pod")
-    if gpus and gpus != known.likely("processes_per_pod"):
+    gpus = count_of(facts, "gpus_per_pod")
+    if gpus and gpus != facts.likely("processes_per_pod"):
         yield Move(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
 
 
-def _propose_zero_stages(known: Facts) -> Iterator[Move]:
+def _propose_zero_stages(facts: Facts) -> Iterator[Move]:
     """Yield higher ZeRO stages: they shard the optimizer state, then the gradients, then the
     weights.
     """
-    now = known.likely("zero_stage")
+    now = facts.likely("zero_stage")
     for stage in range(now + 1, 4) if isinstance(now, int) else ():
         yield Move(
             f"ZeRO stage {stage}",
@@ -368,9 +372,9 @@ def _propose_zero_stages(known: Facts) -> Iterator[Move]:
         )
 
 
-def _propose_power_caps(known: Facts) -> Iterator[Move]:
+def _propose_power_caps(facts: Facts) -> Iterator[Move]:
     """Yield lower power limits of each GPU whose effect on speed is known."""
-    board, now = known.likely("board_w"), known.likely("power_cap_w")
+    board, now = facts.likely("board_w"), facts.likely("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
         return
     for share in CAPS:
@@ -378,12 +382,12 @@ def _propose_power_caps(known: Facts) -> Iterator[Move]:
         yield Move(f"each GPU limited to {watts} W of {round(board)} W", {"power_cap_w": watts}, "lower speed")
 
 
-def count_of(known: Facts, name: str) -> int | None:
+def count_of(facts: Facts, name: str) -> int | None:
     """Return a count in the expected scenario; None if it is unknown or not a whole number."""
-    value = known.likely(name)
+    value = facts.likely(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _is_at_least(known: Facts, name: str, least: float) -> bool:
-    value = known.likely(name)
+def _is_at_least(facts: Facts, name: str, least: float) -> bool:
+    value = facts.likely(name)
     return isinstance(value, int | float) and value >= least

@@ -1,4 +1,6 @@
-"""Objectives: the keys for declaring service-level objectives and loads, and the quantity of each."""
+"""Objectives: the keys for declaring service-level objectives and loads, and the quantity of
+each.
+"""
 
 from __future__ import annotations
 
@@ -89,8 +91,10 @@ def read(word: str, value: object) -> Value:
     return WORDS[word].read(value)
 
 
-def meant(word: str, known: Iterable[str] = WORDS) -> str:
-    """Return the end of a message that proposes a key for an unknown word; empty if none is near."""
+def meant(word: str, words: Iterable[str] = WORDS) -> str:
+    """Return the end of a message that proposes a key for an unknown word; empty if none is
+    near.
+    """
     plain = word.lower().replace("_", "-")
-    other = OTHERS.get(plain) or next(iter(difflib.get_close_matches(plain, known, n=1)), "")
+    other = OTHERS.get(plain) or next(iter(difflib.get_close_matches(plain, words, n=1)), "")
     return f"; did you mean {other}?" if other else ""

@@ -103,8 +103,8 @@ def of(available: Available, cloud: str | None = None, accelerator: str = "") ->
     """
     pooled = tuple(_price_pool(pool, available) for pool in available.pools)
     rented = () if available.pools_only else _list_rented(available, cloud, accelerator)
-    wanted = (one for one in (*pooled, *rented) if accelerator in ("", one.accelerator))
-    return tuple(sorted((one for one in wanted if available.allows(one.accelerator)), key=_sort_key))
+    wanted = (offer for offer in (*pooled, *rented) if accelerator in ("", offer.accelerator))
+    return tuple(sorted((offer for offer in wanted if available.allows(offer.accelerator)), key=_sort_key))
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
@@ -140,23 +140,23 @@ SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
 """Facts of a machine's site."""
 
 
-def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
+def of_machine(offer: Offer, fact: str) -> tuple[float | None, str]:
     """Return a fact of an offered machine with its source."""
     match fact:
         case "machine_gpus":
-            return one.node_gpus, one.instance_type or one.pool
+            return offer.node_gpus, offer.instance_type or offer.pool
         case "machine_usd_per_hour":
-            return one.cost_usd_per_hour, listing(one)
+            return offer.cost_usd_per_hour, listing(offer)
         case _:
-            return one.spot_usd_per_hour, listing(one)
+            return offer.spot_usd_per_hour, listing(offer)
 
 
-def listing(one: Offer, today: str = "") -> str:
+def listing(offer: Offer, today: str = "") -> str:
     """Return whose price it is, where, from which day, and how old it is today."""
-    if one.cost_usd_per_hour is None:
+    if offer.cost_usd_per_hour is None:
         return ""
-    where = " ".join(filter(None, (one.pool or one.cloud, one.region)))
-    return f"{'own' if one.own else 'list'} price {where} {one.price_date}{age(one.price_date, today)}"
+    where = " ".join(filter(None, (offer.pool or offer.cloud, offer.region)))
+    return f"{'own' if offer.own else 'list'} price {where} {offer.price_date}{age(offer.price_date, today)}"
 
 
 def age(day: str, today: str) -> str:
@@ -169,30 +169,32 @@ def age(day: str, today: str) -> str:
     return "" if days < 0 else f", {days} day{'' if days == 1 else 's'} old"
 
 
-def site(available: Available, one: Offer | None, fact: str) -> tuple[float | None, str]:
+def site(available: Available, offer: Offer | None, fact: str) -> tuple[float | None, str]:
     """Return a fact of the site from settings, else the published one of the named region or the
     cloud.
     """
     if (stated := getattr(available.energy, fact)) is not None:
         return stated, SETTINGS
-    if one is None or not one.cloud:
+    if offer is None or not offer.cloud:
         return None, ""
-    region = "" if fact == "pue" else one.region if one.region in available.regions else None
-    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (one.cloud, region)), None)
+    region = "" if fact == "pue" else offer.region if offer.region in available.regions else None
+    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (offer.cloud, region)), None)
     return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 
 def _find_cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
     fitting = [
-        one
-        for one in listed
-        if one.node_gpus >= gpus and (one.pool or one.cost_usd_per_hour is not None) and cloud in (None, one.cloud)
+        offer
+        for offer in listed
+        if offer.node_gpus >= gpus
+        and (offer.pool or offer.cost_usd_per_hour is not None)
+        and cloud in (None, offer.cloud)
     ]
     return min(fitting, key=_cost_key, default=None)
 
 
-def _cost_key(one: Offer) -> tuple[float, str, str]:
-    return math.inf if one.cost_usd_per_hour is None else one.cost_usd_per_hour, one.instance_type, one.pool
+def _cost_key(offer: Offer) -> tuple[float, str, str]:
+    return math.inf if offer.cost_usd_per_hour is None else offer.cost_usd_per_hour, offer.instance_type, offer.pool
 
 
 @functools.lru_cache(maxsize=512)
@@ -202,17 +204,17 @@ def _list_types(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator
     return tuple(_price_node(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
 
 
-def _sort_key(one: Offer) -> tuple[str, int, float, str, str, str, str]:
-    cost, machine, pool = _cost_key(one)
-    return one.accelerator, one.node_gpus, cost, one.cloud, machine, one.region, pool
+def _sort_key(offer: Offer) -> tuple[str, int, float, str, str, str, str]:
+    cost, machine, pool = _cost_key(offer)
+    return offer.accelerator, offer.node_gpus, cost, offer.cloud, machine, offer.region, pool
 
 
 def _list_rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    held = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
-    fitting = (node for node in held if (not clouds or node.cloud in clouds) and _is_admitted(node, available))
+    nodes = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
+    fitting = (node for node in nodes if (not clouds or node.cloud in clouds) and _is_admitted(node, available))
     found = (_price_node(node, available) for node in fitting)
-    return tuple(one for one in found if not _is_elsewhere(one, available.regions))
+    return tuple(offer for offer in found if not _is_elsewhere(offer, available.regions))
 
 
 def _is_admitted(node: Node, available: Available) -> bool:
@@ -222,20 +224,20 @@ def _is_admitted(node: Node, available: Available) -> bool:
     return not node.arm or node.accelerator in available.accelerators
 
 
-def _is_elsewhere(one: Offer, regions: tuple[str, ...]) -> bool:
+def _is_elsewhere(offer: Offer, regions: tuple[str, ...]) -> bool:
     """Return whether a machine has no price in a team's regions although the same cloud has such
     prices.
     """
-    return one.region not in regions and any((one.cloud, region) in hardware.priced_regions() for region in regions)
+    return offer.region not in regions and any((offer.cloud, region) in hardware.priced_regions() for region in regions)
 
 
 def _price_node(node: Node, available: Available) -> Offer:
     """Return a machine type with the price that a team pays, else its list price."""
     bare = Offer(node.accelerator, node.node_gpus, node.instance_type, node.cloud)
-    listed = [one for one in hardware.list_prices(node.instance_type) if one.usd_per_hour is not None]
-    near = [one for one in listed if one.region in available.regions] or [one for one in listed if one.home]
+    listed = [price for price in hardware.list_prices(node.instance_type) if price.usd_per_hour is not None]
+    near = [price for price in listed if price.region in available.regions] or [price for price in listed if price.home]
     if near:
-        price = min(near, key=lambda one: (one.usd_per_hour, one.region))
+        price = min(near, key=lambda price: (price.usd_per_hour, price.region))
         bare = bare._replace(
             region=price.region,
             cost_usd_per_hour=price.usd_per_hour,
@@ -250,22 +252,22 @@ def _price_pool(pool: Pool, available: Available) -> Offer:
     """Return one node of a pool at its own price, else at that of its machine type."""
     node = hardware.node(pool.instance_type)
     rented = _price_node(node, available) if node else Offer("", 0)
-    held = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
-    return _apply_own_price(held, available)
+    offer = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
+    return _apply_own_price(offer, available)
 
 
-def _apply_own_price(one: Offer, available: Available) -> Offer:
+def _apply_own_price(offer: Offer, available: Available) -> Offer:
     """Return the offer at the price declared for its pool, machine type or accelerator, in that
     order.
     """
-    stated = [price for price in available.prices if _applies_to(price, one, available.regions)]
+    stated = [price for price in available.prices if _applies_to(price, offer, available.regions)]
     if not stated:
-        return one
+        return offer
     price = min(stated, key=lambda price: (not price.pool, not price.instance_type, not price.region))
-    counted = one.node_gpus if price.accelerator else 1
+    counted = offer.node_gpus if price.accelerator else 1
     spot = price.spot_usd_per_hour
-    return one._replace(
-        region=price.region or one.region,
+    return offer._replace(
+        region=price.region or offer.region,
         cost_usd_per_hour=price.usd_per_hour * counted,
         spot_usd_per_hour=None if spot is None else spot * counted,
         price_date=price.date,
@@ -274,8 +276,12 @@ def _apply_own_price(one: Offer, available: Available) -> Offer:
     )
 
 
-def _applies_to(price: Price, one: Offer, regions: tuple[str, ...]) -> bool:
+def _applies_to(price: Price, offer: Offer, regions: tuple[str, ...]) -> bool:
     """Return whether a declared price applies to an offer in one of the team's regions."""
-    named = ((price.pool, one.pool), (price.instance_type, one.instance_type), (price.accelerator, one.accelerator))
+    named = (
+        (price.pool, offer.pool),
+        (price.instance_type, offer.instance_type),
+        (price.accelerator, offer.accelerator),
+    )
     here = not price.region or not regions or price.region in regions
-    return here and all(not stated or stated == held for stated, held in named)
+    return here and all(not stated or stated == value for stated, value in named)

@@ -118,10 +118,10 @@ def _read_shape(reference: str, config: str, hub: Hub) -> Resolved:
     try:
         shape = network.read(reference, config).architecture
     except Unread as reason:
-        known = architecture.resolve(reference)
-        if known.architecture is None:
+        fallback = architecture.resolve(reference)
+        if fallback.architecture is None:
             raise Unanswered(f"config.json of {reference} gives no architecture: {reason}") from None
-        return known
+        return fallback
     return Resolved(shape, f"config.json of {urlsplit(hub.address).hostname}")
 
 

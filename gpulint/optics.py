@@ -69,7 +69,7 @@ def optics() -> tuple[Optic, ...]:
 @functools.cache
 def _index_by_name() -> dict[str, Optic]:
     rows = zip(catalog.rows("optics"), optics(), strict=True)
-    return {name.lower(): one for row, one in rows for name in (row["name"], *_split_cell(row["aliases"]))}
+    return {name.lower(): optic for row, optic in rows for name in (row["name"], *_split_cell(row["aliases"]))}
 
 
 def _read_optic(row: catalog.Row) -> Optic:

@@ -37,14 +37,14 @@ def inlets(word: str) -> frozenset[str]:
     >>> sorted(inlets("C13")), inlets("C13/C19") == inlets("C19"), inlets("L6-30R") == every_inlet()
     (['C14', 'C16'], True, True)
     """
-    named = [_load_outlets().get(one.strip().upper()) for one in word.split("/")]
-    known = [one.inlets for one in named if one is not None]
-    return frozenset().union(*known) if len(known) == len(named) else every_inlet()
+    named = [_load_outlets().get(part.strip().upper()) for part in word.split("/")]
+    served = [outlet.inlets for outlet in named if outlet is not None]
+    return frozenset().union(*served) if len(served) == len(named) else every_inlet()
 
 
 def every_inlet() -> frozenset[str]:
     """Return all inlets that some outlet serves."""
-    return frozenset().union(*(one.inlets for one in _load_outlets().values()))
+    return frozenset().union(*(outlet.inlets for outlet in _load_outlets().values()))
 
 
 def inlet(word: str) -> str:

@@ -42,9 +42,9 @@ def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()
         return (Output(TEXT),)
     outputs = (*((Output(_check_format(on_stdout)),) if on_stdout is not None else ()), *map(_parse_output, words))
     _refuse_doubles(outputs)
-    for one in outputs:
-        if one.file != STDOUT:
-            _refuse_unwritable(one.file, paths)
+    for output in outputs:
+        if output.file != STDOUT:
+            _refuse_unwritable(output.file, paths)
     return outputs
 
 
@@ -66,13 +66,13 @@ def _check_format(name: str) -> str:
 
 
 def _refuse_doubles(outputs: Sequence[Output]) -> None:
-    shown = [one.format for one in outputs if one.file == STDOUT]
+    shown = [output.format for output in outputs if output.file == STDOUT]
     if len(shown) > 1:
         raise OutputError(f"{' and '.join(shown)} would both go to stdout: name a file, as in {shown[-1]}:FILE")
-    files = [os.path.abspath(one.file) for one in outputs if one.file != STDOUT]
-    for one in outputs:
-        if one.file != STDOUT and files.count(os.path.abspath(one.file)) > 1:
-            raise OutputError(f"two outputs would go to {one.file}")
+    files = [os.path.abspath(output.file) for output in outputs if output.file != STDOUT]
+    for output in outputs:
+        if output.file != STDOUT and files.count(os.path.abspath(output.file)) > 1:
+            raise OutputError(f"two outputs would go to {output.file}")
 
 
 def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
@@ -108,14 +108,14 @@ def _load_module(name: str) -> ModuleType:
 def write(report: Report, outputs: Iterable[Output]) -> list[str]:
     """Write the files and return the errors."""
     troubles = []
-    for one in outputs:
-        if one.file != STDOUT:
+    for output in outputs:
+        if output.file != STDOUT:
             from gpulint import disk
 
             try:
-                disk.write(Path(one.file), rendered(report, one.format).encode("utf-8", "replace"))
+                disk.write(Path(output.file), rendered(report, output.format).encode("utf-8", "replace"))
             except OSError as error:
-                troubles.append(f"{one.file} was not written: {(error.strerror or str(error)).lower()}")
+                troubles.append(f"{output.file} was not written: {(error.strerror or str(error)).lower()}")
     return troubles
 
 

@@ -66,12 +66,14 @@ class Part:
     def all(self) -> Iterator[Part]:
         """Yield this component and its children, at any depth."""
         yield self
-        for one in self.parts:
-            yield from one.all()
+        for component in self.parts:
+            yield from component.all()
 
 
 class Contents:
-    """Numbers components by their declared values and children; equal numbers mean equal content."""
+    """Numbers components by their declared values and children; equal numbers mean equal
+    content.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
@@ -82,15 +84,19 @@ class Contents:
         if id(part) not in self._of:
             role = part.role
             name = "" if part.kind in _UNSOUGHT else role.name
-            fields = tuple((key, repr(one.value), one.source) for key, one in role.fields.items() if key not in CALLED)
-            held = tuple(map(self.number, part.parts))
-            content = part.kind, name, role.open_ended, fields, held
+            fields = tuple(
+                (key, repr(field.value), field.source) for key, field in role.fields.items() if key not in CALLED
+            )
+            children = tuple(map(self.number, part.parts))
+            content = part.kind, name, role.open_ended, fields, children
             self._of[id(part)] = part, self._numbers.setdefault(content, len(self._numbers))
         return self._of[id(part)][1]
 
 
 class Common:
-    """Facts shared by components with the same content and parents, so that each is resolved once."""
+    """Facts shared by components with the same content and parents, so that each is resolved
+    once.
+    """
 
     def __init__(self) -> None:
         self.found: dict[str, Known | Missing] = {}
@@ -120,7 +126,7 @@ class PartFacts(Facts):
         self.contents: Contents = above.contents if above else contents or Contents()
         self.common: Common = above.common.below(self.contents.number(part)) if above else Common()
         self._found, self._shifted, self.reasons = self.common.found, self.common.shifted, self.common.reasons
-        self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
+        self.below = tuple(below(self) if below else (PartFacts(component, self) for component in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
         self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
         self._ending: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
@@ -134,9 +140,9 @@ class PartFacts(Facts):
         """Yield this component and its children at any depth, in the order of the file."""
         waiting = [self]
         while waiting:
-            one = waiting.pop()
-            yield one
-            waiting += reversed(one.below)
+            component = waiting.pop()
+            yield component
+            waiting += reversed(component.below)
 
     def of_kind(self, kind: str) -> tuple[PartFacts, ...]:
         """Return the components of a kind that belong to this one: children at any depth, or those
@@ -158,37 +164,39 @@ class PartFacts(Facts):
             yield from called.get(device, ())
 
     def _find_contained(self, kind: str) -> Iterator[PartFacts]:
-        for one in self.below:
-            if one.kind == kind:
-                yield one
-            yield from one.of_kind(kind) if one.kind not in NAMED and one.kind not in ENDS else ()
+        for component in self.below:
+            if component.kind == kind:
+                yield component
+            yield from component.of_kind(kind) if component.kind not in NAMED and component.kind not in ENDS else ()
 
     def _find_naming(self, kind: str) -> Iterator[PartFacts]:
         """Yield the components of a kind next to this one that name it; cables may be anywhere."""
         if kind in ENDS:
             yield from self.root().ending(kind).get(self.role.name, ())
             return
-        for one in self.above.of_kind(kind) if self.above else ():
-            if one.likely(self.kind) == self.role.name:
-                yield one
+        for component in self.above.of_kind(kind) if self.above else ():
+            if component.likely(self.kind) == self.role.name:
+                yield component
 
     def called(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
         """Return the components of a kind by name."""
         if kind not in self._called:
             found: dict[str, list[PartFacts]] = {}
-            for one in self.of_kind(kind):
-                found.setdefault(one.role.name, []).append(one)
-            self._called[kind] = {name: tuple(ones) for name, ones in found.items()}
+            for component in self.of_kind(kind):
+                found.setdefault(component.role.name, []).append(component)
+            self._called[kind] = {name: tuple(components) for name, components in found.items()}
         return self._called[kind]
 
     def ending(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
-        """Return the components of a kind with two ends by the names at their ends, without ports."""
+        """Return the components of a kind with two ends by the names at their ends, without
+        ports.
+        """
         if kind not in self._ending:
             found: dict[str, dict[PartFacts, None]] = {}
-            for one in self.of_kind(kind):
-                for device in filter(None, (_find_device(one.likely(name)) for name in ENDS[kind])):
-                    found.setdefault(device, {})[one] = None
-            self._ending[kind] = {name: tuple(ones) for name, ones in found.items()}
+            for component in self.of_kind(kind):
+                for device in filter(None, (_find_device(component.likely(name)) for name in ENDS[kind])):
+                    found.setdefault(device, {})[component] = None
+            self._ending[kind] = {name: tuple(components) for name, components in found.items()}
         return self._ending[kind]
 
     def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> PartFacts:
@@ -196,17 +204,26 @@ class PartFacts(Facts):
 
         Components that a change does not reach are reused, such as whole racks next to it.
         """
-        changed = [one for one in self.all() if id(one) in roles or id(one) in added]
-        reached = {id(holder) for one in changed for held in one._find_linked() for holder in held._find_holders()}
+        changed = [component for component in self.all() if id(component) in roles or id(component) in added]
+        reached = {
+            id(holder)
+            for component in changed
+            for linked in component._find_linked()
+            for holder in linked._find_holders()
+        }
         return self._vary(self._restate(roles, added), roles, added, reached, None, False)
 
     def _restate(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> Part:
         """Return the component with changed roles and added children at any depth; itself if
         nothing changes.
         """
-        held = (*(one._restate(roles, added) for one in self.below), *added.get(id(self), ()))
+        children = (*(component._restate(roles, added) for component in self.below), *added.get(id(self), ()))
         role = roles.get(id(self), self.role)
-        return self.part if role is self.role and _is_identical(held, self.part.parts) else Part(self.kind, role, held)
+        return (
+            self.part
+            if role is self.role and _is_identical(children, self.part.parts)
+            else Part(self.kind, role, children)
+        )
 
     def _vary(
         self,
@@ -220,10 +237,10 @@ class PartFacts(Facts):
         changed = within or id(self) in roles or id(self) in added
 
         def below(new: PartFacts) -> Iterator[PartFacts]:
-            for one, again in zip(self.below, part.parts, strict=False):
-                stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _STAYING
-                yield one if stays else one._vary(again, roles, added, reached, new, changed)
-            yield from (PartFacts(one, new) for one in part.parts[len(self.below) :])
+            for child, again in zip(self.below, part.parts, strict=False):
+                stays = not changed and id(child) not in reached and self.kind != "rack" and child.kind in _STAYING
+                yield child if stays else child._vary(again, roles, added, reached, new, changed)
+            yield from (PartFacts(child, new) for child in part.parts[len(self.below) :])
 
         return PartFacts(part, above, below, self.contents)
 
@@ -312,14 +329,14 @@ class PartFacts(Facts):
 
     def _gather(self, quantity: Quantity) -> Known | Missing:
         """Return one fact of each child of a kind, scenario by scenario."""
-        found = [one.find(quantity.each) for one in self.of_kind(quantity.over)]
-        lacking = [one.names for one in found if isinstance(one, Missing)]
+        found = [component.find(quantity.each) for component in self.of_kind(quantity.over)]
+        lacking = [fact.names for fact in found if isinstance(fact, Missing)]
         if lacking and not quantity.known:
             return Missing(frozenset().union(*lacking))
-        known = [one for one in found if isinstance(one, Known)]
-        if len(known) == 0:
+        resolved = [fact for fact in found if isinstance(fact, Known)]
+        if len(resolved) == 0:
             return same((), "none")
-        worlds = Worlds(*(tuple(getattr(one.worlds, world) for one in known) for world in Worlds._fields))
+        worlds = Worlds(*(tuple(getattr(fact.worlds, world) for fact in resolved) for world in Worlds._fields))
         return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
 
     def _find_typed(self, quantity: Quantity) -> Known | Missing | None:
@@ -336,7 +353,7 @@ class PartFacts(Facts):
 
     def _find_own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:
-            types = (one for one in self.root().of_kind("server_type") if one.role.name == name)
+            types = (component for component in self.root().of_kind("server_type") if component.role.name == name)
             found = next(types, None)
             self._type = found.role.fields if found else {}
         return self._type
@@ -360,5 +377,5 @@ def _is_type_quantity(quantity: Quantity) -> bool:
 def keys(kind: str) -> Mapping[str, Quantity]:
     """Return the keys that a component of a kind may declare, with the quantity of each."""
     wanted = "server" if kind == "server_type" else kind
-    rows = (one for one in glossary().values() if one.key and wanted in one.part)
-    return {one.key: one for one in rows if kind != "server_type" or _is_type_quantity(one)}
+    rows = (quantity for quantity in glossary().values() if quantity.key and wanted in quantity.part)
+    return {quantity.key: quantity for quantity in rows if kind != "server_type" or _is_type_quantity(quantity)}

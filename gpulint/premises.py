@@ -57,8 +57,8 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
 def _read_facility(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
     for document in documents.load(path, content).documents:
         adapter = adapters.claiming(document)
-        told = adapter is not None and hasattr(adapter, "facility")
-        described = adapter.facility(document, repository) if adapter is not None and told else None
+        is_facility = adapter is not None and hasattr(adapter, "facility")
+        described = adapter.facility(document, repository) if adapter is not None and is_facility else None
         if described is not None:
             return _build_premises(facilities.facts_of(described, {}), path)
     return Unreadable(path, f"the facility file {path} named in gpulint.yaml contains no facility that can be read")
@@ -67,32 +67,32 @@ def _read_facility(path: str, content: bytes, repository: Repository | None) -> 
 def _build_premises(root: PartFacts, path: str) -> Premises:
     found = root.of_kind("pool")
     energy = Energy(**{name: root.number(fact) for name, fact in OF_SITE.items()})
-    return Premises(path, root, found, tuple(_build_pool(one, path) for one in found), energy)
+    return Premises(path, root, found, tuple(_build_pool(pool, path) for pool in found), energy)
 
 
-def _build_pool(known: PartFacts, path: str) -> Pool:
+def _build_pool(facts: PartFacts, path: str) -> Pool:
     """Return a pool as workloads match it, with the accelerator and GPUs of its servers."""
-    labels = known.likely("pool_labels")
+    labels = facts.likely("pool_labels")
     led = dict(labels) if isinstance(labels, Mapping) else {}
-    led |= {key: text for key, fact in LEADING.items() if isinstance(text := known.likely(fact), str)}
+    led |= {key: text for key, fact in LEADING.items() if isinstance(text := facts.likely(fact), str)}
     return Pool(
-        known.role.name,
-        known.role.anchor,
+        facts.role.name,
+        facts.role.anchor,
         {key: frozenset({value}) for key, value in led.items()},
-        _find_accelerator(known, path),
-        _find_shared(known, "server_gpus", path),
+        _find_accelerator(facts, path),
+        _find_shared(facts, "server_gpus", path),
         is_open=True,
         source=path,
     )
 
 
-def _find_accelerator(known: PartFacts, path: str) -> Field:
+def _find_accelerator(facts: PartFacts, path: str) -> Field:
     """Return the accelerator of all servers of a pool; unknown, with the reason, if there is none
     or several.
     """
-    found = [one.likely("accelerator") for one in known.of_kind("server")]
-    products = [hardware.named(one) for one in found if isinstance(one, str)]
-    ids = {one.id for one in products if one is not None}
+    found = [server.likely("accelerator") for server in facts.of_kind("server")]
+    products = [hardware.named(accelerator) for accelerator in found if isinstance(accelerator, str)]
+    ids = {product.id for product in products if product is not None}
     if not found:
         return Field(Unknown("no server of the facility belongs to this pool"), source=path)
     if len(ids) != 1 or None in products or len(products) < len(found):
@@ -100,9 +100,9 @@ def _find_accelerator(known: PartFacts, path: str) -> Field:
     return Field(ids.pop(), source=path)
 
 
-def _find_shared(known: PartFacts, fact: str, path: str) -> Field | None:
+def _find_shared(facts: PartFacts, fact: str, path: str) -> Field | None:
     """Return a value that all servers of a pool have in common."""
-    values = {one.number(fact) for one in known.of_kind("server")}
+    values = {server.number(fact) for server in facts.of_kind("server")}
     value = values.pop() if len(values) == 1 else None
     return None if value is None else Field(value, source=path)
 
@@ -126,7 +126,7 @@ def _add_to_role(role: Role, workload: Workload, premises: Premises) -> Role:
         return role
     if not asked and not role.text("accelerator"):
         role = role.having(accelerator=_find_default_accelerator(taking[0], premises))
-    names = tuple(one.role.name for one in taking)
+    names = tuple(pool.role.name for pool in taking)
     fields = {"facility_pools": Field(names, source=premises.path), **dict(_find_pool_fields(taking, role, premises))}
     role = role.having(**{name: field for name, field in fields.items() if role.value(name) is None})
     return replace(role, available=_add_energy(role.available, premises.energy))
@@ -134,11 +134,11 @@ def _add_to_role(role: Role, workload: Workload, premises: Premises) -> Role:
 
 def _list_offers(premises: Premises) -> Iterator[offers.Pool]:
     """Yield the pools of a facility as offers, for teams restricted to their own nodes."""
-    for one in premises.named:
-        card, count = one.accelerator.value, one.gpus.value if one.gpus else None
+    for pool in premises.named:
+        card, count = pool.accelerator.value, pool.gpus.value if pool.gpus else None
         if isinstance(card, str) and isinstance(count, int | float):
-            labels = {key: value for key, (value, *_) in one.labels.items() if key not in LEADING}
-            yield offers.Pool(one.name, card, int(count), "", tuple(sorted(labels.items())))
+            labels = {key: value for key, (value, *_) in pool.labels.items() if key not in LEADING}
+            yield offers.Pool(pool.name, card, int(count), "", tuple(sorted(labels.items())))
 
 
 def _add_energy(available: Available, energy: Energy) -> Available:
@@ -154,24 +154,24 @@ def _find_default_pool(role: Role, workload: Workload, premises: Premises) -> tu
     in_batch = workload.adapter in BATCH and open_ended and "node_features" not in role.fields
     if not (in_batch or role.text("object_kind")) or role.text("cloud") or role.text("instance_type"):
         return ()
-    default = [one for one in premises.pools if one.likely("pool_default") is True]
-    mine = [one for one in default if isinstance(one.likely("pool_partition"), str) == in_batch]
-    held = next((one.accelerator.value for one in premises.named if mine and one.name == mine[0].role.name), None)
-    fits = card is None or in_batch or card.value == held
+    default = [pool for pool in premises.pools if pool.likely("pool_default") is True]
+    mine = [pool for pool in default if isinstance(pool.likely("pool_partition"), str) == in_batch]
+    product = next((pool.accelerator.value for pool in premises.named if mine and pool.name == mine[0].role.name), None)
+    fits = card is None or in_batch or card.value == product
     return tuple(mine) if len(mine) == 1 and fits and role.value("gpus_per_pod") else ()
 
 
-def _find_default_accelerator(known: PartFacts, premises: Premises) -> Field:
+def _find_default_accelerator(facts: PartFacts, premises: Premises) -> Field:
     """Return the accelerator of the default pool."""
-    card = next(one.accelerator for one in premises.named if one.name == known.role.name)
-    told = f"{card.value}, the accelerator of the default pool {known.role.name} ({premises.path})"
-    return card if isinstance(card.value, Unknown) else replace(card, assumption=told)
+    card = next(pool.accelerator for pool in premises.named if pool.name == facts.role.name)
+    assumption = f"{card.value}, the accelerator of the default pool {facts.role.name} ({premises.path})"
+    return card if isinstance(card.value, Unknown) else replace(card, assumption=assumption)
 
 
 def _match_pools(asked: Sequence[Label], premises: Premises) -> tuple[PartFacts, ...]:
     """Return the pools that match these node labels."""
-    led = {one.name for one in pools.matching(asked, premises.named)}
-    return tuple(one for one in premises.pools if one.role.name in led)
+    led = {pool.name for pool in pools.matching(asked, premises.named)}
+    return tuple(pool for pool in premises.pools if pool.role.name in led)
 
 
 def _find_labels(role: Role) -> Iterator[Label]:
@@ -183,7 +183,7 @@ def _find_labels(role: Role) -> Iterator[Label]:
         return
     if (place := _find_pod(role)) is not None:
         labelled = placement.required(place.document, place.path)
-        yield from (one for one in labelled if not placement.MUTE_KEYS.fullmatch(one.key))
+        yield from (label for label in labelled if not placement.MUTE_KEYS.fullmatch(label.key))
     labels = role.value("labels")
     for key in pools.QUEUES if isinstance(labels, Mapping) else ():
         if isinstance(labels, Mapping) and key in labels:
@@ -206,22 +206,22 @@ def _find_pod(role: Role) -> Origin | None:
 def _find_pool_fields(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
     """Yield the node values that all selected pools share, and the maximum GPUs of one instance."""
     for name, fact in OF_NETWORK.items():
-        values = {one.likely(fact) for one in taking}
+        values = {pool.likely(fact) for pool in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
             yield name, Field(value, source=premises.path)
-    named = [one for one in premises.named if one.name in {each.role.name for each in taking}]
+    named = [pool for pool in premises.named if pool.name in {pool_of_job.role.name for pool_of_job in taking}]
     for name, shared in (
-        ("pool_gpus", [one.gpus for one in named]),
+        ("pool_gpus", [pool.gpus for pool in named]),
         ("power_cap_w", _find_caps(taking, premises.path)),
     ):
-        if all(shared) and len({one.value for one in shared if one}) == 1 and shared[0]:
+        if all(shared) and len({field.value for field in shared if field}) == 1 and shared[0]:
             yield name, shared[0]
-    held = [one.number("held_gpus") for one in taking]
-    counted = [one for one in held if one is not None]
-    if len(counted) == len(held):
+    counts = [pool.number("held_gpus") for pool in taking]
+    counted = [count for count in counts if count is not None]
+    if len(counted) == len(counts):
         most = max(counted) if "partition" in role.fields else sum(counted)
         yield "pool_most_gpus", Field(most, (taking[0].role.anchor,), source=premises.path)
 
 
 def _find_caps(taking: Sequence[PartFacts], path: str) -> list[Field | None]:
-    return [_find_shared(one, "power_cap_w", path) for one in taking]
+    return [_find_shared(pool, "power_cap_w", path) for pool in taking]

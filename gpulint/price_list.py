@@ -1,4 +1,6 @@
-"""Price list: the table of `gpulint catalog prices`, and the cheapest machines of an accelerator."""
+"""Price list: the table of `gpulint catalog prices`, and the cheapest machines of an
+accelerator.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     wanted = product.id if product else name
     found = [
         _render_row(node, price, today)
-        for node in sorted(hardware.nodes(), key=lambda one: (one.accelerator, one.node_gpus, one.instance_type))
+        for node in sorted(hardware.nodes(), key=lambda node: (node.accelerator, node.node_gpus, node.instance_type))
         if wanted in (None, node.instance_type, node.accelerator)
         for price in hardware.list_prices(node.instance_type)
         if name or price.home
@@ -29,22 +31,24 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
 
 def names() -> list[str]:
     """Return the names for which there are prices."""
-    return [one.instance_type for one in hardware.nodes()] + sorted({one.accelerator for one in hardware.nodes()})
+    return [node.instance_type for node in hardware.nodes()] + sorted({node.accelerator for node in hardware.nodes()})
 
 
 def cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:
     """Yield the cheapest machines of an accelerator per GPU, as lines of a record."""
-    held = [one for one in offers.of(offers.EVERYTHING, accelerator=accelerator) if one.cost_usd_per_hour is not None]
-    for one in sorted(held, key=lambda one: ((one.cost_usd_per_hour or 0) / one.node_gpus, one.instance_type))[
-        :CHEAPEST
-    ]:
-        each = units.human((one.cost_usd_per_hour or 0) / one.node_gpus, "usd_per_hour")
-        yield "price_of_one", f"{each} in {one.instance_type}, {offers.listing(one, today)}"
+    priced = [
+        offer for offer in offers.of(offers.EVERYTHING, accelerator=accelerator) if offer.cost_usd_per_hour is not None
+    ]
+    for offer in sorted(
+        priced, key=lambda offer: ((offer.cost_usd_per_hour or 0) / offer.node_gpus, offer.instance_type)
+    )[:CHEAPEST]:
+        price = units.human((offer.cost_usd_per_hour or 0) / offer.node_gpus, "usd_per_hour")
+        yield "price_of_one", f"{price} in {offer.instance_type}, {offers.listing(offer, today)}"
 
 
 def _render_row(node: Node, price: ListPrice, today: str) -> tuple[str, ...]:
-    each = None if price.usd_per_hour is None else price.usd_per_hour / node.node_gpus
-    cells = (_render_cell(price.usd_per_hour), _render_cell(price.spot_usd_per_hour), _render_cell(each))
+    price_per_gpu = None if price.usd_per_hour is None else price.usd_per_hour / node.node_gpus
+    cells = (_render_cell(price.usd_per_hour), _render_cell(price.spot_usd_per_hour), _render_cell(price_per_gpu))
     where = (node.instance_type, f"{node.node_gpus} × {node.accelerator}", node.cloud, price.region)
     return (*where, *cells, price.date + offers.age(price.date, today))
 

@@ -20,17 +20,17 @@ class Names(NamedTuple):
     gone: frozenset[Role]
     new: Mapping[Role, tuple[str, str]]
 
-    def earlier(self, one: Finding) -> Hashable:
+    def earlier(self, finding: Finding) -> Hashable:
         """Return the key of a base finding under its role's new name; if the role is not gone, only
         itself.
         """
-        path, role = one.location.path, (one.location.path, one.workload, one.role)
-        return (*_key_subject(one), path, one.workload) if role in self.gone else id(one)
+        path, role = finding.location.path, (finding.location.path, finding.workload, finding.role)
+        return (*_key_subject(finding), path, finding.workload) if role in self.gone else id(finding)
 
-    def later(self, one: Finding) -> Hashable:
+    def later(self, finding: Finding) -> Hashable:
         """Return the key of a head finding under its role's earlier name."""
-        before = self.new.get((one.location.path, one.workload, one.role))
-        return (*_key_subject(one), *before) if before else id(one)
+        before = self.new.get((finding.location.path, finding.workload, finding.role))
+        return (*_key_subject(finding), *before) if before else id(finding)
 
 
 def names(base: Report, head: Report, files: Mapping[str, str]) -> Names:
@@ -56,14 +56,14 @@ def _find_renamed(
     """Yield the only new and the only removed workload of a kind in a file, if both run the same
     engines.
     """
-    left = [one for one in before if one not in _map_to_base(after, files)]
-    added = [one for one in after if (files.get(one[0], one[0]), *one[1:]) not in before]
-    elsewhere = {one[1:] for one in left} & {one[1:] for one in added}
+    left = [place for place in before if place not in _map_to_base(after, files)]
+    added = [place for place in after if (files.get(place[0], place[0]), *place[1:]) not in before]
+    elsewhere = {place[1:] for place in left} & {place[1:] for place in added}
     for place in added:
         there = files.get(place[0], place[0])
         gone = [one for one in left if one[:2] == (there, place[1])]
         beside = [one for one in added if one[:2] == place[:2]]
-        named = {one[1:] for one in (*gone, place)}
+        named = {place[1:] for place in (*gone, place)}
         alone = len(gone) == len(beside) == 1 and not named & elsewhere
         if alone and _find_engines(before[gone[0]]) == _find_engines(after[place]):
             yield place, gone[0]
@@ -74,7 +74,7 @@ def _map_to_base(after: Iterable[Place], files: Mapping[str, str]) -> set[Place]
 
 
 def _index_by_place(report: Report) -> dict[Place, WorkloadSummary]:
-    return {(one.location.path, one.kind, one.name): one for one in report.workloads}
+    return {(workload.location.path, workload.kind, workload.name): workload for workload in report.workloads}
 
 
 def _find_roles(workload: WorkloadSummary) -> set[str]:
@@ -85,8 +85,8 @@ def _find_engines(workload: WorkloadSummary) -> set[str]:
     return {role.engine for role in workload.roles}
 
 
-def _key_subject(one: Finding) -> tuple[str, str, str]:
-    return one.rule, one.subject.quantity, one.subject.value
+def _key_subject(finding: Finding) -> tuple[str, str, str]:
+    return finding.rule, finding.subject.quantity, finding.subject.value
 
 
 NONE = Names({}, frozenset(), {})

@@ -1,7 +1,7 @@
 """Rendering: run the user's own helm or kustomize on a chart or overlay, only on request.
 
-Nothing of the chart is executed by gpulint itself; the tool is started without a shell, for a
-bounded time and output.
+gpulint executes nothing of the chart. The tool starts without a shell, with limits on time and
+output.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def placed(report: Report, found: Sequence[Rendered]) -> Report:
     """Return the report with locations in the source files where that is certain, else by object
     and line.
     """
-    by_path = {one.source.path: one for one in found}
+    by_path = {rendering.source.path: rendering for rendering in found}
 
     def move(location: Location) -> Location:
-        one = by_path.get(location.path)
-        return location if one is None else _find_source(one, location)
+        rendering = by_path.get(location.path)
+        return location if rendering is None else _find_source(rendering, location)
 
     return _map_locations(report, move)
 
@@ -88,7 +88,10 @@ def _map_locations(value: T, move: Callable[[Location], Location]) -> T:
 
 
 def _build_command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
-    """Return the command: helm without tests, kustomize without plugins. Neither fetches a chart."""
+    """Return the command: helm without tests, kustomize without plugins.
+
+    Neither fetches a chart.
+    """
     place = str(Path(folder).resolve())
     if tool == "helm":
         files = [word for name in values for word in ("--values", str(Path(name).resolve()))]
@@ -110,9 +113,9 @@ def _find_program(name: str, wanted: str = "") -> str:
 def _run_program(command: Sequence[str]) -> bytes:
     """Return the output of a program, limited in time and size."""
     name = Path(command[0]).name
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603  the user's own program, asked for by name
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
         )
         late = threading.Event()
         timer = threading.Timer(TIMEOUT_S, _kill, (process, late))
@@ -130,8 +133,8 @@ def _run_program(command: Sequence[str]) -> bytes:
         if late.is_set():
             raise RenderError(f"{name} took longer than {TIMEOUT_S:.0f} s")
         if status != 0:
-            said.seek(0)
-            raise RenderError(f"{name} failed:\n{said.read(ERROR_BYTES_MAX).decode('utf-8', 'replace').strip()}")
+            errors.seek(0)
+            raise RenderError(f"{name} failed:\n{errors.read(ERROR_BYTES_MAX).decode('utf-8', 'replace').strip()}")
     return content
 
 
@@ -165,9 +168,9 @@ def _find_listed(folder: Path) -> Iterator[Path]:
     for name in joins.KUSTOMIZATIONS:
         if not (folder / name).is_file():
             continue
-        for one in documents.load(name, (folder / name).read_bytes()).documents:
+        for document in documents.load(name, (folder / name).read_bytes()).documents:
             for key in LISTS:
-                listed = one.get((key,))
+                listed = document.get((key,))
                 for entry in listed if isinstance(listed, list) else ():
                     path = entry.get("path") if isinstance(entry, dict) else entry
                     if isinstance(path, str) and "\n" not in path and "://" not in path:
@@ -179,16 +182,18 @@ def _shorten(place: Path) -> str:
     return relative if not relative.startswith("..") else str(place)
 
 
-def _find_source(one: Rendered, location: Location) -> Location:
+def _find_source(rendering: Rendered, location: Location) -> Location:
     """Return the location in the one file with the same value at the same path; else the object and
     rendered line.
     """
-    offset = _find_offset(one.source.content.decode("utf-8", "replace"), location)
-    made = next((document for document in one.documents if document.root.start <= offset <= document.root.end), None)
+    offset = _find_offset(rendering.source.content.decode("utf-8", "replace"), location)
+    made = next(
+        (document for document in rendering.documents if document.root.start <= offset <= document.root.end), None
+    )
     if made is None:
-        return location._replace(path=f"{one.shown} (rendered)")
+        return location._replace(path=f"{rendering.shown} (rendered)")
     path = _find_path(made.root, offset)
-    stating = [file for file in one.files if _is_same_object(file, made) and file.node(path) is not None]
+    stating = [file for file in rendering.files if _is_same_object(file, made) and file.node(path) is not None]
     if (
         path
         and len(stating) == 1
@@ -197,7 +202,7 @@ def _find_source(one: Rendered, location: Location) -> Location:
     ):
         return _narrow(stating[0], made, path, location)
     kind, name = made.get(("kind",)), made.get(("metadata", "name"))
-    return location._replace(path=f"{one.shown} (rendered): {kind}/{name}")
+    return location._replace(path=f"{rendering.shown} (rendered): {kind}/{name}")
 
 
 def _find_offset(text: str, location: Location) -> int:
@@ -227,17 +232,17 @@ def _find_steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
                 yield at, item
 
 
-def _is_same_object(one: Document, other: Document) -> bool:
+def _is_same_object(document: Document, other: Document) -> bool:
     """Return whether two documents have the same group, kind and name."""
-    groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (one, other)}
-    named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (one, other)}
+    groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (document, other)}
+    named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (document, other)}
     return len(groups) == 1 and len(named) == 1
 
 
-def _has_same_names(one: Document, other: Document, path: documents.Path) -> bool:
+def _has_same_names(document: Document, other: Document, path: documents.Path) -> bool:
     """Return whether the list items along a path have the same names in both."""
     items = [path[: at + 1] for at, part in enumerate(path) if isinstance(part, int)]
-    return all(one.get((*item, "name")) == other.get((*item, "name")) for item in items)
+    return all(document.get((*item, "name")) == other.get((*item, "name")) for item in items)
 
 
 def _narrow(file: Document, made: Document, path: documents.Path, location: Location) -> Location:

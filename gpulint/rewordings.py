@@ -10,18 +10,18 @@ from gpulint.policy.rule import Rule
 from gpulint.workload import Origin
 
 
-def of(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
+def of(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
     """Return the replacement that a rule proposes at its location; empty if location or word is
     unknown.
     """
-    field = known.role.fields.get(rule.at[0]) if rule.at else None
+    field = facts.role.fields.get(rule.at[0]) if rule.at else None
     if field is None or not field.origins:
         return ()
     origin = field.origins[0]
     if rule.superfluous:
         edit = Edit(rule.at[0], origin.location(), origin.text(), "", "remove")
         return (Suggestion("remove it", (edit,), gives_up=rule.gives_up),)
-    instead = known.likely(rule.instead) if rule.instead else None
+    instead = facts.likely(rule.instead) if rule.instead else None
     place = _locate_word(origin, str(field.value))
     if not isinstance(instead, str) or place is None:
         return ()
@@ -30,7 +30,9 @@ def of(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
 
 
 def _locate_word(origin: Origin, word: str) -> Origin | None:
-    """Return the location of a word: at the beginning of its value, or as the name of that value."""
+    """Return the location of a word: at the beginning of its value, or as the name of that
+    value.
+    """
     if origin.text().startswith(word):
         if origin.span is None and origin.text() == word:
             return origin

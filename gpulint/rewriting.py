@@ -29,9 +29,9 @@ class Run(NamedTuple):
 def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool) -> Run:
     """Check sources and compute their fixes; nothing is written."""
     found = list(sources)
-    files = {one.path: one.content for one in found if isinstance(one, Source)}
+    files = {source.path: source.content for source in found if isinstance(source, Source)}
     report = lint.lint(found, tree, rules)
-    skipped = tuple(one for one in found if isinstance(one, Skip))
+    skipped = tuple(source for source in found if isinstance(source, Skip))
     return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
 
 
@@ -47,7 +47,7 @@ def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) 
     """Fix the findings of a report, file by file."""
     contents: dict[str, bytes] = {}
     outcomes = []
-    for path in dict.fromkeys(one.location.path for one in report.open):
+    for path in dict.fromkeys(finding.location.path for finding in report.open):
         if path in given:
             now = {**given, **contents}
             outcome = fix.fixed(path, now, _build_linter(tree, rules, contents), unsafe)
@@ -55,8 +55,8 @@ def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) 
             outcomes.append(outcome)
     return Outcome(
         {path: content for path, content in contents.items() if content != given[path]},
-        tuple(one for outcome in outcomes for one in outcome.done),
-        tuple(one for outcome in outcomes for one in outcome.left),
+        tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.done),
+        tuple(skipped for outcome in outcomes for skipped in outcome.left),
         sum(outcome.unsafe for outcome in outcomes),
     )
 
@@ -80,7 +80,7 @@ def diff(before: Files, after: Files) -> str:
 
 def _diff_file(path: str, before: bytes, after: bytes) -> str:
     lines = difflib.unified_diff(_split_lines(before), _split_lines(after), path, path, n=3)
-    return "".join(one if one.endswith("\n") else f"{one}\n\\ No newline at end of file\n" for one in lines)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _split_lines(content: bytes) -> list[str]:
@@ -91,10 +91,10 @@ def _split_lines(content: bytes) -> list[str]:
 
 def said(outcome: Outcome, preview: bool) -> Iterator[str]:
     """Yield lines about applied and skipped fixes, and about those that need --unsafe."""
-    for one in outcome.done:
-        place = one.finding.location
+    for fixed_finding in outcome.done:
+        place = fixed_finding.finding.location
         word = "would fix" if preview else "fixed"
-        yield f"{word} {place.path}:{place.line} {one.finding.rule}: {one.suggestion.title}"
+        yield f"{word} {place.path}:{place.line} {fixed_finding.finding.rule}: {fixed_finding.suggestion.title}"
     for left in outcome.left:
         yield _describe_skipped(left)
     if outcome.unsafe:

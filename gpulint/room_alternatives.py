@@ -1,4 +1,6 @@
-"""Facility suggestions: changes of a facility that the same rules verify on everything they reach."""
+"""Facility suggestions: changes of a facility that the same rules verify on everything they
+reach.
+"""
 
 from __future__ import annotations
 
@@ -43,42 +45,44 @@ class Before(NamedTuple):
         return at if at in self.parts else self.places.get((kind, place), at)
 
 
-def before(said: Iterable[facilities.Said]) -> Before:
-    """Return the evaluation of a facility as it is, including the rules that its findings absorb."""
+def before(evaluations: Iterable[facilities.Said]) -> Before:
+    """Return the evaluation of a facility as it is, including the rules that its findings
+    absorb.
+    """
     severities: dict[tuple[Key, str], int] = {}
     lacking: set[tuple[Key, str]] = set()
     places: dict[tuple[str, Path], Key] = {}
     parts = []
-    for one in said:
-        at = facilities.key(one.known)
+    for evaluation in evaluations:
+        at = facilities.key(evaluation.known)
         parts.append(at)
         places[at[0], at[2]] = at
-        lacking |= {(at, each.rule) for each in one.outcome.not_evaluated}
-        for verdict in one.outcome.verdicts:
+        lacking |= {(at, lack.rule) for lack in evaluation.outcome.not_evaluated}
+        for verdict in evaluation.outcome.verdicts:
             for name in (verdict.rule.name, *verdict.rule.absorbs):
                 severities[at, name] = max(verdict.severity, severities.get((at, name), 0))
     return Before(severities, frozenset(lacking), frozenset(parts), places)
 
 
 def alternatives(
-    verdict: Verdict, known: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+    verdict: Verdict, facts: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> tuple[Suggestion, ...]:
     """Return up to three changes after which the rule is evaluated and cleared in every scenario,
     and nothing new is reported.
 
-    Of each quantity the least that does, and those first that leave the fewest errors of other
-    rules.
+    For each quantity, the smallest sufficient change is taken. Changes that leave the fewest errors
+    of other rules come first.
     """
     budget = iter(range(TRIED))
-    found = [_find_best(quantity, verdict.rule, known, stood, rules, budget) for quantity in verdict.rule.change]
-    kept = sorted((one for one in found if one is not None), key=lambda one: one[0])
+    found = [_find_best(quantity, verdict.rule, facts, stood, rules, budget) for quantity in verdict.rule.change]
+    kept = sorted((pair for pair in found if pair is not None), key=lambda pair: pair[0])
     return tuple(_build_suggestion(move) for _, move in kept[:PRINTED])
 
 
 def _find_best(
     quantity: str,
     rule: Rule,
-    known: PartFacts,
+    facts: PartFacts,
     stood: Before,
     rules: Mapping[str, tuple[Rule, ...]],
     budget: Iterator[int],
@@ -87,14 +91,14 @@ def _find_best(
     that help.
     """
     kept: list[tuple[int, Move]] = []
-    for move, _ in zip(room_moves.moves(quantity, known), budget, strict=False):
-        after = varied(known.root(), move)
-        errors = _count_errors_left(rule, known, after, stood, rules) if _is_evaluated(rule, move, after) else None
+    for move, _ in zip(room_moves.moves(quantity, facts), budget, strict=False):
+        after = varied(facts.root(), move)
+        errors = _count_errors_left(rule, facts, after, stood, rules) if _is_evaluated(rule, move, after) else None
         if errors is not None:
             kept.append((errors, move))
         if errors == 0 or len(kept) == FEW:
             break
-    return min(kept, key=lambda one: one[0], default=None)
+    return min(kept, key=lambda pair: pair[0], default=None)
 
 
 def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
@@ -103,38 +107,44 @@ def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
     Unknown values must not make it pass.
     """
     places = {(holder.kind, holder.path()) for holder, _ in move.added}
-    taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
-    return not any(check.judged([rule], one).not_evaluated for one in taking)
+    taking = (
+        component
+        for component in after
+        if component.kind in rule.target.kind and (component.kind, component.path()) in places
+    )
+    return not any(check.judged([rule], component).not_evaluated for component in taking)
 
 
 def _count_errors_left(
-    rule: Rule, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+    rule: Rule, facts: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> int | None:
     """Return the errors that remain if the rule is cleared and nothing new is reported; else None.
 
-    Most changes fail the first question.
+    Most changes fail the first check.
     """
-    own = facilities.key(known)
-    here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
+    own = facilities.key(facts)
+    here = next(
+        (component for component in after if component.kind == facts.kind and facilities.key(component) == own), None
+    )
     if here is None:
         return None
     answered = check.judged([rule], here)
     if answered.holding or answered.not_evaluated:
         return None
     outcomes: list[tuple[Key, Outcome]] = []
-    for one, outcome in facilities.outcomes(reversed(after), rules):
-        at = stood.called(facilities.key(one))
+    for component, outcome in facilities.outcomes(reversed(after), rules):
+        at = stood.called(facilities.key(component))
         if _is_worse(at, outcome, stood):
             return None
         outcomes.append((at, outcome))
     if _reveals_absorbed(rule, own, outcomes):
         return None
-    return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
+    return sum(verdict.severity == Severity.ERROR for _, outcome in outcomes for verdict in outcome.verdicts)
 
 
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
-    louder = (one.severity > stood.severities.get((at, one.rule.name), 0) for one in outcome.verdicts)
-    return any(louder) or any((at, one.rule) not in stood.lacking for one in outcome.not_evaluated)
+    louder = (verdict.severity > stood.severities.get((at, verdict.rule.name), 0) for verdict in outcome.verdicts)
+    return any(louder) or any((at, lack.rule) not in stood.lacking for lack in outcome.not_evaluated)
 
 
 def _reveals_absorbed(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
@@ -142,7 +152,7 @@ def _reveals_absorbed(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcom
     component.
     """
     within = [outcome for at, outcome in outcomes if at[1][:-1] == own[1]]
-    return any(one.rule.name in rule.absorbs for outcome in within for one in outcome.verdicts)
+    return any(verdict.rule.name in rule.absorbs for outcome in within for verdict in outcome.verdicts)
 
 
 # ---- the facility after a move
@@ -155,25 +165,27 @@ def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
     roles = {id(part): role for part, role in _find_changed(root, move.changes)}
     added: dict[int, tuple[Part, ...]] = {}
     for holder, part in move.added:
-        for one in root.of_kind(holder.kind):
-            if _is_same(one.role.anchor, holder.role.anchor) and one.role.name == holder.role.name:
-                added[id(one)] = (*added.get(id(one), ()), part)
+        for component in root.of_kind(holder.kind):
+            if _is_same(component.role.anchor, holder.role.anchor) and component.role.name == holder.role.name:
+                added[id(component)] = (*added.get(id(component), ()), part)
     again = root.varied(roles, added)
-    same = {id(one) for one in root.all()}
-    return tuple(one for one in again.all() if id(one) not in same)
+    same = {id(component) for component in root.all()}
+    return tuple(component for component in again.all() if id(component) not in same)
 
 
 def _find_changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
     """Yield every component whose location in the file a change rewrites, including all of a name
     with a range.
     """
-    wanted = {(one.part.kind, one.quantity, _find_place(one.part, one.quantity)): one for one in changes}
+    wanted = {
+        (change.part.kind, change.quantity, _find_place(change.part, change.quantity)): change for change in changes
+    }
     quantities = {(kind, quantity) for kind, quantity, _ in wanted}
     for part in root.all() if wanted else ():
         named = [quantity for kind, quantity in quantities if kind == part.kind]
         places = ((part.kind, quantity, _find_place(part, quantity)) for quantity in named)
         if mine := [wanted[place] for place in places if place in wanted]:
-            yield part, part.role.having(**{one.quantity: _build_field(one) for one in mine})
+            yield part, part.role.having(**{change.quantity: _build_field(change) for change in mine})
 
 
 def _find_place(part: PartFacts, quantity: str) -> tuple[str, Path]:
@@ -183,13 +195,13 @@ def _find_place(part: PartFacts, quantity: str) -> tuple[str, Path]:
     return origin.document.path, origin.path
 
 
-def _is_same(one: Origin, other: Origin) -> bool:
-    return one.document is other.document and one.path == other.path
+def _is_same(origin: Origin, other: Origin) -> bool:
+    return origin.document is other.document and origin.path == other.path
 
 
-def _build_field(one: Change) -> Field:
-    field = one.part.role.fields.get(one.quantity)
-    return Field(one.value, field.origins if field else (), source="suggested")
+def _build_field(change: Change) -> Field:
+    field = change.part.role.fields.get(change.quantity)
+    return Field(change.value, field.origins if field else (), source="suggested")
 
 
 # ---- what a move would write
@@ -197,30 +209,28 @@ def _build_field(one: Change) -> Field:
 
 def _build_suggestion(move: Move) -> Suggestion:
     edits = [
-        *(edit for one in move.changes for edit in [_build_edit(one)]),
-        *(_build_addition(*one) for one in move.added),
+        *(edit for change in move.changes for edit in [_build_edit(change)]),
+        *(_build_addition(*addition) for addition in move.added),
     ]
-    values = {one.quantity: one.value for one in move.changes} or {"feeds": len(move.added)}
+    values = {change.quantity: change.value for change in move.changes} or {"feeds": len(move.added)}
     return Suggestion(move.title, tuple(dict.fromkeys(edits)), gives_up=move.gives_up, values=values)
 
 
-def _build_edit(one: Change) -> Edit:
+def _build_edit(change: Change) -> Edit:
     """Return the edit of a change: a new value, or a new key if none is declared.
 
-    Inventories take no such keys.
-
-    An inventory takes no keys of ours, so that what it holds is changed in words only.
+    An inventory takes no such keys, so its changes are described in words only.
     """
-    written = _render_value(one)
-    if room_moves.is_stated(one):
-        origin = one.part.role.fields[one.quantity].origins[0]
+    written = _render_value(change)
+    if room_moves.is_stated(change):
+        origin = change.part.role.fields[change.quantity].origins[0]
         place = stated.place(origin) if _is_edited(origin) else None
-        return Edit(one.quantity, place.location if place else None, origin.text(), written)
-    beside = next((field.origins[0] for field in one.part.role.fields.values() if field.origins), None)
-    entry = f"{room_moves.key(one)}: {written}"
-    if beside is None or beside.document is not one.part.root().role.anchor.document:
-        return Edit(one.quantity, None, "", f"{entry} of {one.part.role.name}")
-    return Edit(one.quantity, beside._replace(key=True).location(), "", entry, "key")
+        return Edit(change.quantity, place.location if place else None, origin.text(), written)
+    beside = next((field.origins[0] for field in change.part.role.fields.values() if field.origins), None)
+    entry = f"{room_moves.key(change)}: {written}"
+    if beside is None or beside.document is not change.part.root().role.anchor.document:
+        return Edit(change.quantity, None, "", f"{entry} of {change.part.role.name}")
+    return Edit(change.quantity, beside._replace(key=True).location(), "", entry, "key")
 
 
 def _is_edited(origin: Origin) -> bool:
@@ -228,13 +238,13 @@ def _is_edited(origin: Origin) -> bool:
     return origin.document.format != "export"
 
 
-def _render_value(one: Change) -> str:
+def _render_value(change: Change) -> str:
     """Return a value as the file writes it, with a unit if the old one has one."""
-    unit = glossary()[one.quantity].unit
-    old = one.part.role.fields[one.quantity].origins[0].text() if room_moves.is_stated(one) else "with a unit"
-    if isinstance(one.value, int | float) and unit and not _is_number(old):
-        return units.human(one.value, unit).replace(",", "")
-    return str(one.value)
+    unit = glossary()[change.quantity].unit
+    old = change.part.role.fields[change.quantity].origins[0].text() if room_moves.is_stated(change) else "with a unit"
+    if isinstance(change.value, int | float) and unit and not _is_number(old):
+        return units.human(change.value, unit).replace(",", "")
+    return str(change.value)
 
 
 def _is_number(text: str) -> bool:
@@ -249,13 +259,20 @@ def _build_addition(holder: PartFacts, part: Part) -> Edit:
 
 
 def offered(
-    said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
+    evaluations: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
 ) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
     """Return the suggestions for the most severe findings, by component and rule."""
-    asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
+    asked = [
+        (component_finding.verdict, component_finding.said.known)
+        for component_finding in spoken
+        if component_finding.verdict.rule.change
+    ]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
-    stood, about = before(said), facilities.by_kind(rules)
-    worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(said)))]
-    return {(facilities.key(one), said.rule.name): alternatives(said, one, stood, about) for said, one in worst}
+    stood, about = before(evaluations), facilities.by_kind(rules)
+    worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(evaluations)))]
+    return {
+        (facilities.key(component), verdict.rule.name): alternatives(verdict, component, stood, about)
+        for verdict, component in worst
+    }

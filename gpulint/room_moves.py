@@ -59,7 +59,7 @@ class Move(NamedTuple):
     added: tuple[tuple[PartFacts, Part], ...] = ()
 
 
-def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
+def moves(quantity: str, facts: PartFacts) -> Iterator[Move]:
     """Return the proposed changes of one quantity of a component."""
     by_quantity: Mapping[str, Callable[[PartFacts], Iterator[Move]]] = {
         "servers": _propose_fewer_servers,
@@ -75,26 +75,26 @@ def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
         "airflow_m3_per_s": _propose_more_air,
         "liquid_flow_m3_per_s": _propose_more_coolant,
     }
-    return by_quantity[quantity](known) if quantity in by_quantity else _propose_cabling(quantity, known)
+    return by_quantity[quantity](facts) if quantity in by_quantity else _propose_cabling(quantity, facts)
 
 
-def _propose_cabling(quantity: str, known: PartFacts) -> Iterator[Move]:
+def _propose_cabling(quantity: str, facts: PartFacts) -> Iterator[Move]:
     """Yield the changes of a cable or switch."""
-    for one in cable_moves.rewrites(quantity, known):
-        changes = tuple(Change(known, name, value) for name, value in one.values.items())
-        yield Move(one.title, changes, one.gives_up)
+    for rewrite in cable_moves.rewrites(quantity, facts):
+        changes = tuple(Change(facts, name, value) for name, value in rewrite.values.items())
+        yield Move(rewrite.title, changes, rewrite.gives_up)
 
 
-def _find_rack(known: PartFacts) -> PartFacts | None:
-    return known if known.kind == "rack" else known.nearest(("rack",))
+def _find_rack(facts: PartFacts) -> PartFacts | None:
+    return facts if facts.kind == "rack" else facts.nearest(("rack",))
 
 
 # ---- servers
 
 
-def _propose_fewer_servers(known: PartFacts) -> Iterator[Move]:
+def _propose_fewer_servers(facts: PartFacts) -> Iterator[Move]:
     """Yield smaller server counts, largest first, with the rest in racks that have space."""
-    for group in _find_groups(known):
+    for group in _find_groups(facts):
         count, alike = int(group.number("servers") or 0), _count_alike_racks(group)
         for left in range(count - 1, 0, -1):
             yield from _propose_spread(group, left, count - left) if alike == 1 else ()
@@ -104,17 +104,17 @@ def _propose_fewer_servers(known: PartFacts) -> Iterator[Move]:
             yield Move(title, (Change(group, "servers", left),), f"space for {away}")
 
 
-def _find_groups(known: PartFacts) -> tuple[PartFacts, ...]:
+def _find_groups(facts: PartFacts) -> tuple[PartFacts, ...]:
     """Return the groups of servers at hand, largest first."""
-    held = (known,) if known.kind == "server" else (_find_rack(known) or known).of_kind("server")
-    return tuple(sorted(held, key=lambda one: -(one.number("servers") or 0)))
+    groups = (facts,) if facts.kind == "server" else (_find_rack(facts) or facts).of_kind("server")
+    return tuple(sorted(groups, key=lambda group: -(group.number("servers") or 0)))
 
 
 def _count_alike_racks(group: PartFacts) -> int:
     """Return the number of racks that the same entry of the file describes through a range."""
     rack = _find_rack(group)
     beside = rack.above.below if rack and rack.above else ()
-    return max(1, sum(one.role.anchor == rack.role.anchor for one in beside if rack))
+    return max(1, sum(neighbour.role.anchor == rack.role.anchor for neighbour in beside if rack))
 
 
 def _find_name(group: PartFacts) -> str:
@@ -130,9 +130,11 @@ def _propose_spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
         return
     fed = bool(rack.of_kind("feed"))
     others = [
-        one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor and bool(one.of_kind("feed")) >= fed
+        other_rack
+        for other_rack in room.of_kind("rack")
+        if other_rack.role.anchor != rack.role.anchor and bool(other_rack.of_kind("feed")) >= fed
     ]
-    for other in sorted(others, key=lambda one: one.number("units_used") or 0)[:2]:
+    for other in sorted(others, key=lambda other_rack: other_rack.number("units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
         without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
         added = ((other, Part("server", type(here)(here.name, here.anchor, without))),)
@@ -144,9 +146,9 @@ def _name_servers(count: int) -> str:
     return f"{count} server{'s' if count > 1 else ''}"
 
 
-def _propose_other_types(known: PartFacts) -> Iterator[Move]:
+def _propose_other_types(facts: PartFacts) -> Iterator[Move]:
     """Yield other machines with the same number of the same accelerator."""
-    for group in _find_groups(known):
+    for group in _find_groups(facts):
         card, gpus = group.likely("accelerator"), group.number("server_gpus")
         if not isinstance(card, str) or gpus is None or group.role.fields.get("server_type") is None:
             continue
@@ -155,11 +157,11 @@ def _propose_other_types(known: PartFacts) -> Iterator[Move]:
                 yield Move(f"{row.name} instead", (Change(group, "server_type", row.id),), "different servers")
 
 
-def _propose_caps(known: PartFacts) -> Iterator[Move]:
+def _propose_caps(facts: PartFacts) -> Iterator[Move]:
     """Yield power limits on the GPUs of every server of the rack."""
     for share in CAPS:
-        capped = [(one, board) for one in _find_groups(known) if (board := one.number("board_w"))]
-        changes = tuple(Change(one, "power_cap_w", round(board * share)) for one, board in capped)
+        capped = [(group, board) for group in _find_groups(facts) if (board := group.number("board_w"))]
+        changes = tuple(Change(server, "power_cap_w", round(board * share)) for server, board in capped)
         if changes:
             limit = units.human(changes[0].value, "w")
             yield Move(f"GPUs limited to {limit} (nvidia-smi -pl)", changes, _describe_slowdown(changes[0]))
@@ -170,70 +172,73 @@ def _describe_slowdown(cap: Change) -> str:
     role = cap.part.part.role.having(power_cap_w=Field(cap.value, source="suggested"))
     capped = PartFacts(Part(cap.part.kind, role), cap.part.above)
     costs = ((name, capped.worlds(f"{name}_cost_of_cap")) for name in ("training", "serving"))
-    told = [
+    slowdowns = [
         f"{name} up to {units.human(cost.adverse, 'ratio')} slower"
         for name, cost in costs
         if not isinstance(cost, Missing)
     ]
-    return ", ".join(told) or "lower speed"
+    return ", ".join(slowdowns) or "lower speed"
 
 
 # ---- feeds
 
 
-def _find_feeds(known: PartFacts) -> tuple[PartFacts, ...]:
-    """Return the feeds of a rack that match its largest one. Smaller circuits serve something else."""
-    rack = _find_rack(known)
+def _find_feeds(facts: PartFacts) -> tuple[PartFacts, ...]:
+    """Return the feeds of a rack that match its largest one.
+
+    Smaller circuits serve something else.
+    """
+    rack = _find_rack(facts)
     every = rack.of_kind("feed") if rack else ()
-    largest = max(every, key=lambda one: one.number("feed_usable_va") or 0, default=None)
-    return tuple(one for one in every if largest and _find_kind(one) == _find_kind(largest))
+    largest = max(every, key=lambda feed: feed.number("feed_usable_va") or 0, default=None)
+    return tuple(feed for feed in every if largest and _find_kind(feed) == _find_kind(largest))
 
 
 def _find_kind(feed: PartFacts) -> tuple[float | None, ...]:
     return tuple(feed.number(name) for name in ("feed_voltage_v", "feed_phases"))
 
 
-def _find_code(known: PartFacts) -> str:
-    told = (known, "electrical_code"), *((one, "governing_code") for one in _find_feeds(known))
-    found = (part.likely(name) for part, name in told)
-    return next((str(one) for one in found if one in BREAKERS_A), "NEC")
+def _find_code(facts: PartFacts) -> str:
+    sources = (facts, "electrical_code"), *((feed, "governing_code") for feed in _find_feeds(facts))
+    found = (part.likely(name) for part, name in sources)
+    return next((str(code) for code in found if code in BREAKERS_A), "NEC")
 
 
-def _propose_higher_voltage(known: PartFacts) -> Iterator[Move]:
+def _propose_higher_voltage(facts: PartFacts) -> Iterator[Move]:
     """Yield feeds of 208 V or 230 V instead of household voltage, and three phases of 415 V or 400
     V instead of others.
     """
-    feeds = _find_feeds(known)
-    volts, usual = HIGHER_V[_find_code(known)], SERVER_V[_find_code(known)]
-    low = [one for one in feeds if (one.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
+    feeds = _find_feeds(facts)
+    volts, usual = HIGHER_V[_find_code(facts)], SERVER_V[_find_code(facts)]
+    low = [feed for feed in feeds if (feed.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
     if low:
-        changes = tuple(Change(one, "feed_voltage_v", usual) for one in low)
+        changes = tuple(Change(feed, "feed_voltage_v", usual) for feed in low)
         yield Move(f"{usual} V feeds", changes, f"circuits and rack PDUs for {usual} V")
-    stated = [(one, one.number("feed_voltage_v") or volts) for one in feeds]
-    others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
-    phases = [Change(one, "feed_phases", 3) for one in others if one.number("feed_phases") == 1]
+    stated = [(feed, feed.number("feed_voltage_v") or volts) for feed in feeds]
+    others = [feed for feed, now in stated if now < volts or now > max(HIGHER_V.values())]
+    phases = [Change(feed, "feed_phases", 3) for feed in others if feed.number("feed_phases") == 1]
     if others:
-        raised = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
+        raised = (*(Change(feed, "feed_voltage_v", volts) for feed in others), *phases)
         yield Move(f"three-phase {volts} V feeds", raised, f"circuits and rack PDUs for {volts} V")
 
 
-def _propose_larger_breakers(known: PartFacts) -> Iterator[Move]:
+def _propose_larger_breakers(facts: PartFacts) -> Iterator[Move]:
     """Yield the next sizes of breaker and cord."""
-    feeds = _find_feeds(known)
-    stated = [(one, amps) for one in feeds if (amps := one.number("breaker_a")) is not None]
+    feeds = _find_feeds(facts)
+    stated = [(feed, amps) for feed in feeds if (amps := feed.number("breaker_a")) is not None]
     least = min((amps for _, amps in stated), default=None)
-    for size in BREAKERS_A[_find_code(known)] if least is not None else ():
+    for size in BREAKERS_A[_find_code(facts)] if least is not None else ():
         if size > least:  # type: ignore[operator]
-            smaller = [one for one, amps in stated if amps < size]
-            changes = [Change(one, "breaker_a", size) for one in smaller]
-            rated = [Change(one, "pdu_a", size) for one in smaller if (one.number("pdu_a") or size) < size]
+            smaller = [feed for feed, amps in stated if amps < size]
+            changes = [Change(feed, "breaker_a", size) for feed in smaller]
+            rated = [Change(feed, "pdu_a", size) for feed in smaller if (feed.number("pdu_a") or size) < size]
             gives_up = f"circuits, cords and rack PDUs for {size} A"
             yield Move(f"{size} A breakers", (*changes, *rated), gives_up)
 
 
-def _propose_more_feeds(known: PartFacts) -> Iterator[Move]:
+def _propose_more_feeds(facts: PartFacts) -> Iterator[Move]:
     """Yield additional feeds like the last one, each on a side of its own."""
-    rack, feeds = _find_rack(known), _find_feeds(known)
+    rack, feeds = _find_rack(facts), _find_feeds(facts)
     if rack is None or not feeds:
         return
     like, count = feeds[-1].part, len(rack.of_kind("feed"))
@@ -241,12 +246,12 @@ def _propose_more_feeds(known: PartFacts) -> Iterator[Move]:
         added = tuple((rack, _build_alike(like, _find_next_name(like.role.name, count, at))) for at in range(more))
         title = f"{count + more} feeds of the same kind"
         yield Move(title, (), f"{more} additional circuit{'s' if more > 1 else ''} to the rack", added)
-        yield from (_add_feeds(other, added, count + more) for other in _propose_higher_voltage(known))
+        yield from (_add_feeds(other, added, count + more) for other in _propose_higher_voltage(facts))
 
 
 def _add_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
     """Return the same change of all feeds, with additional ones like them."""
-    values = {one.quantity: Field(one.value, source="suggested") for one in other.changes}
+    values = {change.quantity: Field(change.value, source="suggested") for change in other.changes}
     raised = tuple((rack, Part(part.kind, part.role.having(**values))) for rack, part in added)
     return Move(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
 
@@ -266,78 +271,82 @@ def _build_alike(feed: Part, name: str) -> Part:
 # ---- heat
 
 
-def _propose_cooling(known: PartFacts) -> Iterator[Move]:
-    """Yield the next way to cool the rack, or direct liquid cooling if every machine supports it."""
-    rack = _find_rack(known)
+def _propose_cooling(facts: PartFacts) -> Iterator[Move]:
+    """Yield the next way to cool the rack, or direct liquid cooling if every machine supports
+    it.
+    """
+    rack = _find_rack(facts)
     if rack is None:
         return
     now = rack.likely("cooling")
     kinds = COOLED.get(str(now), ())
-    if all(one.likely("server_cooling") in ("liquid", "hybrid") for one in rack.of_kind("server")):
+    if all(server.likely("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
         kinds = (LIQUID,) if now != LIQUID else ()
     for kind in kinds:
         yield Move(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
 
 
-def _propose_air_cooling(known: PartFacts) -> Iterator[Move]:
+def _propose_air_cooling(facts: PartFacts) -> Iterator[Move]:
     """Yield the next way to remove the heat that liquid cooling leaves to air."""
-    for kind in COOLED.get(str(known.likely("air_cooling")), ()):
-        change = Change(_find_declaring(known, "air_cooling"), "air_cooling", kind)
+    for kind in COOLED.get(str(facts.likely("air_cooling")), ()):
+        change = Change(_find_declaring(facts, "air_cooling"), "air_cooling", kind)
         yield Move(f"{kind} cooling for the air-cooled heat", (change,), BRINGS[kind])
 
 
-def _propose_more_units(known: PartFacts) -> Iterator[Move]:
+def _propose_more_units(facts: PartFacts) -> Iterator[Move]:
     """Yield additional cooling units of the same kind."""
-    stated = known.number("cooling_units")
+    stated = facts.number("cooling_units")
     for more in UNITS_MORE if stated is not None else ():
         count = int(stated or 0) + more
         title = f"{count} cooling units"
-        yield Move(title, (Change(known, "cooling_units", count),), f"{more} additional unit{'s' if more > 1 else ''}")
+        yield Move(title, (Change(facts, "cooling_units", count),), f"{more} additional unit{'s' if more > 1 else ''}")
 
 
-def _propose_cooler_air(known: PartFacts) -> Iterator[Move]:
+def _propose_cooler_air(facts: PartFacts) -> Iterator[Move]:
     """Yield the warmest air that is recommended and that the servers and their class tolerate."""
-    limits = (known.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
-    warmest = math.floor(min((one for one in limits if one is not None), default=0))
-    stating = _find_declaring(known, "inlet_c")
+    limits = (facts.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
+    warmest = math.floor(min((limit for limit in limits if limit is not None), default=0))
+    stating = _find_declaring(facts, "inlet_c")
     yield Move(f"supply air at {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
 
 
-def _propose_more_air(known: PartFacts) -> Iterator[Move]:
+def _propose_more_air(facts: PartFacts) -> Iterator[Move]:
     """Yield the airflow that the servers need, in full hundreds of CFM."""
     yield from _propose_more_flow(
-        known, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "more tiles or fans"
+        facts, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "more tiles or fans"
     )
 
 
-def _propose_more_coolant(known: PartFacts) -> Iterator[Move]:
+def _propose_more_coolant(facts: PartFacts) -> Iterator[Move]:
     """Yield the coolant flow that the servers need, in full tens of litres per minute."""
     yield from _propose_more_flow(
-        known, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "more pumps and pipes"
+        facts, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "more pumps and pipes"
     )
 
 
-def _propose_more_flow(known: PartFacts, quantity: str, need: str, step: Fraction, gives_up: str) -> Iterator[Move]:
-    ends = known.ends(need)
+def _propose_more_flow(facts: PartFacts, quantity: str, need: str, step: Fraction, gives_up: str) -> Iterator[Move]:
+    ends = facts.ends(need)
     if ends is not None and isinstance(ends[1], int | float):
         flow = float(math.ceil(ends[1] / step) * step)
-        yield Move(units.human(flow, glossary()[quantity].unit), (Change(known, quantity, flow),), gives_up)
+        yield Move(units.human(flow, glossary()[quantity].unit), (Change(facts, quantity, flow),), gives_up)
 
 
-def _find_declaring(known: PartFacts, quantity: str) -> PartFacts:
-    """Return the component that declares an inherited quantity; the component itself if none does."""
-    above: PartFacts | None = known
+def _find_declaring(facts: PartFacts, quantity: str) -> PartFacts:
+    """Return the component that declares an inherited quantity; the component itself if none
+    does.
+    """
+    above: PartFacts | None = facts
     while above is not None and quantity not in above.role.fields:
         above = above.above
-    return above or known
+    return above or facts
 
 
-def is_stated(one: Change) -> bool:
+def is_stated(change: Change) -> bool:
     """Return whether the file declares the changed value."""
-    field = one.part.role.fields.get(one.quantity)
+    field = change.part.role.fields.get(change.quantity)
     return field is not None and bool(field.origins)
 
 
-def key(one: Change) -> str:
+def key(change: Change) -> str:
     """Return the key of a quantity in a file."""
-    return glossary()[one.quantity].key
+    return glossary()[change.quantity].key

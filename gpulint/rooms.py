@@ -40,15 +40,15 @@ def judged(stated: Part, given: Given, before: tuple[Said, ...] | None = None) -
 def described(stated: Part, given: Given) -> Described:
     """Return the findings and the summary of a facility file, with suggestions if requested."""
     root = facilities.facts_of(stated, given.governance.thresholds)
-    said = facilities.judged(root, given.rules)
-    spoken = facilities.spoken(said)
-    summary = elevations.of(root, said)
+    evaluations = facilities.judged(root, given.rules)
+    spoken = facilities.spoken(evaluations)
+    summary = elevations.of(root, evaluations)
     if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), summary, said)
+        return Described(facilities.findings(spoken, {}), summary, evaluations)
     from gpulint import room_alternatives
 
-    offered = room_alternatives.offered(said, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), summary, said)
+    offered = room_alternatives.offered(evaluations, spoken, given.rules)
+    return Described(facilities.findings(spoken, offered), summary, evaluations)
 
 
 def under(
@@ -67,7 +67,7 @@ def under(
     if isinstance(found, premises.Unreadable):
         return Report(skipped=(Skip(*found),))
     judged_so = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
-    findings = tuple(said for one, known in judged_so for said in waived.of_budget(one, known, given))
+    findings = tuple(kept for finding, known in judged_so for kept in waived.of_budget(finding, known, given))
     taken = tuple(loads.spent(found.root, placed, given.whole, unread))
     return Report(findings, budgets=taken, facilities=_find_loaded(read, found.root, placed, given))
 
@@ -76,8 +76,8 @@ def _find_loaded(
     read: Iterable[FacilitySummary], root: PartFacts, placed: Sequence[Placed], given: Given
 ) -> tuple[FacilitySummary, ...]:
     """Return a facility that the run read as reports show it under the allocation."""
-    known = [one for one in read if one.location == root.role.anchor.location()]
-    if not placed or not known:
+    summaries = [summary for summary in read if summary.location == root.role.anchor.location()]
+    if not placed or not summaries:
         return ()
     loaded = facilities.facts_of(loads.under(root, placed), given.governance.thresholds)
-    return tuple(elevations.under(one, loaded) for one in known)
+    return tuple(elevations.under(summary, loaded) for summary in summaries)

@@ -17,7 +17,9 @@ Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
-    """Yield the files that the paths name; raise Unusable for a missing path or an unusable policy."""
+    """Yield the files that the paths name; raise Unusable for a missing path or an unusable
+    policy.
+    """
     accepting = run.baseline.path if run.baseline else None
     try:
         for source in run.tree.sources(list(paths) or ["."]):
@@ -51,7 +53,7 @@ def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str,
 
 def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
     """Apply the baseline and policy waivers to a report and add findings about unused ones."""
-    if run.baseline is None and run.options.ignores and not any(one.waivers for one in run.policies.met()):
+    if run.baseline is None and run.options.ignores and not any(policy.waivers for policy in run.policies.met()):
         return found
     from gpulint import acceptance
 

@@ -47,7 +47,7 @@ class Alone:
         return None if content is None else content[:length]
 
     def below(self, path: str) -> Sequence[str]:
-        return tuple(sorted(one for one in self.files if one == path or one.startswith(f"{path}/")))
+        return tuple(sorted(name for name in self.files if name == path or name.startswith(f"{path}/")))
 
     def exists(self, path: str) -> bool:
         return path in self.files
@@ -56,15 +56,19 @@ class Alone:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = self.neighbours(kind, name, near)
-        return tuple(one for one in held if one.get(("metadata", "name")) == name)
+        documents_near = self.neighbours(kind, name, near)
+        return tuple(document for document in documents_near if document.get(("metadata", "name")) == name)
 
     def beside(self, near: str) -> Iterator[Source]:
         return iter(())
 
     def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
-        return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)
+        documents_here = (
+            document for path, content in self.files.items() for document in documents.load(path, content).documents
+        )
+        return tuple(
+            document for document in documents_here if document.get(("kind",)) == kind and name in document.text
+        )
 
     def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
         held = (
@@ -72,7 +76,7 @@ class Alone:
             for path, content in self.files.items()
             if re.search(names, path) or re.search(words.encode(), content)
         )
-        return tuple(one for path, content in held for one in documents.load(path, content).documents)
+        return tuple(document for path, content in held for document in documents.load(path, content).documents)
 
 
 class Held:
@@ -94,7 +98,9 @@ class Held:
 
 
 class File(NamedTuple):
-    """One file of an example: its path, its text, and the number of lines of the example above it."""
+    """One file of an example: its path, its text, and the number of lines of the example
+    above it.
+    """
 
     path: str
     text: str
@@ -128,7 +134,7 @@ def marked_lines(text: str) -> tuple[int, ...]:
 
 def sources_of(text: str) -> tuple[list[Source], Alone]:
     """Return the files of an example and a repository that holds them, if there are several."""
-    files = {one.path: one.text.encode() for one in files_of(text)}
+    files = {file.path: file.text.encode() for file in files_of(text)}
     return [Source(path, content) for path, content in files.items()], Alone(files if len(files) > 1 else None)
 
 
@@ -139,8 +145,10 @@ def report(text: str, given: Given) -> Report:
 
 
 def under(text: str, given: Given) -> Given:
-    """Return the resolved policy of an example, including that of a gpulint.yaml among its files."""
-    files = {one.path: one.text.encode() for one in files_of(text)}
+    """Return the resolved policy of an example, including that of a gpulint.yaml among its
+    files.
+    """
+    files = {file.path: file.text.encode() for file in files_of(text)}
     if FILE not in files:
         return given
     from gpulint.policy import availability
@@ -157,6 +165,6 @@ def under(text: str, given: Given) -> Given:
     return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=governed)
 
 
-def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> Given:
+def given(rules: Sequence[Rule], all_rules: Sequence[Rule], alternatives: bool = True) -> Given:
     """Return the resolved policy with these rules and the names of all known ones."""
-    return Given(tuple(rules), tuple(dict.fromkeys(one.name for one in known)), alternatives=alternatives)
+    return Given(tuple(rules), tuple(dict.fromkeys(rule.name for rule in all_rules)), alternatives=alternatives)

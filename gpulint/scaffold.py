@@ -140,7 +140,7 @@ def hook_file(release: str) -> str:
 
 def _find_missing(workload: WorkloadSummary) -> list[str]:
     """Return the missing values of a workload that a hint can declare."""
-    needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
+    needs = {need for role in workload.roles for lack in role.not_evaluated for need in lack.needs}
     return [key for key, names in ASKED.items() if names & needs]
 
 

@@ -37,7 +37,9 @@ LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
 
 
 class Before(NamedTuple):
-    """The start of a search: a role as it is, its rules, their outcome, and the verdicts to clear."""
+    """The start of a search: a role as it is, its rules, their outcome, and the verdicts to
+    clear.
+    """
 
     workload: Workload
     known: Facts
@@ -84,9 +86,9 @@ class _Search:
         """Return whether a change was not tried before under another title."""
         now = self.before.known
         values = frozenset((name, value) for name, value in move.values.items() if now.likely(name) != value)
-        known = values in self.tried
+        was_tried = values in self.tried
         self.tried.add(values)
-        return not known
+        return not was_tried
 
 
 def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
@@ -95,13 +97,13 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
     search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
     runs = engines.trains(before.known.role)
-    for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
+    for kind in dict.fromkeys(kind for target in before.targets for kind in target.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)
         yield from _verify_changes(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
     yield from _verify_changes(_propose_enough(before.known), 1, search)
     yield from _verify_changes(_propose_whole(before, runs), search.most, search)
-    told = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
-    if runs and all(isinstance(value, int | float) for value in told):
+    times = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
+    if runs and all(isinstance(value, int | float) for value in times):
         yield from _verify_changes(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
 
 
@@ -112,10 +114,10 @@ def _propose_whole(before: Before, runs: bool) -> Iterator[Move]:
     return candidates.serving(before.known)
 
 
-def _propose_enough(known: Facts) -> Iterator[Move]:
+def _propose_enough(facts: Facts) -> Iterator[Move]:
     """Yield today's shape with the instances that carry the load."""
-    if any(isinstance(known.likely(name), int | float) for name in LOADS):
-        found = candidates.for_load(Move("the current shape", {}), known)
+    if any(isinstance(facts.likely(name), int | float) for name in LOADS):
+        found = candidates.for_load(Move("the current shape", {}), facts)
         yield from () if found is None else (found,)
 
 
@@ -147,10 +149,13 @@ def _verify(move: Move, search: _Search) -> Option | str:
     search.judged += 1
     outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
     if reason := _find_refusal(before, outcome):
-        if any(one.rule.family != "oversizing" and "target_tpot_s" in one.rule.facts for one in outcome.verdicts):
+        if any(
+            verdict.rule.family != "oversizing" and "target_tpot_s" in verdict.rule.facts
+            for verdict in outcome.verdicts
+        ):
             search.too_slow.append(_build_reading(changed))
         return reason
-    return Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
+    return Option(sized, changed, outcome.holding & {target.rule.name for target in before.targets})
 
 
 def _fit_load(move: Move, search: _Search) -> tuple[Move, Facts]:
@@ -194,34 +199,34 @@ def _find_rejection(changed: Facts, search: _Search) -> str:
     return f"{worst.name} would still fire" if outcome.holding or outcome.not_evaluated else ""
 
 
-def _is_too_large(known: Facts) -> bool:
+def _is_too_large(facts: Facts) -> bool:
     """Return whether a role does not fit in memory at the end of its interval; for a shared GPU, in
     the worst scenario.
     """
-    name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
-    room = known.worlds(name)
+    name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
+    room = facts.worlds(name)
     if isinstance(room, Missing):
-        weights, memory = known.likely("weight_bytes_per_gpu"), known.likely("device_memory_bytes")
-        told = isinstance(weights, int | float) and isinstance(memory, int | float)
-        return told and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
+        weights, memory = facts.likely("weight_bytes_per_gpu"), facts.likely("device_memory_bytes")
+        is_known = isinstance(weights, int | float) and isinstance(memory, int | float)
+        return is_known and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
     if not isinstance(room.adverse, int | float) or room.adverse >= 0:
         return False
-    near = isinstance(room.likely, int | float) and room.likely >= 0 and not known.role.value("sharing")
-    ends = known.ends(name) if near else None
+    near = isinstance(room.likely, int | float) and room.likely >= 0 and not facts.role.value("sharing")
+    ends = facts.ends(name) if near else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 
-def _build_reading(known: Facts) -> Reading:
-    floor, ranks = known.likely("weight_read_floor_s"), known.likely("tensor_parallel")
+def _build_reading(facts: Facts) -> Reading:
+    floor, ranks = facts.likely("weight_read_floor_s"), facts.likely("tensor_parallel")
     read_s = floor if isinstance(floor, int | float) else 0.0
-    return Reading(known.likely("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
+    return Reading(facts.likely("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
 
 
 def _find_refusal(before: Before, after: Outcome) -> str:
     """Return the first new finding or new missing fact after a change."""
-    lacking = {one.rule for one in before.outcome.not_evaluated}
-    if new := [one.rule for one in after.not_evaluated if one.rule not in lacking]:
+    lacking = {lack.rule for lack in before.outcome.not_evaluated}
+    if new := [lack.rule for lack in after.not_evaluated if lack.rule not in lacking]:
         return f"{new[0]} could not be evaluated"
-    severities = {one.rule.name: one.severity for one in before.outcome.verdicts}
-    worse = [one.rule.name for one in after.verdicts if one.severity > severities.get(one.rule.name, 0)]
+    severities = {verdict.rule.name: verdict.severity for verdict in before.outcome.verdicts}
+    worse = [verdict.rule.name for verdict in after.verdicts if verdict.severity > severities.get(verdict.rule.name, 0)]
     return f"{worse[0]} would fire" if worse else ""

@@ -53,8 +53,8 @@ def named(name: str) -> Server | None:
     """Return the server with an id, a name with or without vendor, or another listed name, in any
     case.
 
-    A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type
-    libraries dell-xe9680.
+    Space, hyphen and underscore are equivalent: people write Dell XE9680, device-type libraries
+    dell-xe9680.
     """
     return _index_by_name().get(_normalise(name))
 
@@ -72,18 +72,18 @@ def _load_servers() -> dict[str, Server]:
 @functools.cache
 def _index_by_name() -> dict[str, Server]:
     listed = {_normalise(row["name"]): _load_servers()[row["server"]] for row in catalog.rows("server_names")}
-    return listed | {_normalise(name): one for one in servers() for name in _list_names(one)}
+    return listed | {_normalise(name): server for server in servers() for name in _list_names(server)}
 
 
 def _normalise(name: str) -> str:
     return _BETWEEN.sub("-", name.lower())
 
 
-def _list_names(one: Server) -> tuple[str, ...]:
+def _list_names(server: Server) -> tuple[str, ...]:
     """Return the names that follow from vendor and model, such as the slug of a device-type
     library.
     """
-    return one.id, f"{one.vendor}-{one.id}", one.name, f"{one.vendor} {one.name}"
+    return server.id, f"{server.vendor}-{server.id}", server.name, f"{server.vendor} {server.name}"
 
 
 def _read_server(row: catalog.Row) -> Server:

@@ -109,7 +109,7 @@ def of(
     """Return the terms of each role of a checkpoint, FILE, FILE:WORKLOAD or spec; raise Unsized if
     there is none.
     """
-    return tuple(table(*one) for one in roles(what, stated, repository))
+    return tuple(table(*role) for role in roles(what, stated, repository))
 
 
 def roles(
@@ -118,21 +118,20 @@ def roles(
     """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
-        raise Unsized(
-            f"no accelerator is called {accelerator}{_suggest(accelerator, (one.id for one in hardware.accelerators()))}"
-        )
-    said = served({name: value for name, value in stated.items() if name != "accelerator"})
-    if strange := [name for name in said if name not in (*glossary(), *BATCH)]:
+        ids = (product.id for product in hardware.accelerators())
+        raise Unsized(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
+    quantities = served({name: value for name, value in stated.items() if name != "accelerator"})
+    if strange := [name for name in quantities if name not in (*glossary(), *BATCH)]:
         raise Unsized(f"no quantity is called {strange[0]}{_suggest(strange[0], glossary())}")
     if isinstance(what, Mapping):
-        return _read_words(what, said, accelerator, repository)
+        return _read_words(what, quantities, accelerator, repository)
     file, _, name = str(what).rpartition(":") if not Path(what).is_file() and ":" in str(what) else (str(what), "", "")
     if Path(file).is_file():
-        found = from_file(file, name, repository, said, accelerator)
+        found = from_file(file, name, repository, quantities, accelerator)
         if not found:
             raise Unsized(f"{file} contains no workload" + (f" named {name}" if name else ""))
         return found
-    role, resolved = from_checkpoint(str(what), {"engine": "vllm", **said}, accelerator, repository)
+    role, resolved = from_checkpoint(str(what), {"engine": "vllm", **quantities}, accelerator, repository)
     if known and (resolved is None or resolved.architecture is None):
         raise Unsized(f"no checkpoint is called {what}{_suggest(str(what), architecture.ids())}")
     return [(role, resolved)]
@@ -146,8 +145,8 @@ def _read_words(
     if wrong := [problem.message for problem in native.problems(document)]:
         raise Unsized("; ".join(wrong))
     found = [role for workload in native.workloads(document, repository) for role in workload.roles]
-    said = [role.having(**_build_fields(stated, accelerator)) for role in found]
-    return [(role, checkpoints.resolve(role, "", repository, None)) for role in said]
+    changed = [role.having(**_build_fields(stated, accelerator)) for role in found]
+    return [(role, checkpoints.resolve(role, "", repository, None)) for role in changed]
 
 
 def _build_spec(words: Mapping[str, object]) -> Mapping[str, object]:
@@ -159,10 +158,10 @@ def _build_spec(words: Mapping[str, object]) -> Mapping[str, object]:
     return {"apiVersion": native.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _suggest(word: str, known: Iterable[str]) -> str:
+def _suggest(word: str, names: Iterable[str]) -> str:
     from gpulint.policy import spelling
 
-    return spelling.near(word, known)
+    return spelling.near(word, names)
 
 
 def from_checkpoint(
@@ -248,7 +247,9 @@ def _list_speed(role: Role) -> tuple[str, ...]:
 
 
 def _list_shown(known: Facts) -> tuple[str, ...]:
-    """Return the terms and totals of a role: of a training step, of a static batch, or of a server."""
+    """Return the terms and totals of a role: of a training step, of a static batch, or of a
+    server.
+    """
     if engines.trains(known.role):
         return (*TRAINING_TERMS, *TRAINING_TOTALS)
     if summary.generates(known):
@@ -275,8 +276,8 @@ def verdict(known: Facts) -> str:
 
 def tightened(role: Role, resolved: Resolved | None, log: Log) -> Sizing:
     """Return the terms of a role with a log's measurements, next to our own."""
-    told = comparison.of(role, resolved, log)
-    return table(told.role, resolved)._replace(told=told)
+    evidence = comparison.of(role, resolved, log)
+    return table(evidence.role, resolved)._replace(told=evidence)
 
 
 def _build_term(name: str, known: Facts, device: Value | Missing) -> Term | None:
@@ -301,24 +302,24 @@ def _render_title(role: Role, known: Facts) -> str:
 
 def as_text(tables: Sequence[Sizing]) -> str:
     """Return the tables as text."""
-    return "\n\n".join(_render_text(one) for one in tables) + "\n"
+    return "\n\n".join(_render_text(sizing) for sizing in tables) + "\n"
 
 
-def _render_text(one: Sizing) -> str:
+def _render_text(sizing: Sizing) -> str:
     head = ("on the fullest GPU", "low", "expected", "high", "of GPU memory")
-    lines = [one.title, columns([head, *(_render_cells(row) for row in one.terms)])]
-    if one.told:
+    lines = [sizing.title, columns([head, *(_render_cells(row) for row in sizing.terms)])]
+    if sizing.told:
         lines[1:1] = [
-            columns(comparison.cells(one.told)),
-            *comparison.sentences(one.told),
+            columns(comparison.cells(sizing.told)),
+            *comparison.sentences(sizing.told),
             "",
             "with the log's readings",
         ]
-    lines.append(f"verdict: {one.verdict}")
-    lines += [f"stored: {one.stored}"] if one.stored else []
-    lines += [f"assumed: {text}" for text in one.assumptions]
-    lines += [f"missing: {text}" for text in one.missing]
-    lines += text_report.hardware(*one.hardware)
+    lines.append(f"verdict: {sizing.verdict}")
+    lines += [f"stored: {sizing.stored}"] if sizing.stored else []
+    lines += [f"assumed: {text}" for text in sizing.assumptions]
+    lines += [f"missing: {text}" for text in sizing.missing]
+    lines += text_report.hardware(*sizing.hardware)
     return "\n".join(lines)
 
 
@@ -334,7 +335,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
     """
     data = [
         {
-            "title": one.title,
+            "title": sizing.title,
             "terms": {
                 row.name: {
                     "unit": row.unit,
@@ -344,16 +345,16 @@ def as_json(tables: Sequence[Sizing]) -> str:
                     "share": row.share,
                     "from": row.how,
                 }
-                for row in one.terms
+                for row in sizing.terms
             },
-            "verdict": one.verdict,
-            "missing": list(one.missing),
-            "assumptions": list(one.assumptions),
-            "stored": one.stored,
-            **_list_fitting(one.hardware),
-            **({"log": comparison.as_data(one.told)} if one.told else {}),
+            "verdict": sizing.verdict,
+            "missing": list(sizing.missing),
+            "assumptions": list(sizing.assumptions),
+            "stored": sizing.stored,
+            **_list_fitting(sizing.hardware),
+            **({"log": comparison.as_data(sizing.told)} if sizing.told else {}),
         }
-        for one in tables
+        for sizing in tables
     ]
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
@@ -362,7 +363,7 @@ def _list_fitting(found: Fitting) -> dict[str, object]:
     """Return the accelerators that fit as JSON data; empty if the accelerator is known."""
     if found == Fitting():
         return {}
-    fits = [{**one._asdict(), "headroom": one.headroom._asdict()} for one in found.smallest]
+    fits = [{**fit._asdict(), "headroom": fit.headroom._asdict()} for fit in found.smallest]
     listed = {"fits_on": found.fits, "borderline": found.borderline, "too_small": found.too_small}
     return {**{name: list(cards) for name, cards in listed.items()}, "smallest": fits}
 

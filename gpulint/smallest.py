@@ -53,9 +53,9 @@ class Card(NamedTuple):
     def order(self, gpus: int) -> tuple[float, int, str, str, str, str]:
         """Sort by cost, then by memory, then by name."""
         cost = self.cost_usd_per_hour(gpus)
-        one = self.offer
+        offer = self.offer
         memory = memory_bytes(self.product)
-        return math.inf if cost is None else cost, memory, self.product.id, one.cloud, one.instance_type, one.pool
+        return math.inf if cost is None else cost, memory, self.product.id, offer.cloud, offer.instance_type, offer.pool
 
 
 class Asked(NamedTuple):
@@ -67,46 +67,48 @@ class Asked(NamedTuple):
 
 
 def smallest(
-    known: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
+    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
 ) -> tuple[Fit, ...]:
     """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
     memory), then other counts on smaller GPUs.
 
     Return nothing if the accelerator is known or other inputs are missing.
     """
-    if not _is_answerable(known):
+    if not _is_answerable(facts):
         return ()
-    asked = Asked(known, Traced(known.role, known.resolved), accepted)
-    return _sort_fits(_search_layouts(asked, _list_cards(known, offered)))
+    asked = Asked(facts, Traced(facts.role, facts.resolved), accepted)
+    return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
 
 
-def room(known: Facts) -> str:
+def room(facts: Facts) -> str:
     """Return the name of the fact for the memory left on a GPU, or in an engine's share of it."""
-    return "training_room" if engines.trains(known.role) else "headroom"
+    return "training_room" if engines.trains(facts.role) else "headroom"
 
 
-def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
+def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
     """Return the available accelerators of the vendor that the role requests, smallest memory
     first.
 
     GPUs on hosts with Arm processors are included, unless a team declares what it has.
     """
-    maker, had = maker_of(known), {offer.accelerator for offer in offered}
-    if known.role.available == EVERYTHING:
-        had |= {node.accelerator for node in hardware.nodes() if cloud_of(known) in (None, node.cloud)}
-    found = [one for one in hardware.accelerators() if one.id in had and one.vendor == maker]
-    return sorted(found, key=lambda one: (memory_bytes(one), one.id))
+    maker, had = maker_of(facts), {offer.accelerator for offer in offered}
+    if facts.role.available == EVERYTHING:
+        had |= {node.accelerator for node in hardware.nodes() if cloud_of(facts) in (None, node.cloud)}
+    found = [
+        accelerator for accelerator in hardware.accelerators() if accelerator.id in had and accelerator.vendor == maker
+    ]
+    return sorted(found, key=lambda product: (memory_bytes(product), product.id))
 
 
-def cloud_of(known: Facts) -> str | None:
+def cloud_of(facts: Facts) -> str | None:
     """Return the cloud of the file; None if any is possible."""
-    cloud = known.likely("cloud")
+    cloud = facts.likely("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
-def maker_of(known: Facts) -> str:
+def maker_of(facts: Facts) -> str:
     """Return the vendor of the GPUs that a role requests."""
-    return MAKERS.get(known.role.text("accelerator_resource").partition("/")[0], "nvidia")
+    return MAKERS.get(facts.role.text("accelerator_resource").partition("/")[0], "nvidia")
 
 
 def memory_bytes(product: hardware.Accelerator | None) -> int:
@@ -114,12 +116,12 @@ def memory_bytes(product: hardware.Accelerator | None) -> int:
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
-def _is_answerable(known: Facts) -> bool:
-    left = known.worlds(room(known))
+def _is_answerable(facts: Facts) -> bool:
+    left = facts.worlds(room(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
-    whole = known.role.value("device") in (None, "gpu") and not any(known.role.value(name) for name in SHARED)
-    return whole and known.likely("gpus_per_replica") != 0
+    whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
+    return whole and facts.likely("gpus_per_replica") != 0
 
 
 def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
@@ -137,32 +139,32 @@ def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
 def _find_best_machines(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
     """Return the best machine of each accelerator that holds a pod, cheapest first."""
     best: dict[str, Card] = {}
-    for card in sorted(cards, key=lambda one: one.order(layout.gpus)):
+    for card in sorted(cards, key=lambda card: card.order(layout.gpus)):
         if card.offer.node_gpus >= layout.gpus_per_pod:
             best.setdefault(card.product.id, card)
     return tuple(best.values())
 
 
-def _list_layouts(known: Facts) -> Iterator[Layout]:
+def _list_layouts(facts: Facts) -> Iterator[Layout]:
     """Yield the declared layout, and those of one machine if the count is open or no accelerator
     fits.
     """
-    gpus, pods = moves.count_of(known, "gpus_per_replica"), moves.count_of(known, "pods_per_replica") or 1
-    ranks, stages, copies = (moves.count_of(known, name) or 1 for name in AXES)
+    gpus, pods = moves.count_of(facts, "gpus_per_replica"), moves.count_of(facts, "pods_per_replica") or 1
+    ranks, stages, copies = (moves.count_of(facts, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
     if gpus or whole > 1:
         yield Layout(whole, whole // pods, ranks, True, {} if gpus else _build_counts(whole))
-    alone = pods == 1 and (engines.trains(known.role) or whole == ranks)
+    alone = pods == 1 and (engines.trains(facts.role) or whole == ranks)
     for count in COUNTS if alone else ():
-        if count > (whole if gpus or whole > 1 else 0) and _divides(known, count):
-            yield _build_layout(count, known)
+        if count > (whole if gpus or whole > 1 else 0) and _divides(facts, count):
+            yield _build_layout(count, facts)
 
 
-def _build_layout(count: int, known: Facts) -> Layout:
+def _build_layout(count: int, facts: Facts) -> Layout:
     """Return a layout of one machine: tensor parallel ranks of a server, data-parallel ranks in
     training.
     """
-    if engines.trains(known.role):
+    if engines.trains(facts.role):
         return Layout(count, count, 1, False, _build_counts(count))
     return Layout(count, count, count, False, {**_build_counts(count), "tensor_parallel": Field(count)})
 
@@ -171,25 +173,29 @@ def _build_counts(gpus: int) -> Mapping[str, Field]:
     return {"gpus_per_pod": Field(gpus), "gpus_per_replica": Field(gpus), "pods_per_replica": Field(1)}
 
 
-def _divides(known: Facts, count: int) -> bool:
-    heads = moves.count_of(known, "attention_heads")
-    return engines.trains(known.role) or heads is None or heads % count == 0
+def _divides(facts: Facts, count: int) -> bool:
+    heads = moves.count_of(facts, "attention_heads")
+    return engines.trains(facts.role) or heads is None or heads % count == 0
 
 
-def _list_cards(known: Facts, offered: Sequence[Offer]) -> list[Card]:
+def _list_cards(facts: Facts, offered: Sequence[Offer]) -> list[Card]:
     """Return each offer of the requested vendor whose accelerator supports the number format."""
     had = ((offer, hardware.accelerator(offer.accelerator)) for offer in offered)
-    maker = maker_of(known)
-    return [Card(one, offer) for offer, one in had if one and one.vendor == maker and _computes(one, known)]
+    maker = maker_of(facts)
+    return [
+        Card(product, offer)
+        for offer, product in had
+        if product and product.vendor == maker and _computes(product, facts)
+    ]
 
 
-def _computes(product: hardware.Accelerator, known: Facts) -> bool:
+def _computes(product: hardware.Accelerator, facts: Facts) -> bool:
     """Return whether an accelerator supports the checkpoint's format, or the file casts it.
 
     Those of AMD and Intel do.
     """
-    cast = any(known.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
-    return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(known, product)
+    cast = any(facts.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
+    return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(facts, product)
 
 
 def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
@@ -220,12 +226,12 @@ def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
 
 
 def _fits_every_scenario(left: Worlds[Value]) -> bool:
-    return all(isinstance(one, int | float) and one >= 0 for one in left)
+    return all(isinstance(value, int | float) and value >= 0 for value in left)
 
 
-def _holds_the_weights(card: Card, layout: Layout, known: Facts) -> bool:
-    weights = known.likely("weight_bytes")
-    if engines.trains(known.role) or not isinstance(weights, int | float):
+def _holds_the_weights(card: Card, layout: Layout, facts: Facts) -> bool:
+    weights = facts.likely("weight_bytes")
+    if engines.trains(facts.role) or not isinstance(weights, int | float):
         return True
     return weights <= FILLED * memory_bytes(card.product) * layout.gpus
 
@@ -236,7 +242,7 @@ def _sort_fits(found: Iterator[Fit]) -> tuple[Fit, ...]:
     if not fits:
         return ()
     first = min(fits, key=_sort_key)
-    return (first, *(one for one in fits if one is not first))
+    return (first, *(fit for fit in fits if fit is not first))
 
 
 def _sort_key(fit: Fit) -> tuple[float, int, int]:

@@ -60,7 +60,7 @@ def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
     if edit.location is None:
         raise Inexact(f"the file has no place to insert `{edit.new}`")
     start, end = span(text, edit.location)
-    holding = [one for one in documents if one.root.start <= start]
+    holding = [document for document in documents if document.root.start <= start]
     if not holding or holding[-1].format == "template":
         raise Inexact("the file has no readable document there")
     document = holding[-1]
@@ -80,11 +80,11 @@ def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
 def applied(text: str, splices: Iterable[Splice]) -> str:
     """Apply all text edits; raise Inexact if two of them overlap."""
     ordered = sorted(dict.fromkeys(splices))
-    for one, following in itertools.pairwise(ordered):
-        if following.start < one.end or (following.start, following.end) == (one.start, one.end):
+    for splice, following in itertools.pairwise(ordered):
+        if following.start < splice.end or (following.start, following.end) == (splice.start, splice.end):
             raise Inexact("two of its edits touch the same characters")
-    for one in reversed(ordered):
-        text = text[: one.start] + one.new + text[one.end :]
+    for splice in reversed(ordered):
+        text = text[: splice.start] + splice.new + text[splice.end :]
     return text
 
 
@@ -143,7 +143,7 @@ def _find_aliases(root: Node) -> Iterator[Node]:
         if node.target is not None:
             yield node
         elif node.kind == "mapping":
-            pending.extend(one for pair in node.value for one in pair)
+            pending.extend(node_of_pair for pair in node.value for node_of_pair in pair)
         elif node.kind != "scalar":
             pending.extend(node.value)
 
@@ -172,22 +172,22 @@ def _replace(edit: Edit, document: Document, text: str, start: int, end: int, st
         start, end, source = start + 1, end - 1, edit.old
     if source != edit.old or not source:
         raise Inexact(f"`{edit.old}` is not written there literally")
-    one = _trim(Splice(start, end, edit.new), source)
-    if not WORD.fullmatch(one.new or "-") or ("," in one.new and "," not in edit.old):
+    splice = _trim(Splice(start, end, edit.new), source)
+    if not WORD.fullmatch(splice.new or "-") or ("," in splice.new and "," not in edit.old):
         raise Inexact(f"`{edit.new}` is not one word")
     _refuse_hints(text, start, steps)
-    _refuse_variables(text, one, steps)
-    return one
+    _refuse_variables(text, splice, steps)
+    return splice
 
 
-def _trim(one: Splice, source: str) -> Splice:
+def _trim(splice: Splice, source: str) -> Splice:
     """Return the same text edit without the characters that stay the same at both ends."""
-    shorter = min(len(source), len(one.new))
-    same = next((at for at in range(shorter) if source[at] != one.new[at]), shorter)
-    rest, new = source[same:], one.new[same:]
+    shorter = min(len(source), len(splice.new))
+    same = next((at for at in range(shorter) if source[at] != splice.new[at]), shorter)
+    rest, new = source[same:], splice.new[same:]
     shorter = min(len(rest), len(new))
     tail = next((at for at in range(shorter) if rest[-1 - at] != new[-1 - at]), shorter)
-    return Splice(one.start + same, one.end - tail, new[: len(new) - tail])
+    return Splice(splice.start + same, splice.end - tail, new[: len(new) - tail])
 
 
 def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
@@ -195,18 +195,18 @@ def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
     deployment.
     """
     first, _ = _find_line(text, start, start)
-    told = [str(step.key.value) for step in steps if step.key is not None]
-    if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in told):
+    keys = [str(step.key.value) for step in steps if step.key is not None]
+    if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in keys):
         raise Inexact("a gpulint hint declares it, which changes no deployment")
 
 
-def _refuse_variables(text: str, one: Splice, steps: Sequence[Step]) -> None:
-    if "$" in text[one.start : one.end]:
+def _refuse_variables(text: str, splice: Splice, steps: Sequence[Step]) -> None:
+    if "$" in text[splice.start : splice.end]:
         raise Inexact("a variable supplies it")
-    first, _ = _find_line(text, one.start, one.start)
-    if DEFAULT.search(text[first : one.start]):
+    first, _ = _find_line(text, splice.start, splice.start)
+    if DEFAULT.search(text[first : splice.start]):
         raise Inexact("it is the default of a variable that the caller may set")
-    name = _find_variable(text[first : one.start], steps)
+    name = _find_variable(text[first : splice.start], steps)
     uses = len(re.findall(rf"\$[({{]*{re.escape(name)}\b", text)) if name else 0
     if uses > 1:
         raise Inexact(f"it is the value of {name}, which is used in {uses} places")
@@ -231,9 +231,9 @@ def _add_argument(edit: Edit, document: Document, text: str, start: int, end: in
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
-    one = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
-    words = [edit.new] if one else edit.new.split(" ")
-    if not one and not all(WORD.fullmatch(word) for word in words):
+    several = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
+    words = [edit.new] if several else edit.new.split(" ")
+    if not several and not all(WORD.fullmatch(word) for word in words):
         raise Inexact(f"`{edit.new}` is more than plain words")
     if listed:
         return _add_items(words, text, steps[-2].node, node)
@@ -255,12 +255,12 @@ def _add_items(words: Sequence[str], text: str, items: Node, beside: Node) -> Sp
         before = items.value[index - 1].end if index else items.start + 1
         gap = text[before : beside.start].lstrip(",")
         comma = f",{gap if gap.strip() == '' and gap else ' '}"
-        return Splice(beside.end, beside.end, "".join(f"{comma}{one}" for one in written))
+        return Splice(beside.end, beside.end, "".join(f"{comma}{item}" for item in written))
     first, stop = _find_line(text, beside.start, beside.end)
     dash = text[first : beside.start]
     if not re.fullmatch(r"[ \t]*-[ \t]+", dash):
         raise Inexact("the argument before it is not on a line of its own")
-    return Splice(stop, stop, "".join(f"{_find_break(text, first)}{dash}{one}" for one in written))
+    return Splice(stop, stop, "".join(f"{_find_break(text, first)}{dash}{item}" for item in written))
 
 
 def _add_word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
@@ -292,7 +292,7 @@ def _find_break(text: str, line_start: int) -> str:
 
 def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
     """Return the insertion of an entry after the one at the place."""
-    at = next((at for at, one in enumerate(steps) if one.key is not None and one.key.start == start), 0)
+    at = next((at for at, step in enumerate(steps) if step.key is not None and step.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
     if document.format != "yaml" or key is None:
         raise Inexact("the place is not a key of a YAML mapping")
@@ -317,7 +317,7 @@ def _render_entry(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
         return
     first = text.rfind("\n", 0, value.start) + 1
     step = value.start - first - (key.start - (text.rfind("\n", 0, key.start) + 1))
-    like = next((one for name, one in value.value if name.value == nested["name"]), None)
+    like = next((node for name, node in value.value if name.value == nested["name"]), None)
     quote = like.style if like is not None and like.style in ("'", '"') else ""
     yield f"{nested['key']}:"
     yield f"{' ' * step}{nested['name']}: {quote}{nested['value']}{quote}"

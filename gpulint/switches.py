@@ -36,7 +36,7 @@ def switches() -> tuple[Switch, ...]:
 @functools.cache
 def _index_by_name() -> dict[str, Switch]:
     rows = zip(catalog.rows("switches"), switches(), strict=True)
-    return {name.lower(): one for row, one in rows for name in (row["name"], *row["aliases"].split(";")) if name}
+    return {name.lower(): switch for row, switch in rows for name in (row["name"], *row["aliases"].split(";")) if name}
 
 
 def _read_switch(row: catalog.Row) -> Switch:

@@ -30,7 +30,7 @@ LONGER = (2, 4)
 """Multiples of context parallel ranks, micro-batches and virtual stages to try."""
 
 
-def training(quantity: str, known: Facts) -> Iterator[Move]:
+def training(quantity: str, facts: Facts) -> Iterator[Move]:
     """Return the proposed layouts of a run for one quantity that may change."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "tensor_parallel": _propose_tensor_ranks,
@@ -47,35 +47,35 @@ def training(quantity: str, known: Facts) -> Iterator[Move]:
         "network_bytes_per_s": machines,
         "world_size": _propose_more_machines,
     }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
 
 
-def kept(known: Facts, copies: Fraction) -> Mapping[str, Value] | None:
+def kept(facts: Facts, copies: Fraction) -> Mapping[str, Value] | None:
     """Return the values that keep the batch of a step with so many times the data-parallel ranks;
 
     None if none do.
     """
-    steps, stated = count_of(known, "gradient_accumulation_steps"), known.role.fields.get("gradient_accumulation_steps")
+    steps, stated = count_of(facts, "gradient_accumulation_steps"), facts.role.fields.get("gradient_accumulation_steps")
     if copies == 1:
         return {}
     if steps and stated and stated.origins:
         fewer = steps / copies
         return {"gradient_accumulation_steps": int(fewer)} if fewer.denominator == 1 else None
     batch, micro, today = (
-        count_of(known, name) for name in ("global_batch_size", "micro_batch_size", "training_copies")
+        count_of(facts, name) for name in ("global_batch_size", "micro_batch_size", "training_copies")
     )
     if not batch or not micro:
         return None
     return {} if today is None or batch % (micro * today * copies) == 0 else None
 
 
-def _propose_tensor_ranks(known: Facts) -> Iterator[Move]:
+def _propose_tensor_ranks(facts: Facts) -> Iterator[Move]:
     """Yield fewer tensor ranks: as pipeline stages, then as data-parallel ranks."""
-    ranks, stages, layers = (count_of(known, name) for name in ("tensor_parallel", "pipeline_parallel", "layers"))
+    ranks, stages, layers = (count_of(facts, name) for name in ("tensor_parallel", "pipeline_parallel", "layers"))
     if not ranks:
         return
-    deep, joined = max(1, stages or 1), _count_connected(known)
-    for left in sorted((one for one in factors(ranks) if one < ranks), reverse=True):
+    deep, joined = max(1, stages or 1), _count_connected(facts)
+    for left in sorted((divisor for divisor in factors(ranks) if divisor < ranks), reverse=True):
         if left > joined:
             continue
         longer = deep * ranks // left
@@ -84,45 +84,45 @@ def _propose_tensor_ranks(known: Facts) -> Iterator[Move]:
             yield Move(
                 f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, "pipeline bubbles"
             )
-        yield from _propose_data_parallel(known, "tensor_parallel", left, Fraction(ranks, left))
+        yield from _propose_data_parallel(facts, "tensor_parallel", left, Fraction(ranks, left))
 
 
-def _count_connected(known: Facts) -> int:
+def _count_connected(facts: Facts) -> int:
     """Return the GPUs of a pod that one direct link connects."""
-    counts = [count_of(known, name) for name in ("gpus_per_pod", "link_domain_gpus")]
+    counts = [count_of(facts, name) for name in ("gpus_per_pod", "link_domain_gpus")]
     return min((count for count in counts if count), default=1)
 
 
-def _propose_data_parallel(known: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Move]:
+def _propose_data_parallel(facts: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Move]:
     """Yield another size of model parallelism, with data parallelism changed and the batch of a
     step kept.
     """
     together = {"tensor_parallel": "tensor", "pipeline_parallel": "pipeline", "context_parallel": "context"}[quantity]
-    batch = kept(known, more)
+    batch = kept(facts, more)
     if batch is not None:
         lost = "more memory per GPU" if more > 1 else "fewer data-parallel ranks"
         extra = f", {batch['gradient_accumulation_steps']} micro-batches per step" if batch else ""
         yield Move(f"{together} parallel {size}{extra}", {quantity: size, **batch}, lost)
 
 
-def _propose_stages(known: Facts) -> Iterator[Move]:
+def _propose_stages(facts: Facts) -> Iterator[Move]:
     """Yield other numbers of stages that layers and ranks divide by, nearest first; at least half
     unless memory is known.
     """
-    now, world, layers = (count_of(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
-    together = count_of(known, "model_ranks")
-    if not (now and world and together) or (now == 1 and known.role.text("engine") not in IN_STAGES):
+    now, world, layers = (count_of(facts, name) for name in ("pipeline_parallel", "world_size", "layers"))
+    together = count_of(facts, "model_ranks")
+    if not (now and world and together) or (now == 1 and facts.role.text("engine") not in IN_STAGES):
         return
     others = together // now
-    least = 1 if isinstance(known.likely("training_headroom"), float) else now / 2
+    least = 1 if isinstance(facts.likely("training_headroom"), float) else now / 2
     for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
         if stages != now and stages >= least and world % (others * stages) == 0 and (layers or stages) % stages == 0:
-            yield from _propose_data_parallel(known, "pipeline_parallel", stages, Fraction(now, stages))
+            yield from _propose_data_parallel(facts, "pipeline_parallel", stages, Fraction(now, stages))
 
 
-def _propose_virtual_stages(known: Facts) -> Iterator[Move]:
+def _propose_virtual_stages(facts: Facts) -> Iterator[Move]:
     """Yield virtual stages, which shorten pipeline bubbles, or a single one."""
-    stages, now, layers = (count_of(known, name) for name in ("pipeline_parallel", "virtual_stages", "layers"))
+    stages, now, layers = (count_of(facts, name) for name in ("pipeline_parallel", "virtual_stages", "layers"))
     if not stages or not now:
         return
     for parts in LONGER if stages > 1 else ():
@@ -133,21 +133,21 @@ def _propose_virtual_stages(known: Facts) -> Iterator[Move]:
         yield Move("one virtual stage on each pipeline rank", {"virtual_stages": 1}, "larger pipeline bubbles")
 
 
-def _propose_smaller_batches(known: Facts) -> Iterator[Move]:
+def _propose_smaller_batches(facts: Facts) -> Iterator[Move]:
     """Yield smaller micro-batches if the batch of a step is declared as a whole."""
-    now, batch = count_of(known, "micro_batch_size"), count_of(known, "global_batch_size")
-    if not now or not batch or count_of(known, "gradient_accumulation_steps"):
+    now, batch = count_of(facts, "micro_batch_size"), count_of(facts, "global_batch_size")
+    if not now or not batch or count_of(facts, "gradient_accumulation_steps"):
         return
-    for size in sorted((one for one in factors(now) if one < now), reverse=True):
+    for size in sorted((divisor for divisor in factors(now) if divisor < now), reverse=True):
         yield Move(f"micro-batches of {size}", {"micro_batch_size": size}, "slower, smaller matrix products")
 
 
-def _propose_larger_batches(known: Facts) -> Iterator[Move]:
+def _propose_larger_batches(facts: Facts) -> Iterator[Move]:
     """Yield larger micro-batches with as many samples per step, largest first."""
-    now, steps = count_of(known, "micro_batch_size"), count_of(known, "gradient_accumulation_steps")
+    now, steps = count_of(facts, "micro_batch_size"), count_of(facts, "gradient_accumulation_steps")
     if not now or not steps:
         return
-    for multiple in sorted((one for one in factors(steps) if 1 < one <= 8), reverse=True):
+    for multiple in sorted((divisor for divisor in factors(steps) if 1 < divisor <= 8), reverse=True):
         values: dict[str, Value] = {
             "micro_batch_size": now * multiple,
             "gradient_accumulation_steps": steps // multiple,
@@ -156,13 +156,13 @@ def _propose_larger_batches(known: Facts) -> Iterator[Move]:
         yield Move(title, values, "more memory, which is free today")
 
 
-def _propose_shard_groups(known: Facts) -> Iterator[Move]:
+def _propose_shard_groups(facts: Facts) -> Iterator[Move]:
     """Yield hybrid sharding: all states on each machine, or on each group of machines."""
-    gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "shard_ranks")
-    if known.likely("sharding") != "fsdp" or not gpus or not ranks:
+    gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "shard_ranks")
+    if facts.likely("sharding") != "fsdp" or not gpus or not ranks:
         return
     lost = "more memory: fewer ranks share the states"
-    if (stated := known.role.fields.get("hybrid_sharding")) is not None and stated.origins:
+    if (stated := facts.role.fields.get("hybrid_sharding")) is not None and stated.origins:
         if stated.value is False and gpus < ranks:
             yield Move(
                 f"hybrid sharding: a full set of states on the {gpus} GPUs of each node",
@@ -176,63 +176,63 @@ def _propose_shard_groups(known: Facts) -> Iterator[Move]:
             yield Move(title, {"shard_group": group}, lost)
 
 
-def _propose_sequence_parallel(known: Facts) -> Iterator[Move]:
-    if known.likely("sequence_parallel") is False and (count_of(known, "tensor_parallel") or 1) > 1:
+def _propose_sequence_parallel(facts: Facts) -> Iterator[Move]:
+    if facts.likely("sequence_parallel") is False and (count_of(facts, "tensor_parallel") or 1) > 1:
         yield Move("sequence parallelism: tokens sharded between the matrix products", {"sequence_parallel": True})
 
 
-def _propose_context_ranks(known: Facts) -> Iterator[Move]:
+def _propose_context_ranks(facts: Facts) -> Iterator[Move]:
     """Yield fewer context parallel ranks, most first, then more."""
-    now = count_of(known, "context_parallel") or 1
-    for fewer in sorted((one for one in factors(now) if one < now), reverse=True):
-        yield from _propose_data_parallel(known, "context_parallel", fewer, Fraction(now, fewer))
+    now = count_of(facts, "context_parallel") or 1
+    for fewer in sorted((divisor for divisor in factors(now) if divisor < now), reverse=True):
+        yield from _propose_data_parallel(facts, "context_parallel", fewer, Fraction(now, fewer))
     for more in (now * multiple for multiple in LONGER):
-        if (count_of(known, "training_copies") or 0) % (more // now) == 0:
-            yield from _propose_data_parallel(known, "context_parallel", more, Fraction(now, more))
+        if (count_of(facts, "training_copies") or 0) % (more // now) == 0:
+            yield from _propose_data_parallel(facts, "context_parallel", more, Fraction(now, more))
 
 
-def _propose_expert_ranks(known: Facts) -> Iterator[Move]:
+def _propose_expert_ranks(facts: Facts) -> Iterator[Move]:
     """Yield expert parallel sizes that divide experts and ranks of a stage: fewer, most first, then
     more.
     """
-    experts, now, world = (count_of(known, name) for name in ("experts", "expert_parallel_size", "world_size"))
+    experts, now, world = (count_of(facts, name) for name in ("experts", "expert_parallel_size", "world_size"))
     if not (experts and now and world):
         return
-    shared = count_of(known, "expert_tensor_parallel") or count_of(known, "tensor_parallel") or 1
-    room = world // (shared * max(1, count_of(known, "pipeline_parallel") or 1))
+    shared = count_of(facts, "expert_tensor_parallel") or count_of(facts, "tensor_parallel") or 1
+    room = world // (shared * max(1, count_of(facts, "pipeline_parallel") or 1))
     for ranks in sorted(factors(math.gcd(experts, room)), key=lambda ranks: (ranks > now, abs(ranks - now))):
         if ranks != now:
             lost = "more memory for experts on each rank" if ranks < now else "tokens sent to more ranks"
             yield Move(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, lost)
 
 
-def _propose_rollout_ranks(known: Facts) -> Iterator[Move]:
+def _propose_rollout_ranks(facts: Facts) -> Iterator[Move]:
     """Yield smaller rollout engines whose ranks divide the run and the heads, largest first."""
-    now, world = count_of(known, "rollout_tensor_parallel"), count_of(known, "world_size")
+    now, world = count_of(facts, "rollout_tensor_parallel"), count_of(facts, "world_size")
     if not now or not world:
         return
-    heads = count_of(known, "attention_heads") or world
+    heads = count_of(facts, "attention_heads") or world
     for ranks in sorted(factors(math.gcd(world, heads)), reverse=True):
         if ranks < now:
             title = f"tensor parallel {ranks} in the engines that generate samples"
             yield Move(title, {"rollout_tensor_parallel": ranks}, "more memory per GPU")
 
 
-def _propose_more_machines(known: Facts) -> Iterator[Move]:
+def _propose_more_machines(facts: Facts) -> Iterator[Move]:
     """Yield more machines with the same batch of a step, fewest first."""
-    now, gpus = count_of(known, "pods_per_replica"), count_of(known, "gpus_per_pod")
+    now, gpus = count_of(facts, "pods_per_replica"), count_of(facts, "gpus_per_pod")
     for times in MORE_MACHINES if now and gpus else ():
-        batch = kept(known, Fraction(times))
+        batch = kept(facts, Fraction(times))
         if batch is not None:
             pods = (now or 1) * times
             values: dict[str, Value] = {"pods_per_replica": pods, **batch}
             yield Move(f"{pods} pods of {gpus} GPUs at the same batch size", values, "the cost of more machines")
 
 
-def _propose_less_recomputation(known: Facts) -> Iterator[Move]:
+def _propose_less_recomputation(facts: Facts) -> Iterator[Move]:
     """Yield less recomputation if a step leaves memory."""
-    room = known.likely("training_headroom")
-    if known.likely("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
+    room = facts.likely("training_headroom")
+    if facts.likely("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
         return
     for kept_of_layer, (title, lost) in RECOMPUTED_LESS.items():
         yield Move(title, {"activation_checkpointing": kept_of_layer}, lost)

@@ -30,59 +30,65 @@ LONGER = 1.1
 """Slowdown above which an option mentions it."""
 
 
-def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
+def timed(suggestion: Suggestion, before: Facts, after: Facts) -> Suggestion:
     """Return an option with its duration relative to today's, and with that trade-off."""
     ratio = hours(before, after)
     lost = ""
     if ratio > LONGER:
-        told = _find_tokens_per_s(before) and _find_tokens_per_s(after)
-        lost = f"a run {ratio:.1f} times as long" if told else f"lower speed: peak FLOP/s is {1 / ratio:.0%} of today's"
-    gives_up = "; ".join(filter(None, (one.gives_up, lost)))
-    return one._replace(hours=ratio, gives_up=gives_up, learns_otherwise=_learns_otherwise(one, before, after))
+        is_known = _find_tokens_per_s(before) and _find_tokens_per_s(after)
+        lost = (
+            f"a run {ratio:.1f} times as long"
+            if is_known
+            else f"lower speed: peak FLOP/s is {1 / ratio:.0%} of today's"
+        )
+    gives_up = "; ".join(filter(None, (suggestion.gives_up, lost)))
+    return suggestion._replace(
+        hours=ratio, gives_up=gives_up, learns_otherwise=_learns_otherwise(suggestion, before, after)
+    )
 
 
-def _learns_otherwise(one: Suggestion, before: Facts, after: Facts) -> bool:
+def _learns_otherwise(suggestion: Suggestion, before: Facts, after: Facts) -> bool:
     batches = [count_of(known, "step_sequences") for known in (before, after)]
     if None not in batches and batches[0] != batches[1]:
         return True
-    return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
+    return not LEARNT.isdisjoint(suggestion.values) or suggestion.values.get("quantization") == "nf4"
 
 
-def is_worthwhile(one: Suggestion, empty: bool) -> bool:
+def is_worthwhile(suggestion: Suggestion, empty: bool) -> bool:
     """Return whether an unrequested change saves money with the same training result.
 
     On mostly empty GPUs, the hourly cost counts too.
     """
-    before, after = one.cost_before_usd_per_hour, work_usd(one)
-    if before is None or after is None or one.learns_otherwise:
+    before, after = suggestion.cost_before_usd_per_hour, work_usd(suggestion)
+    if before is None or after is None or suggestion.learns_otherwise:
         return False
-    smaller = empty and (one.cost_after_usd_per_hour or before) < WORTHWHILE * before
+    smaller = empty and (suggestion.cost_after_usd_per_hour or before) < WORTHWHILE * before
     return after < (NO_DEARER if smaller else WORTHWHILE) * before
 
 
-def by_the_hour(one: Suggestion, before: Facts) -> Suggestion:
+def by_the_hour(suggestion: Suggestion, before: Facts) -> Suggestion:
     """Return an option for comparison by hourly cost if today's GPUs are mostly empty."""
-    return one._replace(hours=1.0) if is_empty(before) else one
+    return suggestion._replace(hours=1.0) if is_empty(before) else suggestion
 
 
-def is_empty(known: Facts) -> bool:
+def is_empty(facts: Facts) -> bool:
     """Return whether most of every GPU stays empty and no end time is declared."""
-    room = known.worlds("training_room")
-    if isinstance(room, Missing) or isinstance(known.likely("target_training_s"), int | float):
+    room = facts.worlds("training_room")
+    if isinstance(room, Missing) or isinstance(facts.likely("target_training_s"), int | float):
         return False
     return isinstance(room.adverse, int | float) and room.adverse > EMPTY
 
 
-def costs_more(one: Suggestion) -> bool:
+def costs_more(suggestion: Suggestion) -> bool:
     """Return whether the same work costs more, beyond the error of the estimate."""
-    before, after = one.cost_before_usd_per_hour, work_usd(one)
+    before, after = suggestion.cost_before_usd_per_hour, work_usd(suggestion)
     return before is not None and after is not None and after > DEARER * before
 
 
-def work_usd(one: Suggestion) -> float | None:
+def work_usd(suggestion: Suggestion) -> float | None:
     """Return the cost of the work of one of today's hours."""
-    cost = one.cost_after_usd_per_hour
-    return None if cost is None else cost * one.hours
+    cost = suggestion.cost_after_usd_per_hour
+    return None if cost is None else cost * suggestion.hours
 
 
 def hours(before: Facts, after: Facts) -> float:
@@ -96,13 +102,13 @@ def hours(before: Facts, after: Facts) -> float:
     return max(1.0, old / new) if old and new else 1.0
 
 
-def _find_tokens_per_s(known: Facts) -> float | None:
-    each, world = known.likely("training_tokens_per_s_per_gpu"), count_of(known, "world_size")
-    return each * world if isinstance(each, int | float) and world else None
+def _find_tokens_per_s(facts: Facts) -> float | None:
+    tokens_per_s, world = facts.likely("training_tokens_per_s_per_gpu"), count_of(facts, "world_size")
+    return tokens_per_s * world if isinstance(tokens_per_s, int | float) and world else None
 
 
-def _find_flop_per_s(known: Facts) -> float | None:
-    card, gpus = hardware.accelerator(known.role.text("accelerator")), count_of(known, "world_size")
+def _find_flop_per_s(facts: Facts) -> float | None:
+    card, gpus = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "world_size")
     return dense_peak(card) * gpus if card and gpus else None
 
 

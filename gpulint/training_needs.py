@@ -1,4 +1,6 @@
-"""Training needs: estimate what a rank keeps on its GPU as layout, micro-batch and adapters change."""
+"""Training needs: estimate what a rank keeps on its GPU as layout, micro-batch and adapters
+change.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class States(NamedTuple):
     def on_rank(self, stage: int, ranks: int) -> float:
         """Return the bytes on a GPU if so many ranks shard what a ZeRO stage says."""
         shares = [1 / ranks if stage >= least else 1.0 for least in (3, 2, 1)]
-        return sum(held * share for held, share in zip(self, shares, strict=True))
+        return sum(size * share for size, share in zip(self, shares, strict=True))
 
 
 class Needs(NamedTuple):
@@ -48,10 +50,10 @@ class Needs(NamedTuple):
 
     def fits(self, memory: float, states: float, micro: int, recomputed: bool) -> bool:
         """Return whether the states and sequences fit; states alone if activations are unknown."""
-        each = self.recomputed if recomputed else self.sequence
-        if each is None:
+        sequence_bytes = self.recomputed if recomputed else self.sequence
+        if sequence_bytes is None:
             return states <= HELD * memory
-        return states + self.fixed + micro * each <= memory
+        return states + self.fixed + micro * sequence_bytes <= memory
 
     def adapted(self, bytes_each: float) -> States:
         """Return the states with adapters on a base of so many bytes per weight.
@@ -72,12 +74,12 @@ def of(known: Facts) -> Needs | None:
     micro = count_of(known, "micro_batch_size")
     sequence = _sum_worst(known, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     needed = _sum_worst(known, ("training_needed_bytes",))
-    held = _find_number(known, "state_bytes_per_gpu")
+    state_bytes = _find_number(known, "state_bytes_per_gpu")
     copied = sum(_find_number(known, name) or 0.0 for name in ("bucket_bytes", "cast_bytes"))
     trains_all = known.likely("lora_rank") is None
-    if not micro or sequence is None or needed is None or held is None:
+    if not micro or sequence is None or needed is None or state_bytes is None:
         return Needs(states, parameters, trains_all, 0.0, copied, None, None)
-    fixed = max(0.0, needed - held - sequence - copied)
+    fixed = max(0.0, needed - state_bytes - sequence - copied)
     return Needs(states, parameters, trains_all, fixed, copied, sequence / micro, _estimate_recomputed(known, micro))
 
 
@@ -104,7 +106,11 @@ def _estimate_recomputed(known: Facts, micro: int) -> float | None:
 def _sum_worst(known: Facts, names: tuple[str, ...]) -> float | None:
     """Return the sum of some quantities in the worst scenario."""
     found = [known.worlds(name) for name in names]
-    values = [one.adverse for one in found if not isinstance(one, Missing) and isinstance(one.adverse, int | float)]
+    values = [
+        scenarios.adverse
+        for scenarios in found
+        if not isinstance(scenarios, Missing) and isinstance(scenarios.adverse, int | float)
+    ]
     return sum(values) if len(values) == len(names) else None
 
 

@@ -16,21 +16,21 @@ AROUND = 3
 
 def as_text(found: Sequence[Tested]) -> str:
     """Return a line for each rule, the complaints of those that fail, and the counts."""
-    width = max((len(one.name) for one in found), default=0)
-    lines = [line for one in found for line in _render_rule(one, width)]
+    width = max((len(result.name) for result in found), default=0)
+    lines = [line for result in found for line in _render_rule(result, width)]
     return "\n".join([*lines, "", _render_counts(found)]) + "\n"
 
 
-def _render_rule(one: Tested, width: int) -> Iterator[str]:
-    counts = ", ".join(f"{sum(trial.side == side for trial in one.trials)} {side}" for side in ("bad", "good"))
-    if one.passed:
-        yield f"ok    {one.name:<{width}}  {counts}"
+def _render_rule(result: Tested, width: int) -> Iterator[str]:
+    counts = ", ".join(f"{sum(trial.side == side for trial in result.trials)} {side}" for side in ("bad", "good"))
+    if result.passed:
+        yield f"ok    {result.name:<{width}}  {counts}"
         return
-    yield f"FAIL  {one.name:<{width}}  {counts if one.trials else 'no rule'}"
-    yield from (f"  {line}" for complaint in one.complaints for line in complaint.splitlines())
-    for trial in one.trials:
+    yield f"FAIL  {result.name:<{width}}  {counts if result.trials else 'no rule'}"
+    yield from (f"  {line}" for complaint in result.complaints for line in complaint.splitlines())
+    for trial in result.trials:
         if not trial.passed:
-            yield from _render_trial(one.path, trial)
+            yield from _render_trial(result.path, trial)
 
 
 def _render_trial(path: str, trial: Trial) -> Iterator[str]:
@@ -45,8 +45,8 @@ def _render_diff(trial: Trial) -> Iterator[str]:
     """
     lines = trial.text.splitlines()
     wide = len(str(len(lines)))
-    signs = {**{one.line: "+" for one in trial.said}, **dict.fromkeys(trial.silent, "-")}
-    met = {line for line in trial.expected if line not in trial.silent} - {one.line for one in trial.astray}
+    signs = {**{line_said.line: "+" for line_said in trial.said}, **dict.fromkeys(trial.silent, "-")}
+    met = {line for line in trial.expected if line not in trial.silent} - {line_said.line for line_said in trial.astray}
     signs |= dict.fromkeys(met, " ")
     shown = {near for line in signs for near in range(line - AROUND, line + AROUND + 1)} or range(len(lines) + 1)
     above = 0
@@ -57,9 +57,9 @@ def _render_diff(trial: Trial) -> Iterator[str]:
             yield f"    {'':<{wide}} …"
         above = number
         yield f"  {signs.get(number, ' ')} {number:>{wide}} | {line}"
-        for said in trial.said:
-            if said.line == number:
-                yield f"    {'':<{wide}} |   fired here: {said.severity}: {said.message}"
+        for reported in trial.said:
+            if reported.line == number:
+                yield f"    {'':<{wide}} |   fired here: {reported.severity}: {reported.message}"
         if number in trial.silent:
             yield f"    {'':<{wide}} |   expected here, but did not fire"
     if above < len(lines):
@@ -67,8 +67,8 @@ def _render_diff(trial: Trial) -> Iterator[str]:
 
 
 def _render_counts(found: Sequence[Tested]) -> str:
-    samples = sum(len(one.trials) for one in found)
-    failing = sum(not one.passed for one in found)
+    samples = sum(len(result.trials) for result in found)
+    failing = sum(not result.passed for result in found)
     rules = f"{len(found)} rule{'' if len(found) == 1 else 's'}"
     return f"{rules}, {samples} samples: " + (f"{failing} failed" if failing else "all passed")
 
@@ -77,19 +77,19 @@ def as_json(found: Sequence[Tested]) -> str:
     """Return the same as JSON."""
     rules = [
         {
-            "rule": one.name,
-            "family": one.family,
-            "path": one.path,
-            "passed": one.passed,
-            "complaints": list(one.complaints),
-            "samples": [_build_sample(trial) for trial in one.trials],
+            "rule": result.name,
+            "family": result.family,
+            "path": result.path,
+            "passed": result.passed,
+            "complaints": list(result.complaints),
+            "samples": [_build_sample(trial) for trial in result.trials],
         }
-        for one in found
+        for result in found
     ]
     summary = {
         "rules": len(found),
-        "samples": sum(len(one.trials) for one in found),
-        "failed": sum(not one.passed for one in found),
+        "samples": sum(len(result.trials) for result in found),
+        "failed": sum(not result.passed for result in found),
     }
     return json.dumps({"format": FORMAT, "rules": rules, "summary": summary}, indent=2, ensure_ascii=False) + "\n"
 
@@ -101,6 +101,6 @@ def _build_sample(trial: Trial) -> dict[str, object]:
         "line": trial.line,
         "passed": trial.passed,
         "expected": list(trial.expected),
-        "said": [one._asdict() for one in trial.said],
+        "said": [reported._asdict() for reported in trial.said],
         "complaints": list(trial.complaints),
     }

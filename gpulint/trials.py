@@ -46,17 +46,17 @@ class Trial(NamedTuple):
     @property
     def silent(self) -> tuple[int, ...]:
         """The expected lines without a finding."""
-        return tuple(sorted((Counter(self.expected) - Counter(one.line for one in self.said)).elements()))
+        return tuple(sorted((Counter(self.expected) - Counter(reported.line for reported in self.said)).elements()))
 
     @property
     def astray(self) -> tuple[Said, ...]:
         """The findings at unexpected lines, or beyond the expected number."""
         left = Counter(self.expected)
         found = []
-        for one in self.said:
-            left[one.line] -= 1
-            if left[one.line] < 0:
-                found.append(one)
+        for reported in self.said:
+            left[reported.line] -= 1
+            if left[reported.line] < 0:
+                found.append(reported)
         return tuple(found)
 
 
@@ -81,17 +81,17 @@ def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[Tested]:
     """Test every rule of these files, or those of some names or families."""
     read = [_load_rule(path) for path in paths]
     shipped = shipped_rules()
-    own = {one.name: one for one in read if isinstance(one, Rule)}
-    known = tuple({**shipped, **own}.values())
-    for one in read:
-        if names and not {one.name, one.family} & set(names):
+    own = {rule.name: rule for rule in read if isinstance(rule, Rule)}
+    every_rule = tuple({**shipped, **own}.values())
+    for rule in read:
+        if names and not {rule.name, rule.family} & set(names):
             continue
-        if isinstance(one, Tested):
-            yield one
-        elif complaints := tuple(_find_conflicts(one, own, shipped)):
-            yield Tested(one.name, one.family, str(one.path), (), complaints, unusable=True)
+        if isinstance(rule, Tested):
+            yield rule
+        elif complaints := tuple(_find_conflicts(rule, own, shipped)):
+            yield Tested(rule.name, rule.family, str(rule.path), (), complaints, unusable=True)
         else:
-            yield tested(one, known)
+            yield tested(rule, every_rule)
 
 
 def _load_rule(path: Path) -> Rule | Tested:
@@ -116,10 +116,10 @@ def _find_conflicts(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, R
             yield f"{where}absorbs: no rule is called {name}{near(name, [*own, *shipped])}"
 
 
-def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
+def tested(rule: Rule, every_rule: Sequence[Rule]) -> Tested:
     """Test a rule on each of its examples, together with the rules that influence its findings."""
-    company = _find_company(rule, known)
-    given = samples.given(company, (*known, rule), alternatives=bool(rule.only_with))
+    company = _find_company(rule, every_rule)
+    given = samples.given(company, (*every_rule, rule), alternatives=bool(rule.only_with))
     lines = _find_lines(rule)
     trials = tuple(
         _test_sample(rule, side, number, lines.get((side, number), 0), str(text), given)
@@ -132,19 +132,19 @@ def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
     return Tested(rule.name, rule.family, str(rule.path or ""), trials, () if judged or failing else (unseen,))
 
 
-def _find_company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
+def _find_company(rule: Rule, every_rule: Sequence[Rule]) -> tuple[Rule, ...]:
     """Return all rules if a suggestion decides whether the rule fires; else the rule and those that
     absorb it.
     """
-    others = [one for one in known if one.name != rule.name]
+    others = [other for other in every_rule if other.name != rule.name]
     if rule.only_with:
         return (*others, rule)
-    return (*(one for one in others if rule.name in one.absorbs), rule)
+    return (*(other for other in others if rule.name in other.absorbs), rule)
 
 
 def _test_sample(rule: Rule, side: str, number: int, line: int, text: str, given: Given) -> Trial:
     report = samples.report(text, given)
-    found = [one for one in report.findings if one.rule == rule.name and one.suppressed is None]
+    found = [finding for finding in report.findings if finding.rule == rule.name and finding.suppressed is None]
     trial = Trial(side, number, line, text, samples.marked_lines(text), tuple(_list_reported(text, found)))
     complaints = (
         _check_bad(rule, trial, found, report, given) if side == "bad" else _check_good(rule, trial, report, given)
@@ -154,10 +154,10 @@ def _test_sample(rule: Rule, side: str, number: int, line: int, text: str, given
 
 def _list_reported(text: str, found: Iterable[Finding]) -> Iterator[Said]:
     above = {file.path: file.above for file in samples.files_of(text)}
-    for one in found:
-        sure = ("possible", "likely", "")[one.confidence - 1]
-        severity = one.severity.word + (f" ({sure})" if sure else "")
-        yield Said(above.get(one.location.path, 0) + one.location.line, severity, one.message)
+    for finding in found:
+        sure = ("possible", "likely", "")[finding.confidence - 1]
+        severity = finding.severity.word + (f" ({sure})" if sure else "")
+        yield Said(above.get(finding.location.path, 0) + finding.location.line, severity, finding.message)
 
 
 def _check_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: Given) -> Iterator[str]:
@@ -166,14 +166,14 @@ def _check_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Repor
     if trial.silent and not trial.astray:
         yield from _explain_silence(rule, trial.text, report, given)
     if trial.astray:
-        spoken, marked = (_join_lines(lines) for lines in ((one.line for one in trial.astray), trial.silent))
+        spoken, marked = (_join_lines(lines) for lines in ((reported.line for reported in trial.astray), trial.silent))
         yield f"the rule fires at line {spoken}" + (
             f", but is expected at line {marked}" if marked else ", which is not marked"
         )
-    for one in found:
-        if one.confidence < SURE or one.severity != rule.severity:
+    for finding in found:
+        if finding.confidence < SURE or finding.severity != rule.severity:
             yield (
-                f"it is reported as {one.severity.word}, firing in {one.confidence} of 3 scenarios; "
+                f"it is reported as {finding.severity.word}, firing in {finding.confidence} of 3 scenarios; "
                 f"the rule declares {rule.severity.word}: show a clearer case"
             )
         yield from _find_unfilled(rule, trial.text, given)
@@ -205,7 +205,9 @@ def _explain_silence(rule: Rule, text: str, report: Report, given: Given) -> Ite
     if broken:
         yield from broken
         return
-    suppressed = [one for one in report.findings if one.rule == rule.name and one.suppressed is not None]
+    suppressed = [
+        finding for finding in report.findings if finding.rule == rule.name and finding.suppressed is not None
+    ]
     if suppressed:
         yield f"a directive in the sample silences the rule at line {suppressed[0].location.line}"
     elif lacking := _find_missing(rule, report):
@@ -232,9 +234,9 @@ def _find_missing(rule: Rule, report: Report) -> str:
         need
         for workload in report.workloads
         for role in workload.roles
-        for one in role.not_evaluated
-        for need in one.needs
-        if one.rule == rule.name
+        for lack in role.not_evaluated
+        for need in lack.needs
+        if lack.rule == rule.name
     }
     return "; ".join(f"it lacks {need} ({report.asks.get(need, glossary()[need].meaning)})" for need in sorted(needs))
 
@@ -244,22 +246,22 @@ def _is_read(rule: Rule, text: str, report: Report) -> bool:
     document.
     """
     if rule.target.scope != "workload":
-        return any(documents.load(one.path, one.content).documents for one in samples.sources_of(text)[0])
+        return any(documents.load(source.path, source.content).documents for source in samples.sources_of(text)[0])
     return bool(report.workloads)
 
 
 def _explain_unread(rule: Rule, report: Report) -> str:
-    skipped = next((one.reason for one in report.skipped if isinstance(one, Skip)), "")
+    skipped = next((skip.reason for skip in report.skipped if isinstance(skip, Skip)), "")
     if skipped or rule.target.scope != "workload":
         return skipped or "it holds no document"
-    kind = next((f"a {one.kind} was read, but it contains" for one in report.documents), "there is")
+    kind = next((f"a {document.kind} was read, but it contains" for document in report.documents), "there is")
     return f"{kind} no workload on a GPU; does it request one?"
 
 
 def _explain_condition(rule: Rule, text: str, given: Given) -> str:
     """Return what the condition sees where it does not hold, or why the rule does not apply."""
     roles = _evaluate_roles(text, given)
-    about = [one for one in roles if rule.name in {each.name for each in one.rules}]
+    about = [role for role in roles if rule.name in {rule.name for rule in role.rules}]
     if rule.target.scope == "repository":
         return "the condition holds for no budget here; a part that begins with `# file: gpulint.yaml` declares them"
     if rule.target.scope == "document":
@@ -267,16 +269,16 @@ def _explain_condition(rule: Rule, text: str, given: Given) -> str:
         return f"the condition holds for no document{stated} here"
     if not about:
         return f"the rule applies to {_describe_target(rule)}; this is {_describe_roles(roles)}"
-    seen = "; ".join(dict.fromkeys(_describe_values(rule, one) for one in about))
-    absorbing = {name for one in about for name in one.outcome.holding if rule.name in _find_absorbed(name, one)}
-    if rule.name in {name for one in about for name in one.outcome.holding}:
+    seen = "; ".join(dict.fromkeys(_describe_values(rule, role) for role in about))
+    absorbing = {name for role in about for name in role.outcome.holding if rule.name in _find_absorbed(name, role)}
+    if rule.name in {name for role in about for name in role.outcome.holding}:
         instead = f"; {', '.join(sorted(absorbing))} fires instead" if absorbing else ""
         return f"the condition holds, but no finding is reported{instead}: {seen}"
     return f"the condition does not hold: {seen}"
 
 
-def _find_absorbed(name: str, one: Judged) -> tuple[str, ...]:
-    return next((each.absorbs for each in one.rules if each.name == name), ())
+def _find_absorbed(name: str, role: Judged) -> tuple[str, ...]:
+    return next((rule.absorbs for rule in role.rules if rule.name == name), ())
 
 
 def _describe_target(rule: Rule) -> str:
@@ -285,19 +287,19 @@ def _describe_target(rule: Rule) -> str:
 
 
 def _describe_roles(roles: Iterable[Judged]) -> str:
-    told = (
-        " run by ".join(filter(None, (one.workload.kind, one.known.role.text("engine") or "an unknown engine")))
-        for one in roles
+    descriptions = (
+        " run by ".join(filter(None, (role.workload.kind, role.known.role.text("engine") or "an unknown engine")))
+        for role in roles
     )
-    return ", ".join(dict.fromkeys(told)) or "no workload on a GPU"
+    return ", ".join(dict.fromkeys(descriptions)) or "no workload on a GPU"
 
 
-def _describe_values(rule: Rule, one: Judged) -> str:
-    return ", ".join(f"{name} is {_render_value(name, one)}" for name in cel.names(rule.when)) or "it names no fact"
+def _describe_values(rule: Rule, role: Judged) -> str:
+    return ", ".join(f"{name} is {_render_value(name, role)}" for name in cel.names(rule.when)) or "it names no fact"
 
 
-def _render_value(name: str, one: Judged) -> str:
-    worlds = one.known.worlds(name)
+def _render_value(name: str, role: Judged) -> str:
+    worlds = role.known.worlds(name)
     if isinstance(worlds, Missing):
         return "unknown"
     return " / ".join(dict.fromkeys(literal(value) for value in worlds))
@@ -320,9 +322,9 @@ def literal(value: object) -> str:
 
 def _find_unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
     """Yield the facts of a message that the example leaves unknown."""
-    for one in _evaluate_roles(text, given) if rule.target.scope == "workload" else ():
+    for role in _evaluate_roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
-            if isinstance(one.known.worlds(name), Missing) and rule.name in one.outcome.holding:
+            if isinstance(role.known.worlds(name), Missing) and rule.name in role.outcome.holding:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 
@@ -330,19 +332,19 @@ def _applies(rule: Rule, text: str, given: Given) -> bool:
     """Return whether a rule applies to anything in an example."""
     if rule.target.scope != "workload":
         return True
-    return any(rule.name in {each.name for each in one.rules} for one in _evaluate_roles(text, given))
+    return any(rule.name in {rule.name for rule in role.rules} for role in _evaluate_roles(text, given))
 
 
 def _evaluate_roles(text: str, given: Given) -> list[Judged]:
     sources, repository = samples.sources_of(text)
-    return [one for source in sources for one in lint.judged(source, repository, samples.under(text, given))]
+    return [role for source in sources for role in lint.judged(source, repository, samples.under(text, given))]
 
 
 def _find_lines(rule: Rule) -> Mapping[tuple[str, int], int]:
     """Return the line of the rule file on which each example begins."""
-    held = document(rule)
+    rule_document = document(rule)
     return {
-        (side, number): held.locate(("examples", side, number - 1), span=(0, 1)).line
+        (side, number): rule_document.locate(("examples", side, number - 1), span=(0, 1)).line
         for side, texts in examples(rule).items()
         for number in range(1, len(texts) + 1)
     }

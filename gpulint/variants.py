@@ -1,4 +1,7 @@
-"""Variants: the facts of a role with changed fields. Facts that depend on none of them are reused."""
+"""Variants: the facts of a role with changed fields.
+
+Facts that depend on none of them are reused.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from gpulint.workload import Field, Role
 class _Watched(Mapping[str, Field]):
     """A mapping of fields that reports which names are read."""
 
-    def __init__(self, fields: Mapping[str, Field], told: Callable[[str], None]) -> None:
+    def __init__(self, fields: Mapping[str, Field], record: Callable[[str], None]) -> None:
         self._fields = fields
-        self._record = told
+        self._record = record
 
     def __getitem__(self, name: str) -> Field:
         self._record(name)
@@ -78,12 +81,12 @@ class Traced(Facts):
 
     def rests(self, name: str, changed: dict[str, bool]) -> bool:
         """Return whether a fact depends on any changed name; results are cached in `changed`."""
-        told = changed.get(name)
-        if told is None:
+        rests = changed.get(name)
+        if rests is None:
             self.find(name)
             changed[name] = False  # what needs itself adds nothing
-            told = changed[name] = any(self.rests(one, changed) for one in self._read.get(name, ()))
-        return told
+            rests = changed[name] = any(self.rests(read_name, changed) for read_name in self._read.get(name, ()))
+        return rests
 
     def variant(self, role: Role) -> Traced:
         """Return the facts of the same role with other fields."""

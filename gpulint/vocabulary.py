@@ -51,37 +51,39 @@ class Held(NamedTuple):
 def found(words: Sequence[str]) -> list[Quantity]:
     """Return the facts whose name, unit or meaning contains every one of these words."""
     wanted = [word.lower() for word in words]
-    return [one for one in glossary().values() if all(word in _join_words(one) for word in wanted)]
+    return [quantity for quantity in glossary().values() if all(word in _join_words(quantity) for word in wanted)]
 
 
-def _join_words(one: Quantity) -> str:
-    return f"{one.name} {one.name.replace('_', ' ')} {one.unit} {one.meaning} {one.ask}".lower()
+def _join_words(quantity: Quantity) -> str:
+    return (
+        f"{quantity.name} {quantity.name.replace('_', ' ')} {quantity.unit} {quantity.meaning} {quantity.ask}".lower()
+    )
 
 
-def held(one: Judged, wanted: Sequence[Quantity]) -> Held:
+def held(role: Judged, wanted: Sequence[Quantity]) -> Held:
     """Return the values of these facts for a role or a component of a facility."""
-    where = one.known.role.anchor.location()
-    values = tuple(_find_value(one, quantity) for quantity in wanted if _has_quantity(one, quantity))
-    return Held(*one.owner, f"{where.path}:{where.line}", values)
+    where = role.known.role.anchor.location()
+    values = tuple(_find_value(role, quantity) for quantity in wanted if _has_quantity(role, quantity))
+    return Held(*role.owner, f"{where.path}:{where.line}", values)
 
 
-def _has_quantity(one: Judged, quantity: Quantity) -> bool:
+def _has_quantity(role: Judged, quantity: Quantity) -> bool:
     """Return whether such an object has the quantity at all."""
-    if one.part or one.workload.adapter == OF_PARTS:
-        return one.workload.kind in quantity.part
+    if role.part or role.workload.adapter == OF_PARTS:
+        return role.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _find_value(one: Judged, quantity: Quantity) -> Worth:
-    value = one.known.find(quantity.name)
+def _find_value(role: Judged, quantity: Quantity) -> Worth:
+    value = role.known.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, one.known), _describe_source(one, quantity.name, value))
+    return Worth(quantity, value.worlds, shown(quantity.name, role.known), _describe_source(role, quantity.name, value))
 
 
-def _describe_source(one: Judged, name: str, value: Known) -> str:
+def _describe_source(role: Judged, name: str, value: Known) -> str:
     """Return the source of a value: the line that declares it, else a description."""
-    field = one.known.role.fields.get(name)
+    field = role.known.role.fields.get(name)
     if field is None or not field.origins:
         return value.how
     place = field.origins[0].location()
@@ -93,12 +95,15 @@ def _describe_source(one: Judged, name: str, value: Known) -> str:
 
 def list_text(wanted: Sequence[Quantity]) -> str:
     """Return a line for each fact: name, unit or type, meaning, and default."""
-    rows = [(one.name, one.unit or one.type, one.meaning + _describe_default(one)) for one in wanted]
+    rows = [
+        (quantity.name, quantity.unit or quantity.type, quantity.meaning + _describe_default(quantity))
+        for quantity in wanted
+    ]
     return _align([("fact", "unit", "meaning"), *rows])
 
 
-def _describe_default(one: Quantity) -> str:
-    return f" ({literal(one.absent[0])} if not declared)" if one.absent else ""
+def _describe_default(quantity: Quantity) -> str:
+    return f" ({literal(quantity.absent[0])} if not declared)" if quantity.absent else ""
 
 
 def values_text(roles: Sequence[Held], every: bool) -> str:
@@ -110,33 +115,33 @@ def values_text(roles: Sequence[Held], every: bool) -> str:
 
 def _render_role(role: Held, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
-    known = [one for one in role.facts if one.worlds is not None and (every or one.how != UNSTATED)]
+    shown_facts = [fact for fact in role.facts if fact.worlds is not None and (every or fact.how != UNSTATED)]
     rows = [
-        (one.quantity.name, _render_compared(one), _render_printed(one), textwrap.shorten(one.how, HOW_MAX))
-        for one in known
+        (fact.quantity.name, _render_compared(fact), _render_printed(fact), textwrap.shorten(fact.how, HOW_MAX))
+        for fact in shown_facts
     ]
     yield _align([("fact", "in a condition", "printed", "source"), *rows])
-    silent = sum(one.worlds is not None for one in role.facts) - len(known)
+    silent = sum(fact.worlds is not None for fact in role.facts) - len(shown_facts)
     if silent:
         yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
-    unknown = [one for one in role.facts if one.worlds is None]
+    unknown = [fact for fact in role.facts if fact.worlds is None]
     if every:
-        yield from (f"unknown: {one.quantity.name} (missing: {', '.join(one.needs)})" for one in unknown)
+        yield from (f"unknown: {fact.quantity.name} (missing: {', '.join(fact.needs)})" for fact in unknown)
     elif unknown:
-        lacking = Counter(need for one in unknown for need in one.needs).most_common(NEEDS_MAX)
-        told = ", ".join(f"{name} ({count})" for name, count in lacking)
-        yield f"unknown: {len(unknown)} more facts; missing inputs: {told}"
+        lacking = Counter(need for fact in unknown for need in fact.needs).most_common(NEEDS_MAX)
+        needs = ", ".join(f"{name} ({count})" for name, count in lacking)
+        yield f"unknown: {len(unknown)} more facts; missing inputs: {needs}"
     yield ""
 
 
-def _render_compared(one: Worth) -> str:
+def _render_compared(fact: Worth) -> str:
     """Return the values as a condition would write them; three if the scenarios differ."""
-    return " / ".join(dict.fromkeys(literal(value) for value in one.worlds or ()))
+    return " / ".join(dict.fromkeys(literal(value) for value in fact.worlds or ()))
 
 
-def _render_printed(one: Worth) -> str:
-    plain = _render_compared(one).strip("'")
-    return "" if one.printed.replace(",", "") == plain or one.printed == units.human(None, "") else one.printed
+def _render_printed(fact: Worth) -> str:
+    plain = _render_compared(fact).strip("'")
+    return "" if fact.printed.replace(",", "") == plain or fact.printed == units.human(None, "") else fact.printed
 
 
 def _align(rows: Sequence[tuple[str, ...]]) -> str:
@@ -152,13 +157,13 @@ def _align(rows: Sequence[tuple[str, ...]]) -> str:
 
 def list_json(wanted: Sequence[Quantity]) -> str:
     """Return the same facts as JSON."""
-    return _render_json({"facts": [_build_row(one) for one in wanted]})
+    return _render_json({"facts": [_build_row(quantity) for quantity in wanted]})
 
 
-def _build_row(one: Quantity) -> dict[str, object]:
-    row: dict[str, object] = {name: getattr(one, name) for name in LISTED}
-    row |= {name: value for name, value in one._asdict().items() if name in OF_A_PART and value}
-    return {**row, "absent": one.absent[0]} if one.absent else row
+def _build_row(quantity: Quantity) -> dict[str, object]:
+    row: dict[str, object] = {name: getattr(quantity, name) for name in LISTED}
+    row |= {name: value for name, value in quantity._asdict().items() if name in OF_A_PART and value}
+    return {**row, "absent": quantity.absent[0]} if quantity.absent else row
 
 
 def values_json(roles: Sequence[Held]) -> str:
@@ -167,13 +172,19 @@ def values_json(roles: Sequence[Held]) -> str:
 
 
 def _build_role(role: Held) -> dict[str, object]:
-    known = {
-        one.quantity.name: {"unit": one.quantity.unit, **one.worlds._asdict(), "from": one.how}
-        for one in role.facts
-        if one.worlds is not None
+    values_known = {
+        fact.quantity.name: {"unit": fact.quantity.unit, **fact.worlds._asdict(), "from": fact.how}
+        for fact in role.facts
+        if fact.worlds is not None
     }
-    unknown = {one.quantity.name: list(one.needs) for one in role.facts if one.worlds is None}
-    return {"workload": role.workload, "role": role.role, "place": role.place, "facts": known, "unknown": unknown}
+    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.worlds is None}
+    return {
+        "workload": role.workload,
+        "role": role.role,
+        "place": role.place,
+        "facts": values_known,
+        "unknown": unknown,
+    }
 
 
 def _render_json(data: dict[str, object]) -> str:

@@ -174,7 +174,10 @@ def test_each_rule_of_an_entry_is_needed_or_said(run: Run) -> None:
     write("gpulint.yaml", "waivers:\n  - {rules: [gpu-limit-missing, heads-not-divisible], reason: r}\n")
     result = run("check", "--format=json")
     assert findings(result) == {"gpulint.yaml": ["unused-suppression"], "train.yaml": ["-gpu-limit-missing"]}
-    assert json.loads(result.stdout)["findings"][0]["message"] == "unused suppression: no heads-not-divisible finding in the files it covers"
+    assert (
+        json.loads(result.stdout)["findings"][0]["message"]
+        == "unused suppression: no heads-not-divisible finding in the files it covers"
+    )
 
 
 def test_of_two_entries_for_the_same_finding_none_is_called_unused(run: Run) -> None:

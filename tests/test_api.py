@@ -190,7 +190,7 @@ def test_an_option_of_another_kind_is_refused_before_anything_is_checked(options
 
 
 def test_a_format_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
-    with pytest.raises(outputs.OutputError, match="no format is called srif; there are checkstyle, concise, "):
+    with pytest.raises(outputs.OutputError, match="no format is called srif; the formats are checkstyle, concise, "):
         outputs.rendered(gpulint.check("."), "srif")
 
 

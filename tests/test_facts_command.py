@@ -68,7 +68,7 @@ def test_a_fact_of_a_file_is_shown_as_a_condition_compares_it_as_it_is_printed_a
     result = run("gpus_per_pod", "--of", "chat.yaml")
     assert result.stdout == (
         "chat/server  chat.yaml:7\n"
-        "fact          in a condition  printed  where from\n"
+        "fact          in a condition  printed  source\n"
         "gpus_per_pod  1                        chat.yaml:10\n"
     )
 
@@ -94,13 +94,15 @@ def test_texts_flags_and_nothing_are_written_as_cel_writes_them() -> None:
 def test_without_words_what_nothing_states_is_counted_and_what_is_unknown_names_what_it_lacks() -> None:
     lines = run("--of", "chat.yaml").stdout.splitlines()
     assert not any(line.startswith("pods_kept ") for line in lines)
-    assert any(line.startswith("unstated: ") for line in lines)
+    assert any(line.startswith("not declared: ") for line in lines)
     assert any(line.startswith("unknown: ") and "sharding (" in line for line in lines)
 
 
 def test_an_unknown_fact_that_is_asked_for_names_what_it_lacks() -> None:
     Path("bare.yaml").write_text(POD.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", ""))
-    assert "unknown: device_memory_bytes (lacks accelerator)" in run("device_memory_bytes", "--of", "bare.yaml").stdout
+    assert (
+        "unknown: device_memory_bytes (missing: accelerator)" in run("device_memory_bytes", "--of", "bare.yaml").stdout
+    )
 
 
 def test_the_accelerator_of_files_that_name_none_can_be_said() -> None:

@@ -55,7 +55,7 @@ FIRST = {
     },
     "suggestions": [
         {
-            "title": "tensor parallel 2 on the 2 GPUs given",
+            "title": "tensor parallel 2 on the same 2 GPUs",
             "changes": [
                 {
                     "quantity": "tensor_parallel",
@@ -75,7 +75,7 @@ FIRST = {
             "answers": [],
         },
         {
-            "title": "ask for the 4 GPUs that are needed",
+            "title": "request the 4 GPUs that are needed",
             "changes": [
                 {
                     "quantity": "gpus_per_pod",

@@ -285,7 +285,7 @@ def test_no_other_protocol_is_followed(hub: Local, target: str) -> None:
     hub.moved["/acme/tiny/resolve/main/config.json"] = target
     result = size(hub, "acme/tiny")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert re.search("leads to|answered 302", result.stderr)
+    assert re.search("redirects to|answered 302", result.stderr)
 
 
 # ---- nothing else goes on line

@@ -128,8 +128,11 @@ def test_fixed_stdin_keeps_stdout_for_the_text(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--output", "xml"), "no format is called xml; there are checkstyle, concise, github, gitlab, json, junit,"),
-        (("--format", "xml"), "no format is called xml; there are"),
+        (
+            ("--output", "xml"),
+            "no format is called xml; the formats are checkstyle, concise, github, gitlab, json, junit,",
+        ),
+        (("--format", "xml"), "no format is called xml; the formats are"),
         (("--output", "out.sarif"), "out.sarif is not a format: write FORMAT:FILE with one of checkstyle,"),
         (("--output", "sarif:"), "sarif: names no file: write sarif:FILE, or sarif for stdout"),
         (

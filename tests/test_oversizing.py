@@ -65,7 +65,7 @@ def first(spec: str) -> tuple[str, Suggestion]:
 def test_eight_cards_of_which_the_server_starts_on_four_become_four() -> None:
     spec = server("--model=google/gemma-3-27b-it, --max-model-len=16384, --tensor-parallel-size=4", gpus=8)
     said, better = first(spec)
-    assert (said, better.title) == ("gpus-left-idle", "ask for the 4 GPUs that are used")
+    assert (said, better.title) == ("gpus-left-idle", "request the 4 GPUs that are used")
     assert better.gives_up == ""
 
 
@@ -87,7 +87,7 @@ spec:
       volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
     said, better = first(spec)
-    assert (said, better.title) == ("gpus-left-idle", "ask for the 2 GPUs that are used")
+    assert (said, better.title) == ("gpus-left-idle", "request the 2 GPUs that are used")
 
 
 @pytest.mark.parametrize("image", [VLLM, "vllm/vllm-openai:v0.14.0"])
@@ -115,8 +115,8 @@ resources: {accelerator: "H100:8", use_gpu: true}
 """
     found = samples.report(spec, "config.yaml").open
     assert {one.rule: one.suggestions[0].title for one in found if one.rule != "static-memory-too-small"} == {
-        "gpus-left-idle": "tensor parallel 8 on the 8 GPUs given",
-        "weights-exceed-memory": "tensor parallel 8 on the 8 GPUs given",
+        "gpus-left-idle": "tensor parallel 8 on the same 8 GPUs",
+        "weights-exceed-memory": "tensor parallel 8 on the same 8 GPUs",
     }
 
 
@@ -256,7 +256,7 @@ SIX = f'gpulint/concurrency: "6", {SHORT}'
 def test_a_context_that_only_buys_the_card_is_cut_with_it() -> None:
     said, better = first(server(LONG, A100, said=f"{SIX}, gpulint/tpot: 200ms"))
     assert (said, better.title) == ("context-decides-card", "1 × L4 24GB with sequences of at most 8,192 tokens")
-    assert better.gives_up.startswith("longer requests are rejected")
+    assert better.gives_up.startswith("shorter sequences")
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_where_money_is_wasted_the_cheapest_comes_first() -> None:
     first = planned(WASTEFUL).options[0]
     assert (first.values["accelerator"], first.values["gpus_per_pod"]) == ("l4", 1)
     assert "cheapest" in first.answers
-    assert first.gives_up.startswith("memory bandwidth")
+    assert first.gives_up.startswith("lower memory bandwidth")
 
 
 def test_an_answer_on_the_same_hardware_changes_no_card_and_no_count() -> None:

@@ -56,7 +56,7 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs; the instance is
    = tensor parallel 4 × pipeline parallel 1 × data parallel 1 = 4
    = try tensor parallel 2 on the same 2 GPUs (gives up less memory and speed than 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
-   = try ask for the 4 GPUs that are needed
+   = try request the 4 GPUs that are needed
        17:27  2 → 4
    = Start-up fails, or waits for GPUs that never come.
 
