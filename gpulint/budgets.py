@@ -115,7 +115,7 @@ def _as_number(value: object) -> float:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
 
 
-# ---- judging
+# ---- evaluation
 
 
 def judged(

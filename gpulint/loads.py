@@ -138,7 +138,7 @@ def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
     return purpose == "inference" and bool(kind) and not kind.endswith(WAITING) and not queued
 
 
-# ---- judging
+# ---- evaluation
 
 
 def judged(

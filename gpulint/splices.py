@@ -103,7 +103,7 @@ def _find_line_starts(text: str, lines: int) -> list[int]:
     return starts
 
 
-# ---- where a place stands
+# ---- locating a place
 
 
 def _find_steps(document: Document, offset: int) -> list[Step]:

@@ -461,7 +461,7 @@ def test_init_counts_the_workloads_that_it_writes_a_hint_for(run: Run) -> None:
     write("serve.sh", "#!/bin/bash\n#SBATCH --gpus-per-node=l4:1\nvllm serve Qwen/Qwen3-8B $EXTRA\n")
     said = run("init").stdout
     hints = Path("gpulint.yaml").read_text(encoding="utf-8").count("#   - path: ")
-    assert f"2 workloads found, {hints} lack" in said
+    assert f"2 workloads found, {hints} of them without a value" in said
 
 
 def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_settings(run: Run) -> None:
