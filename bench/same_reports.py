@@ -17,8 +17,32 @@ from collections.abc import Mapping
 from pathlib import Path
 
 TEXTS = frozenset(
-    {"message", "label", "arithmetic", "why", "summary", "title", "trade_off", "gives_up", "asks", "assumptions", "reason"}
-    | {"unknown", "explained", "detail", "doing", "error", "name_of_rule", "description", "tool", "catalog", "format", "note"}
+    {
+        "message",
+        "label",
+        "arithmetic",
+        "why",
+        "summary",
+        "title",
+        "trade_off",
+        "gives_up",
+        "asks",
+        "assumptions",
+        "reason",
+    }
+    | {
+        "unknown",
+        "explained",
+        "detail",
+        "doing",
+        "error",
+        "name_of_rule",
+        "description",
+        "tool",
+        "catalog",
+        "format",
+        "note",
+    }
 )
 """Fields of a report that hold sentences, and those that name the version."""
 MOST_SHOWN = 20
@@ -70,9 +94,7 @@ def _differences(before: object, after: object, path: str, texts: bool) -> list[
         keys = sorted(before.keys() | after.keys())
         compared = (key for key in keys if not (texts and key in TEXTS))
         return [
-            found
-            for key in compared
-            for found in _differences(before.get(key), after.get(key), f"{path}.{key}", texts)
+            found for key in compared for found in _differences(before.get(key), after.get(key), f"{path}.{key}", texts)
         ]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))

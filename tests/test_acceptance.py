@@ -174,7 +174,10 @@ def test_each_rule_of_an_entry_is_needed_or_said(run: Run) -> None:
     write("gpulint.yaml", "waivers:\n  - {rules: [gpu-limit-missing, heads-not-divisible], reason: r}\n")
     result = run("check", "--format=json")
     assert findings(result) == {"gpulint.yaml": ["unused-suppression"], "train.yaml": ["-gpu-limit-missing"]}
-    assert json.loads(result.stdout)["findings"][0]["message"] == "nothing that it reaches is heads-not-divisible"
+    assert (
+        json.loads(result.stdout)["findings"][0]["message"]
+        == "unused suppression: no heads-not-divisible finding in the files it covers"
+    )
 
 
 def test_of_two_entries_for_the_same_finding_none_is_called_unused(run: Run) -> None:
@@ -319,7 +322,7 @@ def test_an_entry_that_is_paid_is_said_in_a_run_that_saw_its_file(run: Run) -> N
     assert findings(result) == {BASELINE: ["stale-baseline-entry"]}
     (stale,) = json.loads(result.stdout)["findings"]
     assert stale["message"] == (
-        "gpu-limit-missing of Pod ml/train is no longer in train.yaml; gpulint baseline --prune takes the entry out"
+        "gpu-limit-missing of Pod ml/train is no longer found in train.yaml; remove the entry with gpulint baseline --prune"
     )
     assert (stale["severity"], stale["line"], result.exit_code) == ("note", 14, 0)
 

@@ -105,7 +105,7 @@ def test_size_takes_the_words_of_a_role_with_units() -> None:
     ("workload", "stated", "said"),
     [
         ("Qwen/Qwen3-8C", {}, "no checkpoint is called Qwen/Qwen3-8C; did you mean"),
-        ("chat.yaml:caht", {}, "chat.yaml holds no workload called caht"),
+        ("chat.yaml:caht", {}, "chat.yaml contains no workload named caht"),
         ({"checkpont": "Qwen/Qwen3-8B"}, {}, "unknown key checkpont; did you mean checkpoint?"),
         ("Qwen/Qwen3-8B", {"accelerator": "l44"}, "no accelerator is called l44; did you mean"),
         ("Qwen/Qwen3-8B", {"tensor_paralel": 2}, "no quantity is called tensor_paralel; did you mean tensor_parallel"),
@@ -191,7 +191,7 @@ def test_an_option_of_another_kind_is_refused_before_anything_is_checked(options
 
 
 def test_a_format_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
-    with pytest.raises(outputs.OutputError, match="no format is called srif; there are checkstyle, concise, "):
+    with pytest.raises(outputs.OutputError, match="no format is called srif; the formats are checkstyle, concise, "):
         outputs.rendered(gpulint.check("."), "srif")
 
 

@@ -444,10 +444,10 @@ def test_init_says_what_stands_and_what_to_do_next(run: Run) -> None:
     result = run("init", "--hook")
     assert result.stdout == (
         "wrote gpulint.yaml\nwrote .pre-commit-config.yaml\n"
-        "1 workload found, 0 lack something that a hint can say\nstanding today: 1 error\nnext\n"
-        "  gpulint baseline           accepts what stands today, so that only what is new is reported\n"
-        "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes\n"
-        "  gpulint check --base main  holds a branch to what it changes\n"
+        "1 workload found, 0 of them without a value that a hint can declare\ncurrent findings: 1 error\nnext\n"
+        "  gpulint baseline           accepts the current findings, so that only new ones are reported\n"
+        "  pre-commit install         checks the files of each commit; gpulint init --hook writes the hook\n"
+        "  gpulint check --base main  reports only what a branch changes\n"
     )
     assert "      - id: gpulint\n" in Path(".pre-commit-config.yaml").read_text(encoding="utf-8")
 
@@ -462,7 +462,7 @@ def test_init_counts_the_workloads_that_it_writes_a_hint_for(run: Run) -> None:
     write("serve.sh", "#!/bin/bash\n#SBATCH --gpus-per-node=l4:1\nvllm serve Qwen/Qwen3-8B $EXTRA\n")
     said = run("init").stdout
     hints = Path("gpulint.yaml").read_text(encoding="utf-8").count("#   - path: ")
-    assert f"2 workloads found, {hints} lack" in said
+    assert f"2 workloads found, {hints} of them without a value" in said
 
 
 def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_settings(run: Run) -> None:

@@ -238,9 +238,8 @@ def test_an_empty_label_is_none() -> None:
 def test_a_batch_script_states_its_labels_in_a_comment() -> None:
     policy = "require: [{labels: [team]}]"
     (found,) = ours(report(policy, {"t.sbatch": BATCH.format(comment="")}))
-    assert (
-        found.message == "required labels are missing: team; state them in a comment, as # gpulint: labels=NAME:VALUE"
-    )
+    assert found.message.startswith("required labels are missing: team; state them in a comment such as ")
+    assert found.message.endswith(" # gpulint: labels=NAME:VALUE")
     assert ours(report(policy, {"t.sbatch": BATCH.format(comment="# gpulint: labels=team:search")})) == []
 
 
@@ -254,7 +253,7 @@ NEOX = """\
 
 def test_a_file_that_is_a_workload_as_a_whole_is_named_at_its_beginning() -> None:
     (found,) = ours(report("require: [{labels: [team]}]", {"configs/1-3B.yml": NEOX}))
-    assert (found.location.line, found.label) == (2, "belongs in a comment, as # gpulint: labels=NAME:VALUE")
+    assert (found.location.line, found.label) == (2, "belongs in a comment such as # gpulint: labels=NAME:VALUE")
 
 
 def test_labels_that_a_chart_writes_are_not_judged() -> None:
@@ -299,7 +298,7 @@ def test_the_length_of_a_prompt_is_no_objective() -> None:
 def test_facts_that_lack_are_named_with_how_to_state_them() -> None:
     (found,) = ours(report("require: [{facts: [accelerator, checkpoint]}]", {"a.yaml": pod(selector="")}))
     assert found.rule == "required-fact-missing"
-    assert found.message.startswith("cannot be told here: accelerator; state the accelerator: a nodeSelector")
+    assert found.message.startswith("required but unknown: accelerator; state the accelerator: a nodeSelector")
 
 
 @pytest.mark.parametrize(
@@ -353,7 +352,7 @@ def test_a_team_takes_what_its_workloads_take_together() -> None:
     assert one.message == "team search: requests 3 GPUs, over its budget of 2"
     assert one.arithmetic == ("2 a (a.yaml) + 1 b (b.yaml)",)
     assert [(place.label, place.location.path, place.location.line) for place in one.related] == [
-        ("the budget of team search", "gpulint.yaml", 1)
+        ("budget of team search", "gpulint.yaml", 1)
     ]
 
 
@@ -361,7 +360,7 @@ def test_the_largest_five_are_named_and_the_others_summed() -> None:
     files = {f"{name}.yaml": team(name, gpus) for name, gpus in zip("abcdefg", (1, 2, 3, 4, 5, 6, 7), strict=True)}
     (one,) = ours(report("budgets: [{team: search, gpus: 9}]", files))
     assert one.arithmetic == (
-        "7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 in 2 others",
+        "7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 in 2 other workloads",
     )
 
 
@@ -382,7 +381,7 @@ def test_known_parts_below_a_budget_are_no_verdict_where_others_are_unknown() ->
     found = report("budgets: [{team: search, gpus: 3}]", files)
     assert ours(found) == []
     assert budget(found) == [("team search", "gpus", 2, 3, "cannot tell")]
-    assert [one.reason for one in found.budgets] == ["1 of 2 workloads cannot be counted"]
+    assert [one.reason for one in found.budgets] == ["1 of 2 workloads could not be counted"]
 
 
 def test_a_workload_whose_team_cannot_be_told_leaves_every_team_open() -> None:
@@ -479,7 +478,7 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
         return lint.lint(sources, repository, replace(given, governance=partial, governed=None)).budgets
 
     (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
-    assert (one.verdict, one.reason) == ("cannot tell", "the run reads some files only")
+    assert (one.verdict, one.reason) == ("cannot tell", "only part of the repository was checked")
     (one,) = some("budgets: [{team: search, gpus: 1}]", {"a.yaml": team("a", 2)})
     assert one.verdict == "exceeded"
 
@@ -540,7 +539,7 @@ def test_the_text_says_how_much_of_each_budget_is_taken(tree: Path) -> None:
     from gpulint.report.formats import text
 
     shown = text.render(gpulint.check([str(tree / "apps/a.yaml")]))
-    assert "budget team search: at least 2 of 4 GPUs, cannot tell (the run reads some files only)\n" in shown
+    assert "budget team search: at least 2 of 4 GPUs, cannot tell (only part of the repository was checked)\n" in shown
     assert "budget dev/: 1 of 1 GPUs, within\n" in text.render(gpulint.check([str(tree)]))
 
 

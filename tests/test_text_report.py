@@ -58,9 +58,9 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
 17 |           nvidia.com/gpu: 2
    |                           - nvidia.com/gpu: 2
    = TP 4 × PP 1 × DP 1 = 4
-   = try tensor parallel 2 on the 2 GPUs given (gives up the memory and speed of 4 ranks)
+   = try tensor parallel 2 on the same 2 GPUs (gives up less memory and speed than 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
-   = try ask for the 4 GPUs that are needed
+   = try request the 4 GPUs that are needed
        17:27  2 → 4
    = Start-up fails, or waits for GPUs that never come.
 
