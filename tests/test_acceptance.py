@@ -275,7 +275,7 @@ def test_a_baseline_accepts_what_stands_and_nothing_else(run: Run) -> None:
     assert run("check").exit_code == 1
     assert run("baseline").stdout.splitlines() == [
         ".gpulint-baseline.json: 1 finding in 1 file accepted",
-        "commit it; gpulint check says from now on what is new",
+        "commit it; from now on gpulint check reports only new findings",
     ]
     assert run("check").exit_code == 0
     write("k8s/eval.yaml", OTHER)
@@ -352,7 +352,7 @@ def test_a_baseline_is_not_written_over(run: Run) -> None:
     result = run("baseline")
     assert (result.exit_code, Path(BASELINE).read_bytes()) == (2, before)
     assert result.stderr == (
-        "gpulint: .gpulint-baseline.json stands; --update brings it up to date, --prune takes out what is gone\n"
+        "gpulint: .gpulint-baseline.json already exists; use --update to bring it up to date or --prune to remove fixed findings\n"
     )
 
 
@@ -364,12 +364,12 @@ def test_an_update_takes_in_nothing_new_and_says_so(run: Run) -> None:
     result = run("baseline", "--update")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "gpulint: new, and not taken in: eval.yaml:9 error[gpu-limit-missing] "
+        "gpulint: new, not accepted: eval.yaml:9 error[gpu-limit-missing] "
         "1 of nvidia.com/gpu are requested, and no limit is set"
     ]
     assert result.stdout.splitlines() == [
         ".gpulint-baseline.json: 1 finding in 1 file accepted, 1 new",
-        "mend what is new, waive it with a reason, or take it in with --update --accept-new",
+        "fix the new findings, waive them with a reason, or accept them with --update --accept-new",
     ]
     assert [one["path"] for one in json.loads(Path(BASELINE).read_text())["findings"]] == ["moved.yaml"]
     assert findings(run("check", "--format=json"))["eval.yaml"] == ["gpu-limit-missing"]
@@ -402,7 +402,7 @@ def test_pruning_takes_out_what_is_gone_and_nothing_else(run: Run) -> None:
     result = run("baseline", "--prune")
     assert (result.exit_code, result.stderr) == (
         0,
-        "gpulint: gone: gpu-limit-missing of Pod ml/train (train.yaml)\n",
+        "gpulint: fixed: gpu-limit-missing of Pod ml/train (train.yaml)\n",
     )
     assert [one["path"] for one in json.loads(Path(BASELINE).read_text())["findings"]] == ["eval.yaml"]
 

@@ -97,8 +97,8 @@ def test_exit_zero_reports_and_passes(run: Run) -> None:
         (("check", "--accelerator", "l44"), "no accelerator is called l44; did you mean l4,"),
         (("check", "missing.yaml"), "there is no file or folder missing.yaml"),
         (("check", "--rules", "missing"), "missing: no such directory of rules"),
-        (("check", "-", "."), "- stands alone: stdin is one file"),
-        (("explain", "weights-exceed-memori"), "is called weights-exceed-memori; did you mean weights-exceed-memory,"),
+        (("check", "-", "."), "- reads one file from stdin; give no other path with it"),
+        (("explain", "weights-exceed-memori"), "or engine: weights-exceed-memori; did you mean weights-exceed-memory,"),
         (("catalog", "accelerators", "l44"), "the catalog has no accelerator l44; did you mean l4,"),
         (("catalog", "architectures", "Qwen/Qwen3-8"), "no architecture Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
         (("size", "Qwen/Qwen3-8"), "no checkpoint is called Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
@@ -382,7 +382,7 @@ def test_a_family_is_explained_by_its_rules(run: Run) -> None:
 def test_a_rule_of_the_team_is_explained_where_the_settings_or_an_option_name_its_folder(run: Run) -> None:
     own = Path("own/budget/gpus-above-quota.yaml")
     write(str(own), (EXAMPLES / own.relative_to("own")).read_text(encoding="utf-8"))
-    assert "no rule, family, fact, adapter or engine is called gpus-above-quota" in run("explain", own.stem).stderr
+    assert "no such rule, family, fact, adapter or engine: gpus-above-quota" in run("explain", own.stem).stderr
     assert run("explain", "--rules", "own", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
     Path("gpulint.yaml").write_text("rules: [own]\n")
     assert run("explain", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
@@ -484,7 +484,7 @@ def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -
     write(taken, "# mine\n")
     result = run("init", "--spec", "spec.yaml")
     assert result.exit_code == 2
-    assert f"{taken} exists already; nothing was written" in result.stderr
+    assert f"{taken} already exists; nothing was written" in result.stderr
     assert [path.name for path in Path().glob("*.yaml")] == [taken]
     assert Path(taken).read_text(encoding="utf-8") == "# mine\n"
 
@@ -607,7 +607,7 @@ def test_a_commit_that_is_empty_is_misuse(run: Run, words: tuple[str, ...]) -> N
     result = run("check", *words)
     assert (result.exit_code, result.stderr) == (
         2,
-        f"gpulint: {words[-2]} is empty: name a commit, or leave it out\n",
+        f"gpulint: {words[-2]} is empty; give a commit or drop the option\n",
     )
 
 

@@ -134,7 +134,7 @@ def test_the_day_is_todays_unless_it_is_said(run: Callable[..., Result]) -> None
 def test_a_day_that_is_none_is_misuse(run: Callable[..., Result]) -> None:
     result = run("check", "--today", "soon", "chat.yaml")
     assert result.exit_code == 2
-    assert "--today soon is no day: write it as 2026-11-22" in result.stderr
+    assert "--today soon is not a date; write it as YYYY-MM-DD, for example 2026-11-22" in result.stderr
 
 
 def test_the_catalog_lists_prices_with_their_age(run: Callable[..., Result]) -> None:
