@@ -92,11 +92,11 @@ def test_exit_zero_reports_and_passes(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("check", "--select", "no-such"), "no rule or family is called no-such"),
-        (("check", "--ignore", "memorie"), "no rule or family is called memorie; did you mean memory?"),
+        (("check", "--select", "no-such"), "no such rule or family: no-such"),
+        (("check", "--ignore", "memorie"), "no such rule or family: memorie; did you mean memory?"),
         (("check", "--accelerator", "l44"), "no accelerator is called l44; did you mean l4,"),
         (("check", "missing.yaml"), "there is no file or folder missing.yaml"),
-        (("check", "--rules", "missing"), "missing: no such directory of rules"),
+        (("check", "--rules", "missing"), "missing: no such folder of rules"),
         (("check", "-", "."), "- reads one file from stdin; give no other path with it"),
         (("explain", "weights-exceed-memori"), "or engine: weights-exceed-memori; did you mean weights-exceed-memory,"),
         (("catalog", "accelerators", "l44"), "the catalog has no accelerator l44; did you mean l4,"),
@@ -260,7 +260,7 @@ def test_a_mistyped_fact_in_a_rule_of_ones_own_is_misuse_with_a_place(run: Run) 
     )
     result = run("check", "--rules", "policies")
     assert result.exit_code == 2
-    assert "policies/cost/dear.yaml:5:7: no fact is called gpu_per_pod; did you mean gpus_per_pod?" in result.stderr
+    assert "policies/cost/dear.yaml:5:7: no such fact: gpu_per_pod; did you mean gpus_per_pod?" in result.stderr
     assert "gpu_per_pod" in result.stderr
 
 
@@ -305,7 +305,7 @@ def test_settings_cannot_name_rules_outside_the_repository(run: Run, folder: str
     write("gpulint.yaml", f"rules: [{folder}]\n")
     result = run("check")
     assert result.exit_code == 2
-    assert f"rules: {folder} lies outside the repository" in result.stderr
+    assert f"rules: {folder} is outside the repository" in result.stderr
 
 
 def test_links_to_settings_or_rules_elsewhere_are_not_followed(
@@ -561,7 +561,7 @@ def test_a_policy_names_no_baseline_outside_the_repository(run: Run, command: st
     write("a.yaml", WRONG)
     result = run(command)
     assert result.exit_code == 2
-    assert f"gpulint.yaml:1:11: {file} lies outside the repository" in result.stderr
+    assert f"gpulint.yaml:1:11: {file} is outside the repository" in result.stderr
     assert not Path("../outside.json").exists()
 
 

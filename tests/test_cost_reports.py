@@ -156,4 +156,4 @@ def test_an_accelerator_shows_where_it_is_cheapest(run: Callable[..., Result]) -
 def test_a_price_that_is_not_listed_is_misuse(run: Callable[..., Result]) -> None:
     result = run("catalog", "prices", "g2-standart-4")
     assert result.exit_code == 2
-    assert "the catalog has no price of g2-standart-4; did you mean g2-standard-4," in result.stderr
+    assert "the catalog has no price for g2-standart-4; did you mean g2-standard-4," in result.stderr

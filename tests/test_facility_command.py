@@ -60,7 +60,7 @@ def test_a_room_is_drawn_and_then_judged(run: Run) -> None:
     drawn, _, judged = result.output.partition("error[rack-units-exceeded]")
     assert "\nrack r1 to r3 in hall, 3 alike  (room.yaml:8)\n   42 ┌" in drawn
     assert "not drawn: 1 × unknown-box," in drawn
-    assert "drawn beyond the rack, which" in drawn
+    assert "drawn above the rack, which" in drawn
     assert judged.splitlines()[0].startswith(": 26 units of servers in r4, which has 24")
     assert "facility garching: 4 racks, 17 servers, 1 over a limit" in judged
 

@@ -314,7 +314,7 @@ def test_a_file_and_a_name_narrow_what_is_tested() -> None:
             ("test",),
             "no folder of rules: give one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one",
         ),
-        (("test", "nowhere"), "nowhere: no such directory of rules"),
+        (("test", "nowhere"), "nowhere: no such folder of rules"),
         (("test", "empty"), "empty has no rule; `gpulint rule new NAME --dir empty` creates one"),
         (("test", FOLDER, "--select", "pod-too-larg"), "these folders have no rule or family called pod-too-larg"),
     ],
