@@ -352,7 +352,7 @@ def test_a_rule_is_explained_with_what_is_wrong_and_what_is_right(run: Run) -> N
     assert shown.startswith(
         "weights-exceed-memory (memory, error)\n\nThe weights alone do not fit in one accelerator's memory.\n"
     )
-    assert "\nHolds when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
+    assert "\nFires when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
     assert shown.index("\nWrong\n  apiVersion: apps/v1") < shown.index("\nRight\n  apiVersion: apps/v1")
     assert "\n  weight_bytes_per_gpu  bytes   weights on the fullest GPU\n" in shown
     assert "\n  # gpulint: ignore[weights-exceed-memory] REASON\n" in shown

@@ -79,7 +79,7 @@ def test_what_cannot_be_told_of_as_many_workloads_is_said_once() -> None:
     found = compared((None, card), (None, UNKNOWN))
     assert delta.sentence(found) == "+8 GPUs (1 workload unknown); the cost and power of 2 workloads are unknown"
     found = compared((SMALL, SMALL._replace(power_w=None)), (None, Figures(gpus=1, power_w=70)), (None, card))
-    assert delta.sentence(found) == ("+9 GPUs, +0.07 kW (2 workloads unknown); the cost of 2 workloads unknown")
+    assert delta.sentence(found) == ("+9 GPUs, +0.07 kW (2 workloads unknown); the cost of 2 workloads is unknown")
 
 
 def test_workloads_of_one_name_are_told_apart_by_their_files() -> None:

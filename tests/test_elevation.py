@@ -156,13 +156,13 @@ rack r02  (room.yaml:6)
       │                            │  cooling  unknown
       │                            │  weight  ? of 1,000 kg
       └────────────────────────────┘  ?????????????????????????  cannot tell
-      rack height is not declared     space  at least 8 U, no limit declared
+      undeclared rack height          space  at least 8 U, no limit declared
       undeclared positions are drawn
       from the bottom up              feed a: cannot tell
       not drawn: 2 × box-x, whose       supply not declared
       units are not known
 
-bars: █ taken  ? unknown
+bars: █ used  ? unknown
 """
 
 

@@ -1,4 +1,4 @@
-"""Seen: at which places of a format's files facts are stated, as its own sample and the samples of the rules show it."""
+"""Locations at which a format's files declare facts, from its own sample and the samples of the rules."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gpulint.policy import rule
 from gpulint.workload import Origin, Unknown
 
 POD = re.compile(r"^.*?(?=(?:containers\[\]|initContainers\[\]|nodeSelector|volumes\[\]|tolerations|affinity)(?:\.|$))")
-"""What stands above the parts of a pod, which are alike in every kind."""
+"""The path above the parts of a pod, which are the same in every kind."""
 DIRECTIVE = re.compile(r"#(?:SBATCH|PBS|BSUB)\s+(?:--?[\w-]+)")
 COMMAND = "words of a command"
 WHOLE = "the file as a whole"
 
 
 def sample(adapter: str) -> str:
-    """The small file of a format that comes with gpulint."""
+    """Return the example file of a format."""
     files = sorted(shipped.folder("formats").glob(f"{adapter}.*"))
     return files[0].read_text(encoding="utf-8") if files else ""
 
 
 def path_of(adapter: str, text: str) -> str:
-    """What the sample of a format is called."""
+    """Return the file name of a format's example."""
     named = samples.path_of(text)
     file = next(iter(sorted(shipped.folder("formats").glob(f"{adapter}.*"))), Path(named))
     return file.name if named == samples.PATH else named
@@ -36,7 +36,7 @@ def path_of(adapter: str, text: str) -> str:
 
 @functools.cache
 def places(adapter: str) -> Mapping[str, tuple[str, ...]]:
-    """The facts that each place of an adapter's documents states."""
+    """Return the facts that each location of an adapter's documents declares."""
     found: dict[str, set[str]] = {}
     for name, place, fact in (*_in_rules(), *_shown(sample(adapter), path_of(adapter, sample(adapter)))):
         if name == adapter:
@@ -46,7 +46,7 @@ def places(adapter: str) -> Mapping[str, tuple[str, ...]]:
 
 @functools.cache
 def _in_rules() -> tuple[tuple[str, str, str], ...]:
-    """Each adapter, place and fact that a sample of a rule shows."""
+    """Return each adapter, location and fact in a sample of a rule."""
     texts = (
         str(text) for one in rule.shipped_rules().values() for side in rule.examples(one).values() for text in side
     )
@@ -73,14 +73,14 @@ def _stated(adapter: ModuleType, document: Document, held: tuple[Document, ...])
 
 
 def _place(origin: Origin, document: Document, held: tuple[Document, ...]) -> str:
-    """Where an origin stands in the file, as people write it: `[]` for any item, without what stands above a pod."""
+    """Return the path of an origin: `[]` for any item, without the path above a pod."""
     if origin.document.path != document.path:
         return ""
-    at = origin._replace(span=None).location()
-    for one in sorted(held, key=lambda one: one is not document):
-        if (steps := _places_of(one).get((at.line, at.column))) is not None:
-            told = POD.sub("… ", steps, count=1)
-            return told if one is document else f"{told} of {one.get(('kind',))}"
+    location = origin._replace(span=None).location()
+    for candidate in sorted(held, key=lambda other: other is not document):
+        if (steps := _places_of(candidate).get((location.line, location.column))) is not None:
+            path = POD.sub("… ", steps, count=1)
+            return path if candidate is document else f"{path} of {candidate.get(('kind',))}"
     return _of_line(document, origin.location())
 
 
@@ -93,7 +93,7 @@ def _of_line(document: Document, at: Location) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _places_of(document: Document) -> Mapping[tuple[int, int], str]:
-    """The path of every value of a document by where it stands."""
+    """Return the path of every value of a document by its position."""
     return {(at.line, at.column): told for at, told in _walked(document, (), document.data)}
 
 

@@ -196,7 +196,7 @@ def _power(run: Sequence[Slot]) -> str:
 def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
     """Yield what a diagram does not show or assumes."""
     if rack.units is None:
-        yield "rack height is not declared"
+        yield "undeclared rack height"
     elif any(slot.lowest + slot.units - 1 > rack.units for slot in rack.slots):
         yield f"drawn above the rack, which has {rack.units} U"
     if rack.stacked and rack.slots:
