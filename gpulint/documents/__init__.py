@@ -27,7 +27,7 @@ DOCUMENTS_MAX = 1_000
 DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
-"""How node user data begins, whatever its name ends in."""
+"""The start of multipart node user data, whatever its suffix."""
 SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
@@ -37,12 +37,12 @@ SUFFIXES = {
     **dict.fromkeys(("tf", "tfvars"), "hcl"),
 }
 TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
-"""Files that a tool completes; those that parse as what they will be are read all the same."""
+"""Suffixes of templates. A template that parses as its target format is read."""
 _TEXTS = frozenset({"shell", "template"})
-"""Formats whose document is one text: a `#` in it may well start a comment."""
+"""Formats whose document is one text, in which a `#` can start a comment."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
 NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
-"""Files whose whole name tells their format."""
+"""Formats by complete file name."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
 _TRIGGERS = (
@@ -89,12 +89,12 @@ _TRIGGERS = (
     *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
 )
 _MARKS = dict.fromkeys(("hcl", "json"), r"(?<!\S)(?:#|//)")
-"""What starts a comment, where that is not `#` alone."""
+"""Comment markers of formats that use more than `#`."""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
 class Comment(NamedTuple):
-    """A comment: the place of its mark, and the text after it."""
+    """A comment: the position of its marker, and the text after it."""
 
     line: int
     column: int
@@ -102,7 +102,7 @@ class Comment(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Trouble in the user's file, with its place; `instead` are places, what stands there, and what should."""
+    """A problem in the user's file with its location. `instead` lists locations, current text and replacement."""
 
     kind: str
     message: str
@@ -112,7 +112,7 @@ class Problem(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What one file holds: documents, trouble with its place, and the reasons why parts were not read."""
+    """The content of one file: documents, problems with locations, and reasons why parts were not read."""
 
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -121,7 +121,7 @@ class Loaded(NamedTuple):
 
 
 def load(path: str, content: bytes) -> Loaded:
-    """Read one file; whatever is wrong with it is a problem or a skip of the result."""
+    """Read one file. Every fault in it becomes a problem or a skip of the result."""
     if len(content) > FILE_BYTES_MAX:
         return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
     try:
@@ -149,7 +149,7 @@ def load(path: str, content: bytes) -> Loaded:
 
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
-    """The comments that speak of gpulint; a mark inside a scalar of the documents starts none."""
+    """Return the comments that mention gpulint. A marker inside a scalar starts no comment."""
     mark = _MARKS.get(documents[0].format if documents else "", r"(?<!\S)#")
     data = (document for document in documents if document.format not in _TEXTS)
     scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
@@ -165,18 +165,18 @@ def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ..
 
 
 def concerns_gpus(text: str) -> bool:
-    """Whether a word in it suggests that it has to do with GPUs."""
+    """True if a word in the text suggests that it concerns GPUs."""
     lowered = text.lower()
     return any(word in lowered for word in _TRIGGERS)
 
 
 def is_read(name: str) -> bool:
-    """Whether files of that name hold a format that is read."""
+    """True if gpulint reads files of that name."""
     return bool(_format(name))
 
 
 def _format(name: str) -> str:
-    """The format that a file's name tells; that of the inner suffix where the last one is a template's."""
+    """Return the format of a file name. If the last suffix is a template's, the inner suffix decides."""
     last = name.rpartition("/")[2]
     if last in NAMES:
         return NAMES[last]
@@ -187,14 +187,14 @@ def _format(name: str) -> str:
 
 
 def _format_of(path: str, text: str) -> str:
-    """The format of a file; of a script, what its first line says comes before its name."""
+    """Return the format of a file. The first line of a script overrides its name."""
     if text.startswith(_SCRIPT):
         return "shell" if re.match(_SHELL, text) else "script"
     return _format(path)
 
 
 class _Loading:
-    """The file being read, and what was found in it so far."""
+    """The file being read, with its documents, problems and skips so far."""
 
     def __init__(self, path: str, text: str, format: str) -> None:
         self.path = path
@@ -292,7 +292,7 @@ class _Loading:
             self.problems.append(Problem("invalid-syntax", error.message, location))
 
     def _template(self, text: str) -> None:
-        """A text that a tool completes: one document, of which only what it is can be told."""
+        """Add a template as a document without data."""
         self.skips.append("template")
         root = Node("scalar", 0, len(text), text)
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
@@ -343,7 +343,7 @@ def _undecodable(path: str, content: bytes) -> Loaded:
 
 
 def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
-    """The spans of scalars that may hold a `#` which starts no comment; one beside a block's indicator does."""
+    """Yield the spans of scalars, in which a `#` starts no comment. The header of a block is excluded."""
     open_nodes = [root]
     while open_nodes:
         node = open_nodes.pop()
@@ -359,11 +359,11 @@ def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
 
 
 def _inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Whether one of the sorted, disjoint spans holds the offset."""
+    """True if one of the sorted, disjoint spans contains the offset."""
     at = bisect.bisect_right(spans, offset, key=lambda span: span[0])
     return at > 0 and offset < spans[at - 1][1]
 
 
 def _is_spec(text: str) -> bool:
-    """Whether JSON or TOML, in which most files deploy nothing, is a deployment spec."""
+    """True if JSON or TOML text is a deployment spec; most such files are not."""
     return "apiVersion" in text or re.search(r"(?:nvidia|amd)\.com/gpu|gpulint", text) is not None

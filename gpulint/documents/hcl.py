@@ -154,7 +154,7 @@ def _children(part: Any, *types: str) -> Iterator[Any]:
 
 
 def _inner(expression: Any) -> Any:
-    """What an expression is made of, where that is one literal, template, list or map."""
+    """Return the part of an expression that is one literal, template, list or map."""
     part = expression
     while part.type in ("expression", "literal_value", "template_expr", "collection_value"):
         inner = [child for child in part.named_children if child.type != "comment"]

@@ -17,7 +17,7 @@ _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 
 
 def read(path: str, text: str) -> Parsed | None:
-    """The document of a text; None where it holds none."""
+    """Return the document of a text; None if it is empty."""
     if not text.strip():
         return None
     source = text
@@ -38,7 +38,7 @@ def read(path: str, text: str) -> Parsed | None:
 
 
 def _lines(text: str) -> bool:
-    """Whether each line is a JSON document of its own, as the first two tell."""
+    """True if each line is a JSON document, judging by the first two."""
     first, second, *_ = [*text.split("\n", 2), "", ""]
     try:
         return isinstance(json.loads(first), dict) and second.lstrip().startswith("{")

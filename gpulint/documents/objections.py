@@ -1,4 +1,4 @@
-"""Objections: what a YAML parser refuses, in plain words and at the place where it can be mended."""
+"""YAML syntax errors in plain words, at the location to fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLOW_THEN_TEXT = re.compile(r"(?:(?<=[:\-,]\s)|^)\s*(?P<value>[\[{][^\[\]{}\n]*
 
 
 def explained(text: str, chunk: str, base: int, error: Exception) -> Invalid:
-    """What is wrong with the chunk of the text that starts at an offset."""
+    """Return the error in the part of the text that starts at an offset."""
     offset = base + min(_error_index(chunk, error), len(chunk))
     line_start = text.rfind("\n", 0, offset) + 1
     line = text[line_start : text.find("\n", offset) if "\n" in text[offset:] else len(text)].rstrip()
@@ -49,7 +49,7 @@ def _flow_message(opening: str) -> str:
 
 
 def _error_index(chunk: str, error: Exception) -> int:
-    """The character at which the parser gave up, or the opening that it could not match."""
+    """Return the character at which the parser failed, or the unmatched opening."""
     if not isinstance(error, MarkedYAMLError):
         position = getattr(error, "position", 0)
         return len(chunk.encode()[:position].decode("utf-8", "ignore"))

@@ -34,7 +34,7 @@ class _Token(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """What one name of a message is stated to be: the first key, and every value."""
+    """One field name of a message: its first key, and every value."""
 
     key: Node
     values: list[Node]

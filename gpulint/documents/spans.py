@@ -50,7 +50,7 @@ class Pieces:
 
 
 def pieces(text: str, node: Node, format: str) -> Pieces | None:
-    """The places of the decoded characters; None where they cannot be told, which is checked."""
+    """Return the locations of the decoded characters, or None if a check fails."""
     value: str = node.value
     if not value or len(value) > PLACED_CHARACTERS_MAX or node.end == node.start:
         return None
@@ -92,7 +92,7 @@ def _flow(text: str, start: int, end: int, pattern: str, folds: bool = True) -> 
 
 
 def _breaks(text: str, match: re.Match[str], skip: int, joined: bool) -> Iterator[_Piece]:
-    """The characters that a run of line breaks stands for: one break a space, each further one a newline."""
+    """Return the characters of folded line breaks: one break is a space, each further one a newline."""
     found = [(item.start(), item.end()) for item in re.compile(_BREAK).finditer(text, match.start(), match.end())]
     if skip and len(found) == 1 and not joined:
         yield " ", *found[0]
@@ -137,7 +137,7 @@ def _block(text: str, node: Node) -> Iterator[_Piece]:
 
 
 def _block_indent(text: str, node: Node) -> int:
-    """The columns that the block's indentation takes: what the source has more than the value."""
+    """Return the width of the block's indentation: the surplus of the source over the value."""
     written = re.compile(_FIRST_TEXT).search(text, text.find("\n", node.start) + 1)
     decoded = re.search(_FIRST_TEXT, node.value)
     return len(written[1]) - len(decoded[1]) if written and decoded else 0

@@ -26,7 +26,7 @@ _RESOLVED_TAGS = {_STANDARD_TAG + name for name in ("int", "float", "bool", "nul
 
 
 class Builder:
-    """Turns nodes into plain data; what several aliases share is built once."""
+    """Builds plain data from nodes. A node shared by several aliases is built once."""
 
     def __init__(self) -> None:
         self.shared: dict[int, object] = {}

@@ -26,10 +26,10 @@ _MARKER = r"^(?:\ufeff?(?=---(?:\s|\Z))|\.\.\.(?=\s|\Z))"
 _DIRECTIVES = r"(?:[ \t]*(?:#.*)?\r?\n)*%(?:.*\n)(?:(?:%.*|[ \t]*(?:#.*)?)\r?\n)*\Z"
 _CRD = r"^kind: *[\"']?CustomResourceDefinition\b"
 _COLON_REFUSED = "found unexpected ':'"
-"""What libyaml says of `{image: server:v1}`, which YAML 1.2 and Kubernetes' own reader allow."""
+"""The libyaml error for `{image: server:v1}`, which YAML 1.2 and the Kubernetes parser allow."""
 _COLON_INSIDE = r"(?<![\"'\]}]):(?=[^\s,\[\]{}])"
 _STAND_IN = "\ue000"
-"""Stands for such a colon while libyaml reads the text again."""
+"""Replaces such a colon while libyaml parses the text again."""
 _PROPERTIES = r"(?:[&!]\S*\s*(?:#.*\s+)*){1,2}"
 
 

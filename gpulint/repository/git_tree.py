@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """What a commit holds, by path from the root: its files, links and submodules, and what each folder lists."""
+    """The files, links and submodules of a commit by path from the root, and the entries of each folder."""
 
     def __init__(self, git: Git, commit: str) -> None:
         self.items: dict[str, Item] = dict(git.items(commit))

@@ -68,7 +68,7 @@ def refused(line: str) -> str:
 
 
 def rooted(folder: str, line: str) -> str:
-    """A pattern that is relative to a folder, as it stands in a .gitignore of the root."""
+    """Return a pattern that is relative to a folder as a line of a .gitignore at the root."""
     if folder in ("", "."):
         return line
     negated, pattern = ("!", line[1:]) if line.startswith("!") else ("", line)

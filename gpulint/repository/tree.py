@@ -31,18 +31,18 @@ DIRECTORY_DEPTH_MAX = 100
 KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(\w+)""")
 NAME = re.compile(rb"""name["']?[ \t]*:[ \t]*["']?([\w.-]+)""")
 DEFINES = b"kind: CustomResourceDefinition"
-"""Bundles of definitions are large, and nothing refers to what stands in them."""
+"""Bundles of definitions are large, and nothing refers to their content."""
 
 
 class Entry(NamedTuple):
-    """What a folder holds under a name: a `file`, a `folder`, a `link`, or a `submodule`, which is a commit elsewhere."""
+    """An entry of a folder: a `file`, `folder`, `link` or `submodule` (a commit of another repository)."""
 
     name: str
     kind: str
 
 
 class _Held(NamedTuple):
-    """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
+    """The words that follow `kind:` and `name:` anywhere in one file."""
 
     path: str
     kinds: frozenset[bytes]
@@ -50,7 +50,7 @@ class _Held(NamedTuple):
 
 
 class Excluded(NamedTuple):
-    """What a run leaves out: by a path as it is shown or from the root, and by the path from the root alone."""
+    """The files that a run excludes, by displayed path and by path from the root."""
 
     shown: pathspec.GitIgnoreSpec | None = None
     at_root: pathspec.GitIgnoreSpec | None = None
@@ -78,7 +78,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def _kind(self, place: pathlib.Path) -> str:
-        """What lies at a place, as an Entry says it; empty where there is nothing."""
+        """Return the kind of entry at a path; empty if there is none."""
 
     @abc.abstractmethod
     def _reached(self, place: pathlib.Path) -> bool:
@@ -86,7 +86,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def _entries(self, folder: pathlib.Path) -> Sequence[Entry]:
-        """What a folder holds, in sorted order; OSError where that cannot be told."""
+        """Return the sorted entries of a folder; raise OSError if it cannot be read."""
 
     @abc.abstractmethod
     def _content(self, place: pathlib.Path) -> bytes | None:
@@ -98,7 +98,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def _ignored_in(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
-        """What the .gitignore of a folder leaves out."""
+        """Return the patterns of a folder's .gitignore."""
 
     @abc.abstractmethod
     def _is_whole(self) -> bool:
@@ -111,13 +111,13 @@ class Tree(abc.ABC):
     # ---- what everyone asks
 
     def leaving_out(self, at_root: Sequence[str], shown: Sequence[str] = ()) -> Self:
-        """The same tree without what lines of a .gitignore at the root match, or further ones a path as it is shown."""
+        """Return the tree without files that match lines of a .gitignore at the root, or further displayed paths."""
         other = self._again()
         other.exclude = Excluded(*(ignored.spec(lines) if lines else None for lines in (shown, at_root)))
         return other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
-        """The same repository in which files have other contents; what is known of the others is kept."""
+        """Return the repository with other contents for some files. Cached data of the others is kept."""
         other = self._again()
         other.exclude = self.exclude
         other._rewritten = {self.base / os.path.normpath(path): content for path, content in contents.items()}
@@ -236,7 +236,7 @@ class Tree(abc.ABC):
             return None
 
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
-        """What each file below a folder seems to hold, read once."""
+        """Return the kinds and names in each file below a folder, read once."""
         if base not in self._index:
             self._index[base] = tuple(_held(one) for one in self._files(base) if _holds_objects(one))
         return self._index[base]
@@ -374,7 +374,7 @@ class Tree(abc.ABC):
 def _reheld(
     index: Mapping[pathlib.Path, tuple[_Held, ...]], contents: Mapping[str, bytes]
 ) -> dict[pathlib.Path, tuple[_Held, ...]]:
-    """What files seem to hold, of some of them by other contents."""
+    """Return the kinds and names in files, some of which have other contents."""
     return {
         folder: tuple(_held(Source(one.path, contents[one.path])) if one.path in contents else one for one in found)
         for folder, found in index.items()

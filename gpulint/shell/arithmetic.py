@@ -22,7 +22,7 @@ Assign = Callable[[str, int], None]
 
 
 class Unknown(ValueError):
-    """The expression holds what cannot be computed here."""
+    """The expression contains a value that cannot be computed."""
 
 
 def computed(expression: str, known: Known | None = None, assign: Assign | None = None) -> int | None:

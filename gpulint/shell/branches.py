@@ -1,4 +1,4 @@
-"""Branches: `if`, `case` and loops, by what their tests come to."""
+"""Walk `if`, `case` and loops according to the results of their tests."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _gives_up(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
 
 
 def _leaves(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
-    """Whether nothing after the branch sees what it sets."""
+    """True if nothing after the branch sees the variables that it sets."""
     last = next((child for child in reversed(body) if child.is_named and child.type != "comment"), None)
     return last is not None and re.match(r"(?:exit|return)\b", reader.script.text_of(last)) is not None
 
@@ -105,7 +105,7 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
 
 
 def _taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
-    """Which item a subject selects, 0 being none; None where only running tells."""
+    """Return the number of the selected item, 0 for none, or None if it is known only at run time."""
     for item in items:
         chosen = conditions.chosen(item, subject, reader.expansion)
         if chosen is None or (chosen and reader.script.text_of(item).rstrip().endswith((";&", ";;&"))):
@@ -162,7 +162,7 @@ def _once(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: 
 
 
 def _forget_set_below(reader: Reader, node: tree_sitter.Node) -> None:
-    """What a loop or the functions it may call set."""
+    """Return the variables that a loop or its functions may set."""
     reader.variables.forget(variables.assigned(node))
     reader.variables.forget(
         reader.script.text_of(child) for child in node.named_children if child.type == "variable_name"

@@ -1,4 +1,4 @@
-"""Conditions: what a test comes to, where both its sides are known."""
+"""Evaluate tests whose operands are known."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _OF_THE_HOST = re.compile(
     r"(?:SLURM|PMI|OMPI|PBS|LSB|SGE|SKYPILOT|DSTACK|KUBERNETES|MPI|CONDA|CUDA|ROCR|HIP|LD|XDG|SSH|TMUX)_\w+"
     r"|HOME|USER|PATH|PWD|SHELL|TERM|HOSTNAME|LANG|DISPLAY|TMPDIR|PYTHONPATH|VIRTUAL_ENV|CI|RANK|LOCAL_RANK|WORLD_SIZE|NODE_RANK"
 )
-"""What the machine, the login or the scheduler sets: nobody may presume that it is not."""
+"""Variables that the machine, login or scheduler sets. They must not be presumed unset."""
 
 
 class Verdict(NamedTuple):
-    """What a test comes to; presumed where it is so only as long as the caller sets nothing."""
+    """The result of a test. It is presumed if it assumes that the caller sets no variable."""
 
     holds: bool
     presumed: bool = False
@@ -52,7 +52,7 @@ class _Operand(NamedTuple):
 
 
 def decided(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str], bool]) -> Verdict | None:
-    """What a condition comes to; None where only running tells."""
+    """Return the result of a condition, or None if it is known only at run time."""
     if node.has_error:
         return None
     if node.type == "test_command":

@@ -28,7 +28,7 @@ _PLAIN = frozenset({"word", "number", "string_content", "variable_name", "heredo
 
 
 class Budget:
-    """What all expansions of one script, and of what it brings in, may come to."""
+    """The shared size limit of all expansions of a script and the files that it sources."""
 
     def __init__(self) -> None:
         self._words = 0

@@ -36,7 +36,7 @@ def define(reader: Reader, node: tree_sitter.Node) -> None:
 
 
 def _speaks_only(reader: Reader, node: tree_sitter.Node) -> bool:
-    """Whether a function only tells people something; calls of it are not worth following."""
+    """True if a function only prints messages, so that calls need not be followed."""
     names = {reader.script.text_of(child) for child in variables.below(node, "command_name")}
     sets = any(not _is_local(child) for child in variables.below(node, "variable_assignment"))
     return names <= _SPEAKS and not sets

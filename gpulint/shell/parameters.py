@@ -195,7 +195,7 @@ def _pattern(expansion: Expansion, node: tree_sitter.Node, start: int) -> str | 
 
 
 def _kept(text: str, pattern: str, operator: str) -> Span | None:
-    """What is left of a text when a pattern is cut off its start or end."""
+    """Return a text without a pattern at its start or end."""
     size = len(text)
     cuts = range(size + 1) if operator in ("#", "%%") else range(size, -1, -1)
     for cut in cuts:

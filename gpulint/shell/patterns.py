@@ -25,7 +25,7 @@ def compiled(glob: str) -> str | None:
 
 
 def _segments(glob: str) -> list[str]:
-    """What stands between the stars."""
+    """Yield the text between the stars."""
     segments = [""]
     for match in _TOKEN.finditer(glob):
         if match[3] == "*":

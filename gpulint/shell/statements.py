@@ -1,4 +1,4 @@
-"""Statements: a script walked from top to bottom, command by command, with what each one does to the variables."""
+"""Walk a script from top to bottom and apply each command to the variables."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Reader:
             self.run.uncertain = {}
 
     def _apart(self, node: tree_sitter.Node, where: Where) -> None:
-        """A subshell or a pipeline: what it sets is gone after it."""
+        """Walk a subshell or pipeline. Variables set in it are restored afterwards."""
         before, first = self.variables.snapshot(), len(self.run.commands)
         self.children(node, where._replace(certain=False))
         self.variables.restore(before)

@@ -1,4 +1,4 @@
-"""Substitution: what the commands inside `$(…)` print where that can be told without running them: folders, names, text."""
+"""Evaluate `$(…)` commands whose output is known without running them: folders, names, text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _of_command(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tupl
 
 
 def _print(name: str, given: list[str]) -> str | None:
-    """What a command prints of texts that are known."""
+    """Return the output of a command with known arguments."""
     if name == "printf":
         return _formatted(given)
     if name == "expr":

@@ -1,4 +1,4 @@
-"""Variables: what is known of each name as a script is read from top to bottom."""
+"""The known values of variables while a script is read from top to bottom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUE_CHARACTERS_MAX = 65_536
 NAMES_MAX = 2_000
 PIECES_MAX = 2_000
 OWN_NAME = "\ufdd1"
-"""Stands for the name of the script's own file."""
+"""Placeholder for the name of the script's own file."""
 
 Value = Word | tuple[Word, ...] | None
 
@@ -25,11 +25,11 @@ _OWN_PATH = frozenset({"0", "BASH_SOURCE"})
 _AT_RUN = frozenset(
     {"RANDOM", "SECONDS", "LINENO", "PWD", "OLDPWD", "HOSTNAME", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"}
 )
-"""What bash itself sets."""
+"""Variables that bash itself sets."""
 
 
 class Known(NamedTuple):
-    """What a name stands for, and whether the commands of the script are given it."""
+    """The value of a name, and whether it is exported."""
 
     value: Value
     exported: bool = False
@@ -113,7 +113,7 @@ class Variables:
         )
 
     def exported(self) -> Mapping[str, Word]:
-        """What the script has put into the environment of its commands so far."""
+        """Return the variables exported so far."""
         if self._exported is None:
             values = {name: known.value for name, known in self._known.items() if known.exported}
             self._exported = {
@@ -153,7 +153,7 @@ class Variables:
             self.assign(name, None)
 
     def changes(self, before: Mapping[str, Known]) -> dict[str, list[Known]]:
-        """What has another value than before, and which."""
+        """Return the names whose value changed, with their values."""
         return {name: [self._known[name]] for name in self.changed(before)}
 
     def doubt(self, touched: Mapping[str, Sequence[Known]], before: Mapping[str, Known]) -> None:
