@@ -125,9 +125,9 @@ def load(path: str, content: bytes) -> Loaded:
     if len(content) > FILE_BYTES_MAX:
         return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
     try:
-        text = _decoded(content)
+        text = _decode(content)
     except UnicodeDecodeError:
-        return _undecodable(path, content)
+        return _report_encoding(path, content)
     if "\0" in text:
         return Loaded(skips=("binary",))
     format = _format_of(path, text)
@@ -158,7 +158,7 @@ def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ..
         line += text.count("\n", counted, match.start())
         counted = match.start()
         marks = ((counted + item.start(), counted + item.end()) for item in re.finditer(mark, match[0]))
-        offset, end = next((one for one in marks if not _inside(scalars, one[0])), (-1, 0))
+        offset, end = next((one for one in marks if not _is_inside(scalars, one[0])), (-1, 0))
         if offset >= 0 and "gpulint" in (body := text[end : match.end()].strip()):
             found.append(Comment(line, offset - counted + 1, body))
     return tuple(found)
@@ -172,17 +172,17 @@ def concerns_gpus(text: str) -> bool:
 
 def is_read(name: str) -> bool:
     """True if gpulint reads files of that name."""
-    return bool(_format(name))
+    return bool(_format_by_name(name))
 
 
-def _format(name: str) -> str:
+def _format_by_name(name: str) -> str:
     """Return the format of a file name. If the last suffix is a template's, the inner suffix decides."""
     last = name.rpartition("/")[2]
     if last in NAMES:
         return NAMES[last]
     stem, dot, suffix = last.rpartition(".")
     if suffix in TEMPLATES and dot:
-        return _format(stem) or "yaml"
+        return _format_by_name(stem) or "yaml"
     return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
 
 
@@ -190,7 +190,7 @@ def _format_of(path: str, text: str) -> str:
     """Return the format of a file. The first line of a script overrides its name."""
     if text.startswith(_SCRIPT):
         return "shell" if re.match(_SHELL, text) else "script"
-    return _format(path)
+    return _format_by_name(path)
 
 
 class _Loading:
@@ -226,27 +226,27 @@ class _Loading:
     def _toml(self) -> None:
         from gpulint.documents import toml
 
-        self._part(self.text, "toml", lambda: toml.read(self.text))
+        self._read_part(self.text, "toml", lambda: toml.read(self.text))
 
     def _json(self) -> None:
         from gpulint.documents import json
 
-        self._part(self.text, "json", lambda: json.read(self.path, self.text))
+        self._read_part(self.text, "json", lambda: json.read(self.path, self.text))
 
     def _pbtxt(self) -> None:
         from gpulint.documents import pbtxt
 
-        self._part(self.text, "pbtxt", lambda: pbtxt.read(self.text))
+        self._read_part(self.text, "pbtxt", lambda: pbtxt.read(self.text))
 
     def _hcl(self) -> None:
         from gpulint.documents import hcl
 
-        self._part(self.text, "hcl", lambda: hcl.read(self.text, self.skips.append))
+        self._read_part(self.text, "hcl", lambda: hcl.read(self.text, self.skips.append))
 
     def _slurm(self) -> None:
         from gpulint.documents import slurm_conf
 
-        self._part(self.text, "slurm", lambda: slurm_conf.read(self.text))
+        self._read_part(self.text, "slurm", lambda: slurm_conf.read(self.text))
 
     def _yaml(self) -> None:
         from gpulint.documents import yaml
@@ -255,34 +255,34 @@ class _Loading:
         chunks = list(itertools.islice(yaml.chunks(self.text), DOCUMENTS_MAX + 1))
         for start, end in chunks[:DOCUMENTS_MAX]:
             chunk = self.text[start:end]
-            self._part(chunk, "yaml", functools.partial(reader.read, chunk, start))
+            self._read_part(chunk, "yaml", functools.partial(reader.read, chunk, start))
         if len(chunks) > DOCUMENTS_MAX:
             self._refuse(Limit(f"more than {DOCUMENTS_MAX:,} documents in one file", chunks[-1][0]), self.text)
 
-    def _part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
+    def _read_part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
         """Read one part of the file, which holds one document or none."""
         index, self.index = self.index, self.index + 1
         try:
             parsed = read()
         except Skipped as skipped:
             if skipped.reason == "template":
-                self._template(text)
+                self._add_template(text)
             else:
                 self.skips.append(skipped.reason)
         except Limit as limit:
             self._refuse(limit, text)
         except Invalid as error:
-            self._broken(error, text, format)
+            self._report_syntax(error, text, format)
         else:
             if parsed is None:
                 self.index = index
                 return
             self.documents.append(Document(self.path, index, self.text, parsed.root, format, parsed.data))
-            self._duplicates(parsed.duplicates, text, format)
+            self._report_duplicates(parsed.duplicates, text, format)
 
-    def _broken(self, error: Invalid, text: str, format: str) -> None:
+    def _report_syntax(self, error: Invalid, text: str, format: str) -> None:
         if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
-            self._template(text)
+            self._add_template(text)
         elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
             location = (
                 places.rest_of_line(self.path, self.text, error.start)
@@ -291,7 +291,7 @@ class _Loading:
             )
             self.problems.append(Problem("invalid-syntax", error.message, location))
 
-    def _template(self, text: str) -> None:
+    def _add_template(self, text: str) -> None:
         """Add a template as a document without data."""
         self.skips.append("template")
         root = Node("scalar", 0, len(text), text)
@@ -305,18 +305,18 @@ class _Loading:
         location = places.rest_of_line(self.path, self.text, limit.offset)
         self.problems.append(Problem("input-limit", message, location))
 
-    def _lost_object(self, pair: tuple[Node, Node]) -> Problem:
+    def _report_lost_object(self, pair: tuple[Node, Node]) -> Problem:
         """Two objects in one document: the keys of the first are overwritten."""
         first, second = pair
         message = "a second object begins here without `---` before it; the first one is lost"
         related = (("the first object begins here", places.of(self.path, self.text, first.start, first.end)),)
         return Problem("duplicate-key", message, places.of(self.path, self.text, second.start, second.end), related)
 
-    def _duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
+    def _report_duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
         if not found or not concerns_gpus(text) or not (format == "yaml" or _is_spec(text)):
             return
         if {"apiVersion", "kind"} <= {str(second.value) for _, second in found}:
-            self.problems.append(self._lost_object(found[0]))
+            self.problems.append(self._report_lost_object(found[0]))
             return
         for first, second in found[:DUPLICATES_MAX]:
             message = f"`{second.value}` is stated twice in one mapping; only the last one counts"
@@ -325,13 +325,13 @@ class _Loading:
             self.problems.append(Problem("duplicate-key", message, location, related))
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16")
     return content.decode("utf-8-sig")
 
 
-def _undecodable(path: str, content: bytes) -> Loaded:
+def _report_encoding(path: str, content: bytes) -> Loaded:
     text = content.decode("utf-8", "replace")
     if "\0" in text:
         return Loaded(skips=("binary",))
@@ -358,7 +358,7 @@ def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
             open_nodes.extend(node.value)
 
 
-def _inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+def _is_inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
     """True if one of the sorted, disjoint spans contains the offset."""
     at = bisect.bisect_right(spans, offset, key=lambda span: span[0])
     return at > 0 and offset < spans[at - 1][1]

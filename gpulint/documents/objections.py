@@ -30,7 +30,7 @@ _FLOW_THEN_TEXT = re.compile(r"(?:(?<=[:\-,]\s)|^)\s*(?P<value>[\[{][^\[\]{}\n]*
 
 def explained(text: str, chunk: str, base: int, error: Exception) -> Invalid:
     """Return the error in the part of the text that starts at an offset."""
-    offset = base + min(_error_index(chunk, error), len(chunk))
+    offset = base + min(_find_error(chunk, error), len(chunk))
     line_start = text.rfind("\n", 0, offset) + 1
     line = text[line_start : text.find("\n", offset) if "\n" in text[offset:] else len(text)].rstrip()
     indentation = line[: len(line) - len(line.lstrip())]
@@ -40,7 +40,7 @@ def explained(text: str, chunk: str, base: int, error: Exception) -> Invalid:
         start, end = line_start + match.start("value"), line_start + match.end("value")
         if start < offset < end:
             return Invalid(_flow_message(text[start]), start, end)
-    return Invalid(_plain_words(error, line, offset - line_start), offset)
+    return Invalid(_explain_problem(error, line, offset - line_start), offset)
 
 
 def _flow_message(opening: str) -> str:
@@ -48,7 +48,7 @@ def _flow_message(opening: str) -> str:
     return f"`{opening}` starts a flow {kind}, and text follows its end; put the whole value in quotes"
 
 
-def _error_index(chunk: str, error: Exception) -> int:
+def _find_error(chunk: str, error: Exception) -> int:
     """Return the character at which the parser failed, or the unmatched opening."""
     if not isinstance(error, MarkedYAMLError):
         position = getattr(error, "position", 0)
@@ -58,7 +58,7 @@ def _error_index(chunk: str, error: Exception) -> int:
     return index
 
 
-def _plain_words(error: Exception, line: str, column: int) -> str:
+def _explain_problem(error: Exception, line: str, column: int) -> str:
     problem = str(getattr(error, "problem", "") or "")
     at = line[column : column + 1]
     if problem.startswith("mapping values are not allowed"):

@@ -61,13 +61,13 @@ class Reader:
         if "CustomResourceDefinition" in chunk and re.search(_CRD, chunk, re.MULTILINE):
             raise Skipped("CustomResourceDefinition")
         try:
-            return self._composed(chunk, base)
+            return self._compose_events(chunk, base)
         except YAMLError as error:
             from gpulint.documents import objections
 
             raise objections.explained(self.text, chunk, base, error) from None
 
-    def _composed(self, chunk: str, base: int) -> Parsed | None:
+    def _compose_events(self, chunk: str, base: int) -> Parsed | None:
         try:
             return self._read_events(chunk, base)
         except MarkedYAMLError as error:

@@ -112,10 +112,10 @@ def _list_own_facts(name: str) -> Iterator[Part]:
     used = [one for one in sources.imported(_file(name), PACKAGE) if one in beside]
     if used:
         title = "Parts shared with other formats"
-        yield Table(title, ("part", "reads", "facts"), tuple(_part(one, *beside[one]) for one in used))
+        yield Table(title, ("part", "reads", "facts"), tuple(_make_row(one, *beside[one]) for one in used))
 
 
-def _part(name: str, knows: str, stated: tuple[str, ...]) -> tuple[str, str, str]:
+def _make_row(name: str, knows: str, stated: tuple[str, ...]) -> tuple[str, str, str]:
     return name, knows, references("fact", stated)
 
 

@@ -67,11 +67,11 @@ def explained(name: str) -> Explanation:
     parts.append(
         Listing(
             "How it is recognised",
-            (f"by one of {_quoted(module.MENTIONS)} in the image or command", *_releases(module)),
+            (f"by one of {_quote(module.MENTIONS)} in the image or command", *_releases(module)),
         )
     )
     parts += [*_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
-    parts += [*_fitted(name), *_rules(name), *_other_arguments(name)]
+    parts += [*_list_fitted(name), *_rules(name), *_other_arguments(name)]
     return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
 
@@ -100,14 +100,14 @@ def modules() -> tuple[str, ...]:
 def arguments(name: str) -> tuple[Word, ...]:
     """Return the arguments and variables in an engine's tables."""
     folder = Path(engines.__path__[0])
-    own = [file for file in sorted(folder.glob("*_flags.csv")) if _is_of(file.stem.removesuffix("_flags"), name)]
+    own = [file for file in sorted(folder.glob("*_flags.csv")) if _belongs_to(file.stem.removesuffix("_flags"), name)]
     found = [_word(row) for file in own for row in _read(file)]
     told = sources.texts(folder / f"{name}.py") if not own else frozenset()
     shared = (row for row in _read(folder / f"{TRAINERS}.csv") if row["trainer"] in told)
     return (*found, *(_word(row) for row in shared))
 
 
-def _is_of(table: str, name: str) -> bool:
+def _belongs_to(table: str, name: str) -> bool:
     return table == name or table.startswith(f"{name}_")
 
 
@@ -123,26 +123,26 @@ def _word(row: Mapping[str, str]) -> Word:
     return Word(f"{name}` / `{variable}" if variable else name, *told)
 
 
-def _quoted(words: tuple[str, ...]) -> str:
+def _quote(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
 def _releases(module: ModuleType) -> Iterator[str]:
     if oldest := getattr(module, "OLDEST_ASSUMED", None):
-        yield f"an image without a release in its tag is assumed to be {_dotted(oldest)} or later"
+        yield f"an image without a release in its tag is assumed to be {_render_release(oldest)} or later"
     for grammar in (member for member in vars(module).values() if isinstance(member, Grammar)):
         if grammar.newest:
-            yield f"its arguments are known up to release {_dotted(grammar.newest)}"
+            yield f"its arguments are known up to release {_render_release(grammar.newest)}"
 
 
-def _dotted(release: tuple[int, ...]) -> str:
+def _render_release(release: tuple[int, ...]) -> str:
     return ".".join(str(number) for number in release)
 
 
 def _arguments(name: str) -> Iterator[Part]:
     listed = arguments(name)
     stating = tuple(
-        (f"`{word.name}`", _stated(word), _value(word), releases(word.since, word.until), word.note)
+        (f"`{word.name}`", _render_fact(word), _value(word), releases(word.since, word.until), word.note)
         for word in listed
         if word.field
     )
@@ -179,7 +179,7 @@ def _value(word: Word) -> str:
     return KINDS.get(kind, kind)
 
 
-def _stated(word: Word) -> str:
+def _render_fact(word: Word) -> str:
     return reference("fact", word.field) if word.field in facts.glossary() else f"*{word.field}*"
 
 
@@ -195,7 +195,7 @@ def _variables(module: ModuleType) -> Iterator[Part]:
     found = {word for file in files for word in sources.texts(file) if VARIABLE.fullmatch(word)}
     found -= {word.name for word in arguments(files[0].stem)}
     if found:
-        yield Listing("Environment variables that gpulint reads", (_quoted(tuple(sorted(found))),))
+        yield Listing("Environment variables that gpulint reads", (_quote(tuple(sorted(found))),))
 
 
 def _defaults(name: str) -> Iterator[Part]:
@@ -230,7 +230,7 @@ def _formulas(name: str) -> Iterator[Part]:
         yield Table("Facts with a formula of its own", ("fact", "formula"), rows)
 
 
-def _fitted(name: str) -> Iterator[Part]:
+def _list_fitted(name: str) -> Iterator[Part]:
     rows = tuple(
         (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_worlds(row))
         for row in catalog.rows("fitted")

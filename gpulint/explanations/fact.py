@@ -68,7 +68,7 @@ def explained(quantity: Quantity) -> Explanation:
     marks = [("", f"{quantity.type}, {unit(quantity)}" if quantity.unit else quantity.type)]
     marks.append(("", SUPPLIED.get(quantity.of, quantity.of)))
     parts = [*_supply(quantity), *_formulas(quantity.name), *_rows(quantity), *_use(quantity.name)]
-    return Explanation(quantity.name, "fact", sentence(_opened(quantity.meaning)), tuple(marks), tuple(parts))
+    return Explanation(quantity.name, "fact", sentence(_capitalise(quantity.meaning)), tuple(marks), tuple(parts))
 
 
 def unit(quantity: Quantity) -> str:
@@ -121,7 +121,7 @@ def rules() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(sorted(names)) for name, names in found.items()}
 
 
-def _opened(words: str) -> str:
+def _capitalise(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
@@ -137,9 +137,9 @@ def _supply(quantity: Quantity) -> Iterator[Part]:
         yield Text(f"For a draft model with its own checkpoint, it is {reference('fact', stands_for)} of that model.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
-    if stating := tuple(_stating(quantity.name)):
+    if stating := tuple(_list_arguments(quantity.name)):
         yield Table("Declared by", ("engine", "argument or variable"), stating)
-    if keyed := tuple(_keyed(quantity.name)):
+    if keyed := tuple(_list_keys(quantity.name)):
         yield Table("Declared by a configuration key", ("configuration", "keys"), keyed)
 
 
@@ -147,7 +147,7 @@ def _has_default(name: str) -> bool:
     return bool(formulas(name)) or any(row["field"] == name for row in catalog.rows("engine_defaults"))
 
 
-def _stating(name: str) -> Iterator[tuple[str, str]]:
+def _list_arguments(name: str) -> Iterator[tuple[str, str]]:
     """Yield the arguments that declare a fact, by engine."""
     for each in engines.modules():
         words = [f"`{row.name}`" for row in engine.arguments(each) if row.field == name]
@@ -155,7 +155,7 @@ def _stating(name: str) -> Iterator[tuple[str, str]]:
             yield reference("engine", engine.slug(each)), ", ".join(dict.fromkeys(words))
 
 
-def _keyed(name: str) -> Iterator[tuple[str, str]]:
+def _list_keys(name: str) -> Iterator[tuple[str, str]]:
     """Yield the configuration keys that declare a fact, by format."""
     found: dict[str, list[str]] = {}
     for row in catalog.rows("setting_keys"):
@@ -181,7 +181,12 @@ def _inputs(formula: Callable[..., object]) -> str:
 def _rows(quantity: Quantity) -> Iterator[Part]:
     """Yield the tables about a fact: its values in three scenarios, or the defaults of engines."""
     fitted = tuple(
-        (_whose(row), row["condition"], *(engine.value(row[world], quantity) for world in engine.WORLDS), _cases(row))
+        (
+            _describe_source(row),
+            row["condition"],
+            *(engine.value(row[world], quantity) for world in engine.WORLDS),
+            _cases(row),
+        )
         for row in catalog.rows("fitted")
         if row["name"] == quantity.name
     )
@@ -189,9 +194,9 @@ def _rows(quantity: Quantity) -> Iterator[Part]:
         yield Table(
             "Values in the three scenarios", ("engine", "condition", *engine.SCENARIOS, "cases and source"), fitted
         )
-    yield from _measured(quantity)
+    yield from _list_collectives(quantity)
     defaults = tuple(
-        (_whose(row), row["condition"], engine.value(row["value"], quantity), row["source"])
+        (_describe_source(row), row["condition"], engine.value(row["value"], quantity), row["source"])
         for row in catalog.rows("engine_defaults")
         if row["field"] == quantity.name
     )
@@ -203,7 +208,7 @@ def _cases(row: catalog.Row) -> str:
     return f"{row['cases']}: {row['source']}"
 
 
-def _measured(quantity: Quantity) -> Iterator[Part]:
+def _list_collectives(quantity: Quantity) -> Iterator[Part]:
     """Yield the rows of `catalog/collectives.csv` for one kind of parallelism."""
     axis, _, column = quantity.name.partition("_")
     if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
@@ -224,7 +229,7 @@ def _measured(quantity: Quantity) -> Iterator[Part]:
     yield Table("Values in the three scenarios", ("interconnect", "engine", "ranks from", *engine.SCENARIOS), rows)
 
 
-def _whose(row: catalog.Row) -> str:
+def _describe_source(row: catalog.Row) -> str:
     return " ".join(filter(None, (row["engine"] or "any", engine.releases(row["since"], row["until"]))))
 
 

@@ -38,30 +38,35 @@ def path_of(adapter: str, text: str) -> str:
 def places(adapter: str) -> Mapping[str, tuple[str, ...]]:
     """Return the facts that each location of an adapter's documents declares."""
     found: dict[str, set[str]] = {}
-    for name, place, fact in (*_in_rules(), *_shown(sample(adapter), path_of(adapter, sample(adapter)))):
+    for name, place, fact in (
+        *_list_rule_locations(),
+        *_list_shown(sample(adapter), path_of(adapter, sample(adapter))),
+    ):
         if name == adapter:
             found.setdefault(place, set()).add(fact)
     return {place: tuple(sorted(found[place])) for place in sorted(found)}
 
 
 @functools.cache
-def _in_rules() -> tuple[tuple[str, str, str], ...]:
+def _list_rule_locations() -> tuple[tuple[str, str, str], ...]:
     """Return each adapter, location and fact in a sample of a rule."""
     texts = (
         str(text) for one in rule.shipped_rules().values() for side in rule.examples(one).values() for text in side
     )
     files = (file for text in texts for file in samples.files_of(text))
-    return tuple(dict.fromkeys(shown for file in files for shown in _shown(file.text, file.path)))
+    return tuple(dict.fromkeys(shown for file in files for shown in _list_shown(file.text, file.path)))
 
 
-def _shown(text: str, path: str) -> Iterator[tuple[str, str, str]]:
+def _list_shown(text: str, path: str) -> Iterator[tuple[str, str, str]]:
     held = documents.load(path, text.encode()).documents
     for document in held:
         if (adapter := adapters.claiming(document)) is not None:
-            yield from ((adapters.name(adapter), place, name) for place, name in _stated(adapter, document, held))
+            yield from (
+                (adapters.name(adapter), place, name) for place, name in _list_declared(adapter, document, held)
+            )
 
 
-def _stated(adapter: ModuleType, document: Document, held: tuple[Document, ...]) -> Iterator[tuple[str, str]]:
+def _list_declared(adapter: ModuleType, document: Document, held: tuple[Document, ...]) -> Iterator[tuple[str, str]]:
     for workload in adapters.workloads(adapter, document, samples.Alone()):
         for role in workload.roles:
             for name, field in role.fields.items():
@@ -78,13 +83,13 @@ def _place(origin: Origin, document: Document, held: tuple[Document, ...]) -> st
         return ""
     location = origin._replace(span=None).location()
     for candidate in sorted(held, key=lambda other: other is not document):
-        if (steps := _places_of(candidate).get((location.line, location.column))) is not None:
+        if (steps := _index_paths(candidate).get((location.line, location.column))) is not None:
             path = POD.sub("… ", steps, count=1)
             return path if candidate is document else f"{path} of {candidate.get(('kind',))}"
-    return _of_line(document, origin.location())
+    return _describe_line(document, origin.location())
 
 
-def _of_line(document: Document, at: Location) -> str:
+def _describe_line(document: Document, at: Location) -> str:
     if document.format in adapters.DATA:
         return WHOLE
     found = DIRECTIVE.match(document.text.splitlines()[at.line - 1])
@@ -92,15 +97,15 @@ def _of_line(document: Document, at: Location) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _places_of(document: Document) -> Mapping[tuple[int, int], str]:
+def _index_paths(document: Document) -> Mapping[tuple[int, int], str]:
     """Return the path of every value of a document by its position."""
-    return {(at.line, at.column): told for at, told in _walked(document, (), document.data)}
+    return {(at.line, at.column): told for at, told in _walk(document, (), document.data)}
 
 
-def _walked(document: Document, path: documents.Path, value: object) -> Iterator[tuple[Location, str]]:
+def _walk(document: Document, path: documents.Path, value: object) -> Iterator[tuple[Location, str]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, below in inner:
-        yield from _walked(document, (*path, step if isinstance(step, int) else str(step)), below)
+        yield from _walk(document, (*path, step if isinstance(step, int) else str(step)), below)
     if path:
         told = "".join("[]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
         yield document.locate(path), told

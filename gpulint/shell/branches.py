@@ -64,12 +64,12 @@ def _verdict(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tr
     if len(test) != 1:
         return None
     verdict = conditions.decided(test[0], reader.expansion, reader.run.exists)
-    if verdict is not None and verdict.presumed and verdict.holds and _gives_up(reader, body):
+    if verdict is not None and verdict.presumed and verdict.holds and _exits(reader, body):
         return None
     return verdict
 
 
-def _gives_up(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
+def _exits(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
     return any(_GIVES_UP.search(reader.script.text_of(child)) for child in body)
 
 
@@ -84,7 +84,7 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
     word = reader.expansion.value(subject) if subject is not None and not node.has_error else None
     items = [child for child in node.named_children if child.type == "case_item"]
     text = word.text if word is not None else None
-    taken = _taken(reader, items, text) if text is not None else None
+    taken = _find_taken(reader, items, text) if text is not None else None
     if text is not None and word is not None and taken is not None and not word.default:
         reader.each([child for item in items if item.id == taken for child in _item_body(item)], where)
         return
@@ -104,7 +104,7 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
         reader.variables.restore(settled)
 
 
-def _taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
+def _find_taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
     """Return the number of the selected item, 0 for none, or None if it is known only at run time."""
     for item in items:
         chosen = conditions.chosen(item, subject, reader.expansion)
@@ -121,20 +121,20 @@ def loop(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
     head = reader.script.text[reader.script.span(node)[0] : reader.script.span(body)[0]] if body is not None else ""
     items = _items(reader, node)
     if items is not None and len(items) < 2:
-        _once(reader, node, items, where)
+        _walk_items(reader, node, items, where)
         return
     before = reader.variables.snapshot()
     _forget_set_below(reader, node)
     reader.children(node, where._replace(conditional=True, certain=False))
     changed = reader.variables.changed(before)
-    if _asks_the_caller(reader, node, head):
+    if _uses_arguments(reader, node, head):
         kept = {name for name in changed if name in before and _is_text(before[name].value)}
         reader.variables.restore_each(kept, {name: _as_default(before[name]) for name in kept})
         changed -= kept
     reader.variables.forget(changed)
 
 
-def _asks_the_caller(reader: Reader, node: tree_sitter.Node, head: str) -> bool:
+def _uses_arguments(reader: Reader, node: tree_sitter.Node, head: str) -> bool:
     """Whether a loop reads the arguments that the script is given."""
     if reader.variables.arguments is not None:
         return False
@@ -153,7 +153,7 @@ def _items(reader: Reader, node: tree_sitter.Node) -> list[Word] | None:
     return words if given and plain and all(word.text is not None for word in words) else None
 
 
-def _once(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Where) -> None:
+def _walk_items(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Where) -> None:
     name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
     for item in items:
         if name is not None and body is not None:

@@ -100,7 +100,7 @@ def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
     run, path = reader.run, words[0].text
     found = run.sourced(path) if run.sourced is not None and path is not None else None
     if found is None or path is None:
-        _sourced_from_elsewhere(reader, words[0])
+        _forget_sourced(reader, words[0])
         return
     shown, text = found
     run.opened += 1
@@ -118,7 +118,7 @@ def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
     run.variables.arguments = given
 
 
-def _sourced_from_elsewhere(reader: Reader, word: Word) -> None:
+def _forget_sourced(reader: Reader, word: Word) -> None:
     raw = word.raw.strip("\"'")
     if raw.rsplit("/", 1)[-1] in _HARMLESS_SOURCES:
         return

@@ -31,11 +31,11 @@ def _segments(glob: str) -> list[str]:
         if match[3] == "*":
             segments.append("")
         else:
-            segments[-1] += _translated(match)
+            segments[-1] += _translate(match)
     return segments
 
 
-def _translated(match: re.Match[str]) -> str:
+def _translate(match: re.Match[str]) -> str:
     escaped, bracket, character = match.groups()
     if escaped:
         return re.escape(escaped)
