@@ -61,9 +61,9 @@ def test_options_say_what_the_command_line_would(folder: Path) -> None:
     ("paths", "options", "said"),
     [
         ("nowhere.yaml", {}, "there is no file or folder nowhere.yaml"),
-        (".", {"select": ("memroy",)}, "no rule or family is called memroy; did you mean memory?"),
+        (".", {"select": ("memroy",)}, "no such rule or family: memroy; did you mean memory?"),
         (".", {"accelerator": "h10"}, "no accelerator is called h10; did you mean"),
-        (".", {"rules": ("nowhere",)}, "nowhere: no such directory of rules"),
+        (".", {"rules": ("nowhere",)}, "nowhere: no such folder of rules"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(
@@ -167,7 +167,7 @@ def test_a_policy_outside_the_repository_is_read_where_it_is_named(
     [
         ("nowhere.yaml", "there is no policy nowhere.yaml"),
         ({"fail-in": "note"}, "policy.yaml:1:2: unknown key fail-in; did you mean fail-on?"),
-        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no rule or family is called memroy; did you mean memory?"),
+        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no such rule or family: memroy; did you mean memory?"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Mapping[str, object], said: str) -> None:

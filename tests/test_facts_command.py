@@ -62,7 +62,7 @@ def test_a_fact_that_may_be_null_says_so() -> None:
 def test_words_that_no_fact_has_are_misuse_with_the_nearest_name() -> None:
     result = run("gpus_per_prod")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("gpulint: no fact speaks of gpus_per_prod; did you mean gpus_per_pod")
+    assert result.stderr.startswith("gpulint: no fact matches gpus_per_prod; did you mean gpus_per_pod")
 
 
 def test_a_fact_of_a_file_is_shown_as_a_condition_compares_it_as_it_is_printed_and_with_its_place() -> None:
@@ -121,7 +121,7 @@ def test_one_workload_of_a_file_is_asked_for_by_its_name() -> None:
 def test_a_file_without_such_a_workload_is_misuse(place: str) -> None:
     Path("settings.yaml").write_text("a: gpu\n", encoding="utf-8")
     result = run("--of", place)
-    assert (result.exit_code, result.stderr) == (2, f"gpulint: {place} holds no workload that gpulint reads\n")
+    assert (result.exit_code, result.stderr) == (2, f"gpulint: {place} has no workload that gpulint can read\n")
 
 
 def test_the_list_is_given_as_json() -> None:

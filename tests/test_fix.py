@@ -546,9 +546,9 @@ def test_a_diff_without_changes_is_empty_and_ends_with_0(run: Run) -> None:
     result = run("--diff")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
-        "gpulint: there is nothing that --fix would write; --unsafe also takes what gives something up or costs more\n"
+        "gpulint: --fix would change nothing; --unsafe also applies suggestions with a trade-off or a higher cost\n"
     )
-    assert run("--diff", "--unsafe").stderr == "gpulint: there is nothing that --fix would write\n"
+    assert run("--diff", "--unsafe").stderr == "gpulint: --fix would change nothing\n"
 
 
 def test_a_diff_marks_a_last_line_without_an_end(run: Run) -> None:

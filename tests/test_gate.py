@@ -221,7 +221,7 @@ def test_an_accepted_object_with_another_namespace_is_not_new(repository: Path) 
     put(repository, {"a.yaml": named(WRONG, "search"), ".gpulint-baseline.json": accepted})
     commits.committed(repository)
     done = run("--base", "HEAD^")
-    assert (done.exit_code, "1 stood before" in done.stdout) == (0, True), done.stdout
+    assert (done.exit_code, "1 existed before" in done.stdout) == (0, True), done.stdout
 
 
 def test_a_second_object_with_another_namespace_is_new(changed: Changed) -> None:

@@ -486,7 +486,7 @@ def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatc
     (tmp_path / ".git").mkdir()
     (tmp_path / "gpulint.yaml").write_text("facility: ../hall.yaml\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml lies outside the repository"):
+    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml is outside the repository"):
         preparation.prepared(["."], preparation.Options())
 
 

@@ -478,7 +478,10 @@ def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
     from gpulint.report.formats import text as text_report
 
     found = samples.report(server("{tpot: 40ms}", "l4"))
-    said = "chat: time per token 40 ms wanted, cannot tell without request_output_tokens, request_prompt_tokens; 50.5 ms at best"
+    said = (
+        "chat: time per token target 40 ms, best case 50.5 ms: "
+        "not evaluated, state request_output_tokens, request_prompt_tokens"
+    )
     assert said in text_report.render(found).splitlines()
     assert "state the length of a typical answer: output-tokens in objective:" in text_report.render(found)
     assert '"verdict": "beyond physics"' in json_report.render(found)

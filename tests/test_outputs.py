@@ -153,7 +153,7 @@ def test_fixed_stdin_keeps_stdout_for_the_text(run: Run) -> None:
             ("--output", "text:wrong.yaml", "wrong.yaml"),
             "wrong.yaml is one of the files to check, and the output would overwrite it",
         ),
-        (("--diff", "--output", "json"), "--output is of a report; --diff shows none"),
+        (("--diff", "--output", "json"), "--output writes a report, but --diff produces none"),
     ],
 )
 def test_an_output_that_cannot_be_made_is_misuse(run: Run, words: tuple[str, ...], message: str) -> None:

@@ -336,7 +336,7 @@ def test_each_of_two_workloads_with_the_same_defect_has_its_own_options() -> Non
 def test_a_file_without_workloads_is_misuse(tmp_path: object) -> None:
     code, output = run(write(tmp_path, "a: 1\n"))
     assert code == 2
-    assert "holds no workload" in output
+    assert "has no workload" in output
 
 
 def test_a_missing_file_is_misuse(tmp_path: object) -> None:
@@ -347,7 +347,7 @@ def test_a_missing_file_is_misuse(tmp_path: object) -> None:
 
 def test_the_table_says_price_headroom_loss_and_places() -> None:
     text = plan_report.as_text([planned(WASTEFUL)])
-    assert "answers parallelism-larger-than-needed" in text
+    assert "fixes parallelism-larger-than-needed" in text
     assert "1 × L4 24GB" in text
     assert "nvidia-h100-80gb → nvidia-l4" in text
     assert "prices: list price gcp us-central1" in text
