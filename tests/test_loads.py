@@ -111,7 +111,7 @@ def said(found: Report) -> dict[str, Severity]:
 
 def known(hall: str = HALL) -> PartFacts:
     (document,) = documents.load("hall.yaml", hall.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.facts_of(described, {})
 
