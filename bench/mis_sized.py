@@ -159,7 +159,7 @@ def _same(value: object, text: str) -> bool:
 
 
 def _value(known: Facts, quantity: str) -> object:
-    value = known.likely(quantity)
+    value = known.expected(quantity)
     return None if isinstance(value, Missing) else value
 
 

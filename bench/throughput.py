@@ -22,14 +22,14 @@ import alone
 import throughput_cases
 from figures import Asked, Case
 
-HEAD = ("kind", "figures", "answered", "median error", "p90 error", "within 20 %", "in worlds", "floors beaten")
+HEAD = ("kind", "figures", "answered", "median error", "p90 error", "within 20 %", "in scenarios", "floors beaten")
 CLOSE = 0.2
 ROUNDING = 1.005
 """Figures are printed with three digits: a measured value this much above a bound has not beaten it."""
 
 
 class Figure(NamedTuple):
-    """One measured figure beside ours in three worlds, smallest first, and the most, of a time the least, that physics allows."""
+    """One measured figure, ours in three scenarios, smallest first, and the bound that physics sets."""
 
     case: str
     kind: str

@@ -42,8 +42,8 @@ GROUPS: Mapping[str, str] = {
     "accelerator": "Facts of the accelerator",
     "node": "Facts of the machine type",
     "offer": "Facts of offers: what machines cost",
-    "fitted": "Fitted and assumed facts, in three worlds",
-    "measured": "Measured facts of what joins the ranks, in three worlds",
+    "fitted": "Fitted and assumed facts, in three scenarios",
+    "measured": "Measured facts of what joins the ranks, in three scenarios",
     "document": "Facts of a document's text",
     "by_engine": "Facts that each engine computes in its own way, or that tables give",
 }
@@ -181,7 +181,7 @@ for 90 %. `gpulint explain NAME` prints what stands here; `gpulint facts --of FI
 
 A fact that nothing states is *unknown*, and a rule that needs it is not evaluated; or it is *none* (`null`), where
 silence means that there is none, as with a draft model. A fitted, assumed or measured fact has three values, for
-the favourable, the likely and the adverse world, and so has what is computed from it."""
+the best, the expected and the worst scenario, and so has what is computed from it."""
 
 
 # ---- adapters and engines

@@ -199,7 +199,7 @@ def test_a_report_without_its_summary_is_refused() -> None:
 def test_the_format_is_named_on_top() -> None:
     report = reported("")
     assert list(report)[:3] == ["format", "tool", "catalog"]
-    assert report["format"] == "gpulint-report/1"
+    assert report["format"] == "gpulint-report/2"
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])

@@ -47,20 +47,20 @@ class Location(NamedTuple):
     text: str = ""
 
 
-class Worlds(NamedTuple, Generic[T]):
-    """One value of a fact in each world."""
+class Scenarios(NamedTuple, Generic[T]):
+    """One value of a fact in each scenario."""
 
-    favourable: T
-    likely: T
-    adverse: T
+    best: T
+    expected: T
+    worst: T
 
 
 class Fact(NamedTuple):
-    """A named quantity as a report shows it: a value a world and the unit of the glossary."""
+    """A named quantity as a report shows it: a value a scenario and the unit of the glossary."""
 
     name: str
     unit: str
-    values: Worlds[object]
+    values: Scenarios[object]
 
 
 class Related(NamedTuple):
@@ -229,18 +229,18 @@ class Explanation(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """An objective that is stated: what is wanted, likely and possible at best in words, and what would have to be stated."""
+    """An objective that is stated: what is wanted, expected and possible at best in words, and what would have to be stated."""
 
     objective: str
     wanted: str
-    likely: str = ""
+    expected: str = ""
     at_best: str = ""
     verdict: str = ""
     needs: tuple[str, ...] = ()
 
 
 class Fit(NamedTuple):
-    """Hardware on which a role fits in every world: card, count, ranks, what is left, and what it costs where that is known.
+    """Hardware on which a role fits in every scenario: card, count, ranks, what is left, and what it costs where that is known.
 
     Count and cost are of one instance: its GPUs' share of their machines. `prices` says where and when the cost was listed;
     `pool` names the team's own nodes.
@@ -250,14 +250,14 @@ class Fit(NamedTuple):
     name: str
     gpus: int
     tensor_parallel: int
-    headroom: Worlds[object]
+    headroom: Scenarios[object]
     cost_usd_per_hour: float | None = None
     prices: str = ""
     pool: str = ""
 
 
 class Figures(NamedTuple):
-    """What a workload or a role of it takes; None is what cannot be told. The headroom is the likely share of its memory."""
+    """What a workload or a role of it takes; None is what cannot be told. The headroom is the expected share of its memory."""
 
     gpus: float | None = None
     cost_usd_per_hour: float | None = None
@@ -347,7 +347,7 @@ class Meter(NamedTuple):
 
     name: str
     unit: str
-    taken: Worlds[float] | None = None
+    taken: Scenarios[float] | None = None
     limit: float | None = None
     least: float | None = None
     usual: bool = False
@@ -377,9 +377,9 @@ class FeedSummary(NamedTuple):
     side: str
     supply: str = ""
     usable_va: float | None = None
-    load_va: Worlds[float] | None = None
-    load_share: Worlds[float] | None = None
-    lost_share: Worlds[float] | None = None
+    load_va: Scenarios[float] | None = None
+    load_share: Scenarios[float] | None = None
+    lost_share: Scenarios[float] | None = None
     verdict: str = "cannot tell"
     needs: tuple[str, ...] = ()
 

@@ -17,12 +17,12 @@ class Strict(pydantic.BaseModel):
 
 
 class FactEntry(Strict):
-    """A fact in base units: one value in each world."""
+    """A fact in base units: one value in each scenario."""
 
     unit: str = pydantic.Field(description="bytes, bytes_per_s, tokens, w …; empty for counts and words")
-    favourable: Scalar
-    likely: Scalar
-    adverse: Scalar
+    best: Scalar
+    expected: Scalar
+    worst: Scalar
 
 
 class Place(Strict):
@@ -66,7 +66,7 @@ class PlacedChangeEntry(ChangeEntry, Place):
 
 
 class SuggestionEntry(Strict):
-    """An alternative that the same rules have nothing new to say about, in any world."""
+    """An alternative that the same rules have nothing new to say about, in any scenario."""
 
     title: str
     changes: list[PlacedChangeEntry | ChangeEntry]
@@ -106,7 +106,7 @@ class FindingEntry(Place):
     rule: str
     family: str
     severity: SeverityWord
-    confidence: int = pydantic.Field(ge=1, le=3, description="in how many of the three worlds the rule holds")
+    confidence: int = pydantic.Field(ge=1, le=3, description="in how many of the three scenarios the rule holds")
     message: str
     label: str
     related: list[RelatedEntry]
@@ -140,28 +140,28 @@ class ObjectiveEntry(Strict):
 
     objective: str
     wanted: str
-    likely: str
+    expected: str
     at_best: str
     verdict: str = pydantic.Field(description="met, likely met, likely missed, missed, beyond physics or cannot tell")
     needs: list[str] = pydantic.Field(description="quantities that would have to be stated")
 
 
-class WorldsEntry(Strict):
-    """One number in each world."""
+class ScenariosEntry(Strict):
+    """One number in each scenario."""
 
-    favourable: float
-    likely: float
-    adverse: float
+    best: float
+    expected: float
+    worst: float
 
 
 class FitEntry(Strict):
-    """Hardware on which a role fits in every world, where no file names it; the first is the cheapest to be had."""
+    """Hardware on which a role fits in every scenario, where no file names it; the first is the cheapest to be had."""
 
     accelerator: str
     name: str
     gpus: int = pydantic.Field(ge=1)
     tensor_parallel: int = pydantic.Field(ge=1)
-    headroom: WorldsEntry = pydantic.Field(description="share of the memory budget that is left")
+    headroom: ScenariosEntry = pydantic.Field(description="share of the memory budget that is left")
     cost_usd_per_hour: float | None
     prices: str = pydantic.Field(description="where and when the cost was listed")
     pool: str = pydantic.Field(description="the team's own nodes, where they have a name")
@@ -247,7 +247,7 @@ class FiguresEntry(Strict):
     gpus: float | None
     cost_usd_per_hour: float | None
     power_w: float | None
-    headroom: float | None = pydantic.Field(description="likely share of the memory budget that is left")
+    headroom: float | None = pydantic.Field(description="expected share of the memory budget that is left")
 
 
 class WorkloadChangeEntry(Strict):
@@ -303,7 +303,7 @@ class MeterEntry(Strict):
 
     name: str = pydantic.Field(description="power, cooling, weight, space …")
     unit: str = pydantic.Field(description="w, kg, u …")
-    taken: WorldsEntry | None
+    taken: ScenariosEntry | None
     limit: float | None
     least: float | None = pydantic.Field(description="what the known parts take, where others are not known")
     usual: bool = pydantic.Field(description="the limit is none that is stated, but what is usual for its kind")
@@ -328,9 +328,9 @@ class FeedEntry(Strict):
     side: str = pydantic.Field(description="feeds of one side fail together")
     supply: str
     usable_va: float | None
-    load_va: WorldsEntry | None
-    load_share: WorldsEntry | None = pydantic.Field(description="of what is usable")
-    lost_share: WorldsEntry | None = pydantic.Field(description="the same after the worst loss of another side")
+    load_va: ScenariosEntry | None
+    load_share: ScenariosEntry | None = pydantic.Field(description="of what is usable")
+    lost_share: ScenariosEntry | None = pydantic.Field(description="the same after the worst loss of another side")
     verdict: Literal[
         "holds",
         "likely holds",
@@ -429,7 +429,7 @@ class SummaryEntry(Strict):
 class ReportFile(Strict):
     """All that one run of gpulint found."""
 
-    format: Literal["gpulint-report/1"]
+    format: Literal["gpulint-report/2"]
     tool: ToolEntry
     catalog: CatalogEntry
     findings: list[FindingEntry]

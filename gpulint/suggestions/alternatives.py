@@ -1,4 +1,4 @@
-"""Alternatives: small changes of a role, kept only if the same rules, run again, have nothing new to say in any world."""
+"""Alternatives: small changes of a role, kept only if the same rules, run again, have nothing new to say in any scenario."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ TRIED = 24
 def alternatives(
     verdict: Verdict, outcome: Outcome, workload: Workload, known: Facts, rules: Sequence[Rule]
 ) -> tuple[Suggestion, ...]:
-    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
+    """Up to three changes after which the rule is evaluated, holds in no scenario, and nothing else is new.
 
     Those that leave the fewest errors of other rules come first, then those that cost no more, the smallest first. A
-    verdict that needs one takes only those that do the same for less, after which no other rule holds in any world.
+    verdict that needs one takes only those that do the same for less, after which no other rule holds in any scenario.
     """
     tried: set[frozenset[tuple[str, Value]]] = set()
 
@@ -115,7 +115,7 @@ def _saves(one: Suggestion, known: Facts, rule: Rule) -> bool:
     before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
     if before is not None and after is not None:
         return after < before if "accelerator" in one.values else after <= before
-    counts = ((one.values.get(name), known.likely(name)) for name in ("gpus_per_pod", "replicas", "pods_per_replica"))
+    counts = ((one.values.get(name), known.expected(name)) for name in ("gpus_per_pod", "replicas", "pods_per_replica"))
     more = any(isinstance(new, int) and isinstance(old, int) and new > old for new, old in counts)
     return "accelerator" not in one.values and not more
 
@@ -129,7 +129,7 @@ def worth_trying(quantity: str, known: Facts) -> Iterator[Move]:
 
 
 def cures(names: Iterable[str], before: Outcome, after: Outcome) -> bool:
-    """Whether none of these rules holds in any world after a change, and no finding and no rule not evaluated is new."""
+    """Whether none of these rules holds in any scenario after a change, and no finding and no rule not evaluated is new."""
     lacking = {one.rule for one in before.not_evaluated}
     if not after.holding.isdisjoint(names) or any(one.rule not in lacking for one in after.not_evaluated):
         return False
@@ -262,7 +262,7 @@ def _machine(role: Role, cloud: str | None) -> Offer | None:
 
 def _cost(known: Facts, machine: Offer | None) -> float | None:
     """Price of all instances, of one where their number is not stated: their share of the machines, or all of them."""
-    role, share = known.role, known.likely("slice_share")
+    role, share = known.role, known.expected("slice_share")
     gpus, pods, instances = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
     if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None

@@ -95,7 +95,7 @@ def _written(
 def _now(known: Facts) -> str:
     """The network on its cards, in a line."""
     card = hardware.accelerator(known.role.text("accelerator"))
-    gpus, ranks = known.likely("gpus_per_replica"), known.likely("tensor_parallel")
+    gpus, ranks = known.expected("gpus_per_replica"), known.expected("tensor_parallel")
     shape = f"{gpus} × {card.name}" if card and isinstance(gpus, int) else "cards that are not stated"
     network = known.resolved.architecture.id if known.resolved and known.resolved.architecture else "a network"
     return f"{network} on {shape}" + (f", tensor parallel {ranks}" if isinstance(ranks, int) and ranks > 1 else "")
@@ -227,7 +227,7 @@ def _cost(one: Suggestion) -> tuple[float, int]:
 
 
 def _headroom(one: Suggestion) -> float:
-    room = next((fact.values.adverse for fact in one.facts if fact.name in ("headroom", "training_room")), None)
+    room = next((fact.values.worst for fact in one.facts if fact.name in ("headroom", "training_room")), None)
     return room if isinstance(room, int | float) else -math.inf
 
 
@@ -239,7 +239,7 @@ def _beaten(one: Suggestion, others: Iterable[Suggestion]) -> bool:
 
 def _scores(one: Suggestion) -> tuple[float, ...]:
     """What an option costs, takes, loses and leaves, less being better."""
-    shown: Mapping[str, object] = {fact.name: fact.values.likely for fact in one.facts}
+    shown: Mapping[str, object] = {fact.name: fact.values.expected for fact in one.facts}
     untold = math.inf if "sharing" in one.values else 0.0
     slow, watts = shown.get("tpot_s") or shown.get("step_s"), shown.get("power_w")
     return (

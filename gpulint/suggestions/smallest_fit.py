@@ -11,7 +11,7 @@ from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.facts.variants import Traced
-from gpulint.report.model import Fit, Worlds
+from gpulint.report.model import Fit, Scenarios
 from gpulint.suggestions.serving import changes as moves
 from gpulint.workload import Field, Value
 
@@ -104,7 +104,7 @@ def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
 
 def cloud_of(facts: Facts) -> str | None:
     """Return the cloud of the file; None if any is possible."""
-    cloud = facts.likely("cloud")
+    cloud = facts.expected("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
@@ -119,11 +119,11 @@ def memory_bytes(product: hardware.Accelerator | None) -> int:
 
 
 def _is_answerable(facts: Facts) -> bool:
-    left = facts.worlds(room(facts))
+    left = facts.scenarios(room(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
     whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
-    return whole and facts.likely("gpus_per_replica") != 0
+    return whole and facts.expected("gpus_per_replica") != 0
 
 
 def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
@@ -207,12 +207,12 @@ def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterat
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
-        left = tried.worlds(room(asked.known))
+        left = tried.scenarios(room(asked.known))
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
             yield _build_fit(card, layout, left)
 
 
-def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
+def _build_fit(card: Card, layout: Layout, left: Scenarios[Value]) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -220,19 +220,19 @@ def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
         name=card.product.name,
         gpus=layout.gpus,
         tensor_parallel=layout.tensor_parallel,
-        headroom=Worlds(*left),
+        headroom=Scenarios(*left),
         cost_usd_per_hour=cost,
         prices=listed,
         pool=offer.pool,
     )
 
 
-def _fits_every_scenario(left: Worlds[Value]) -> bool:
+def _fits_every_scenario(left: Scenarios[Value]) -> bool:
     return all(isinstance(value, int | float) and value >= 0 for value in left)
 
 
 def _holds_the_weights(card: Card, layout: Layout, facts: Facts) -> bool:
-    weights = facts.likely("weight_bytes")
+    weights = facts.expected("weight_bytes")
     if engines.trains(facts.role) or not isinstance(weights, int | float):
         return True
     return weights <= FILLED * memory_bytes(card.product) * layout.gpus

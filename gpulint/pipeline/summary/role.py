@@ -90,7 +90,7 @@ def _stops(rule: Rule) -> bool:
 
 
 def verdict(known: Facts) -> str:
-    """Whether it fits in memory, by in how many worlds something is left of a serving budget, or of the card in training.
+    """Whether it fits in memory, by in how many scenarios something is left of a serving budget, or of the card in training.
 
     Where the whole is not known, it does not fit where a part does not: states or weights, or weights and reserve of a server.
     """
@@ -105,7 +105,7 @@ def verdict(known: Facts) -> str:
 
 def generates(known: Facts) -> bool:
     """Whether a role generates static batches by a program that is no server."""
-    return not engines.trains(known.role) and isinstance(known.likely("generation_cache"), str)
+    return not engines.trains(known.role) and isinstance(known.expected("generation_cache"), str)
 
 
 def _is_part_of_a_run(role: Role) -> bool:
@@ -123,14 +123,14 @@ def _judged_by(known: Facts) -> tuple[str, ...]:
 
 
 def _by_what_is_left(known: Facts, name: str) -> str:
-    left = known.worlds(name)
+    left = known.scenarios(name)
     if isinstance(left, Missing):
         return "cannot tell"
-    if _amount(left.adverse) >= 0:
+    if _amount(left.worst) >= 0:
         return "fits"
-    if _amount(left.favourable) < 0:
+    if _amount(left.best) < 0:
         return "does not fit"
-    return "likely fits" if _amount(left.likely) >= 0 else "likely does not fit"
+    return "likely fits" if _amount(left.expected) >= 0 else "likely does not fit"
 
 
 def _amount(value: object) -> float:
@@ -175,7 +175,7 @@ def _resource_name(role: Role) -> str:
 def _parallelism(known: Facts) -> str:
     parts = []
     for name, letters in (("tensor_parallel", "TP"), ("pipeline_parallel", "PP"), ("data_parallel", "DP")):
-        value = known.likely(name)
+        value = known.expected(name)
         if isinstance(value, int) and (value > 1 or name == "tensor_parallel"):
             parts.append(f"{letters} {value}")
     return " × ".join(parts) or "?"
@@ -236,7 +236,7 @@ def _unlisted(resolved: Resolved | None) -> bool:
 
 
 class Fitting(NamedTuple):
-    """The products a role fits on in every world, in some, and in none; what cannot run on a card is not listed there.
+    """The products a role fits on in every scenario, in some, and in none; what cannot run on a card is not listed there.
 
     `smallest` is the card, count and layout to take, and others of another count.
     """
@@ -253,7 +253,7 @@ def fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitt
         return Fitting()
     from gpulint.suggestions import smallest_fit as smallest
 
-    left = known.worlds(smallest.room(known))
+    left = known.scenarios(smallest.room(known))
     if not isinstance(left, Missing) or "accelerator" not in left.names:
         return Fitting()
     offered = offers.of(known.role.available, smallest.cloud_of(known))
@@ -275,16 +275,16 @@ def _listed(known: Facts, outcome: check.Outcome, products: Sequence[hardware.Ac
     traced = Traced(known.role, known.resolved)
     for product in products:
         tried = traced.variant(known.role.having(accelerator=Field(product.id)))
-        room = tried.worlds(name)
+        room = tried.scenarios(name)
         if isinstance(room, Missing):
             continue
-        if _amount(room.favourable) < 0:
+        if _amount(room.best) < 0:
             small.append(product.name)
             continue
         judged = check.judged(rules, tried)
         untold |= bool(judged.not_evaluated)
         if not judged.holding and not judged.not_evaluated:
-            (fits if _amount(room.adverse) >= 0 else borderline).append(product.name)
+            (fits if _amount(room.worst) >= 0 else borderline).append(product.name)
     if untold and not fits and not borderline:
         return Fitting()
     return Fitting(tuple(fits), tuple(borderline), tuple(small))

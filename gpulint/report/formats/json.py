@@ -29,7 +29,7 @@ from gpulint.report.model import (
 )
 from gpulint.version import __version__
 
-FORMAT = "gpulint-report/1"
+FORMAT = "gpulint-report/2"
 OBEYED = re.compile(
     r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
@@ -135,7 +135,7 @@ def _meter(meter: Meter) -> dict[str, object]:
 
 def _feed(feed: FeedSummary) -> dict[str, object]:
     loads = {name: getattr(feed, name) for name in ("load_va", "load_share", "lost_share")}
-    shown = {name: worlds and worlds._asdict() for name, worlds in loads.items()}
+    shown = {name: scenarios and scenarios._asdict() for name, scenarios in loads.items()}
     return {**feed._asdict(), **shown, "needs": list(feed.needs)}
 
 
@@ -272,7 +272,7 @@ def _explanation(one: Explanation) -> dict[str, object]:
 
 
 def facts(facts: Iterable[Fact]) -> dict[str, object]:
-    """Facts by name, each with its unit and worlds."""
+    """Facts by name, each with its unit and scenarios."""
     return {fact.name: {"unit": fact.unit, **fact.values._asdict()} for fact in facts}
 
 

@@ -132,4 +132,4 @@ def _today(plan: Plan) -> str:
 
 def _cell(facts: Sequence[Fact], name: str) -> str:
     found = next((fact for fact in facts if fact.name == name), None)
-    return "" if found is None else units.human(found.values.likely, found.unit).removesuffix(" per million tokens")
+    return "" if found is None else units.human(found.values.expected, found.unit).removesuffix(" per million tokens")

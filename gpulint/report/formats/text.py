@@ -311,9 +311,9 @@ def _objective(aim: Aim) -> str:
     """Return an objective with its expected and best value, or the facts needed to evaluate it."""
     target = f"{aim.objective} target {aim.wanted}"
     best = f", best case {aim.at_best}" if aim.at_best else ""
-    if not aim.likely:
+    if not aim.expected:
         return f"{target}{best}: not evaluated, state {', '.join(aim.needs)}"
-    return f"{target}, expected {aim.likely}{best}: {aim.verdict}"
+    return f"{target}, expected {aim.expected}{best}: {aim.verdict}"
 
 
 def _from_smallest(names: Sequence[str]) -> str:

@@ -55,12 +55,12 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Move]:
     ranks, copies = count_of(facts, "tensor_parallel"), count_of(facts, "data_parallel")
     if not ranks or not copies:
         return
-    if facts.likely("data_parallel_attention") is True:
+    if facts.expected("data_parallel_attention") is True:
         for fewer in sorted(factors(ranks), reverse=True):
             if 1 < fewer < copies:
                 yield Move(f"attention data parallel {fewer} on {ranks} ranks", {"data_parallel": fewer})
         return
-    if facts.likely("pods_per_replica") != 1 or facts.likely("gpus_per_replica") != facts.likely("gpus_per_pod"):
+    if facts.expected("pods_per_replica") != 1 or facts.expected("gpus_per_replica") != facts.expected("gpus_per_pod"):
         return
     for left in factors(ranks):
         if left < ranks:
@@ -75,7 +75,7 @@ def _propose_replicas(facts: Facts) -> Iterator[Move]:
     if not now:
         return
     gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "tensor_parallel")
-    alone = [facts.likely(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
+    alone = [facts.expected(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
     if gpus and ranks == gpus and alone:
         for left in (divisor for divisor in factors(ranks) if divisor < ranks):
             more = now * ranks // left
@@ -83,11 +83,9 @@ def _propose_replicas(facts: Facts) -> Iterator[Move]:
             yield Move(
                 f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY
             )
-    fewer = facts.worlds("enough_replicas")
-    if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
-        yield Move(
-            f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load"
-        )
+    fewer = facts.scenarios("enough_replicas")
+    if not isinstance(fewer, Missing) and isinstance(fewer.worst, int) and fewer.worst < now:
+        yield Move(f"{fewer.worst} replicas", {"replicas": fewer.worst}, "no spare capacity beyond the declared load")
     for more in dict.fromkeys([*_count_enough(facts, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Move(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
 
@@ -113,9 +111,9 @@ def _count_enough(facts: Facts, now: int) -> list[int]:
     """Return the instances that carry each wanted load even in the worst scenario, fewest first."""
     needed = []
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
-        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.adverse and wanted.adverse:
-            needed.append(math.ceil(now * wanted.adverse / given.adverse))  # type: ignore[operator]
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
+        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.worst and wanted.worst:
+            needed.append(math.ceil(now * wanted.worst / given.worst))  # type: ignore[operator]
     return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
@@ -143,7 +141,7 @@ def _propose_stages(facts: Facts) -> Iterator[Move]:
 
 def _propose_expert_parallel(facts: Facts) -> Iterator[Move]:
     """Yield whole experts on each rank instead of a slice of every expert."""
-    if count_of(facts, "experts") and facts.likely("expert_parallel") is False:
+    if count_of(facts, "experts") and facts.expected("expert_parallel") is False:
         yield Move(
             "expert parallelism: whole experts on each rank",
             {"expert_parallel": True},
@@ -153,7 +151,7 @@ def _propose_expert_parallel(facts: Facts) -> Iterator[Move]:
 
 def _propose_prefill_split(facts: Facts) -> Iterator[Move]:
     """Yield prompts on replicas of their own, so that decoding does not wait for them."""
-    if facts.likely("prefill_apart") is False:
+    if facts.expected("prefill_apart") is False:
         lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
         yield Move("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
@@ -185,7 +183,7 @@ def _propose_sequence_ranks(facts: Facts) -> Iterator[Move]:
     """
     ranks, now = count_of(facts, "tensor_parallel"), count_of(facts, "decode_context_parallel")
     most = count_of(facts, "decode_context_limit")
-    if not ranks or not now or not most or facts.likely("vendor") == "amd" or _has_several_caches(facts):
+    if not ranks or not now or not most or facts.expected("vendor") == "amd" or _has_several_caches(facts):
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
@@ -279,7 +277,7 @@ def _count_group_sequences(facts: Facts) -> int:
     declared.
     """
     wanted, replicas, groups = (
-        facts.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
+        facts.expected(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
     )
     if not isinstance(wanted, int | float) or not isinstance(replicas, int | float) or not isinstance(groups, int):
         return 0
