@@ -189,7 +189,7 @@ def _given(stated: settings.Settings) -> Given:
 
 
 def _answer(row: Row, one: Suggestion, now: Judged, plan: Plan, source: Source, tree: WorkTree, given: Given) -> Answer:
-    known = facts.of(suggest.applied(now.known.role, one.values), now.known.resolved)  # type: ignore[arg-type]
+    known = facts.of(suggest.applied(now.known.role, one.values), now.known.resolved)
     try:
         changed = fix.written(one, {source.path: source.content})
     except Inexact:

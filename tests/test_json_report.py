@@ -67,7 +67,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "less memory and speed than 4 ranks",
+            "trade_off": "less memory and speed than 4 ranks",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
@@ -87,7 +87,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "",
+            "trade_off": "",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",

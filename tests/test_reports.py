@@ -46,7 +46,7 @@ def test_surrogates_of_a_broken_file_do_not_stop_a_report(name: str) -> None:
 def test_a_format_is_the_same_from_one_process_to_the_next(name: str) -> None:
     code = (
         "import sys, nasty\n"
-        "from gpulint import outputs\n"
+        "from gpulint.cli import output_files as outputs\n"
         f"sys.stdout.buffer.write(outputs.rendered(nasty.REPORT, {name!r}).encode())"
     )
     seeds = ("1", "2")

@@ -220,7 +220,7 @@ def _build_fit(card: Card, layout: Layout, left: Scenarios[Value]) -> Fit:
         name=card.product.name,
         gpus=layout.gpus,
         tensor_parallel=layout.tensor_parallel,
-        headroom=Scenarios(*left),
+        headroom=Scenarios(*left),  # type: ignore[arg-type]
         cost_usd_per_hour=cost,
         prices=listed,
         pool=offer.pool,
