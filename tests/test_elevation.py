@@ -9,7 +9,7 @@ import pytest
 import samples
 from hypothesis import given, settings, strategies
 
-from gpulint.report.formats import escaping as words
+from gpulint.report import escaping as words
 from gpulint.report.formats import summary_line as counts
 from gpulint.report.formats import text as text_report
 from gpulint.report.model import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
+from gpulint.report.escaping import safe
 from gpulint.report.fact import Fact
 from gpulint.report.formats import json, text
-from gpulint.report.formats.escaping import safe
 from gpulint.report.plan import Plan, PlanFile
 from gpulint.report.suggestion import Suggestion
 from gpulint.report.tool import THIS, Catalog

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import counted, safe
 from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
 
 NAMED = 8

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import safe
+from gpulint.report.escaping import safe
 from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Scenarios, Slot
 from gpulint.report.racks import bars
 

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import counted, safe
-from gpulint.report.formats.text import Paint, painted, plain
+from gpulint.report.escaping import counted, safe
 from gpulint.report.model import FacilitySummary, Fact, Meter, RackSummary
 from gpulint.report.racks import bars
 from gpulint.report.racks import layout as racks
 from gpulint.report.racks.bars import Glyphs
 from gpulint.report.racks.layout import Block, Drawn
+from gpulint.report.terminal_style import Paint, painted, plain
 
 WIDTH = 80
 LEFT = 36
