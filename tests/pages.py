@@ -133,8 +133,8 @@ def _facts() -> Iterator[tuple[str, str]]:
         path = f"docs/facts/{name}.md"
         head = [f"# {title(name)}", "", *_intent(name), *_listed(quantities, path), ""]
         sections = [page.render(fact.explained(one), _from(path), level=2) for one in quantities]
-        yield path, NOTE.format(" from gpulint/facts/glossary.yaml and gpulint/sizing") + "\n".join([*head, *sections])
-    yield "docs/facts/README.md", NOTE.format(" from gpulint/facts/glossary.yaml") + _fact_index(by_topic)
+        yield path, NOTE.format(" from gpulint/facts/glossary and gpulint/sizing") + "\n".join([*head, *sections])
+    yield "docs/facts/README.md", NOTE.format(" from gpulint/facts/glossary") + _fact_index(by_topic)
 
 
 def title(name: str) -> str:
