@@ -34,7 +34,7 @@ def render(report: Report) -> str:
     head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
     against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
     budgets = [code(counts.budget(one)) for one in report.budgets[:LISTED_MAX]]
-    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against))]
+    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against, _explain(report)))]
     room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     shown = _fitting(rows, room)
     room -= _units("\n".join(shown))
@@ -88,6 +88,12 @@ def _ended(finding: Finding) -> str:
 
 def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda one: -one.severity)
+
+
+def _explain(report: Report) -> str:
+    """How to read about a rule that has no page to link to."""
+    cards = (report.rules.get(finding.rule) for finding in report.open)
+    return "" if all(card and card.page for card in cards) else f"To read about a rule: {code('gpulint explain RULE')}"
 
 
 def _row(finding: Finding, card: RuleCard | None) -> str:

@@ -13,7 +13,8 @@ def render(report: Report) -> str:
     """Diagnostics; a fault of ours is one of its file."""
     found = [_finding(one, report.rules.get(one.rule)) for one in report.open]
     faults = [_fault(one) for one in report.failures]
-    return json.encoded({"source": {"name": "gpulint", "url": PROJECT}, "diagnostics": [*faults, *found]})
+    source = {"name": "gpulint", **({"url": PROJECT} if PROJECT else {})}
+    return json.encoded({"source": source, "diagnostics": [*faults, *found]})
 
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:

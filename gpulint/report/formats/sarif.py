@@ -63,7 +63,7 @@ def render(report: Report) -> str:
         "name": "gpulint",
         "fullName": f"gpulint {__version__}",
         "version": __version__,
-        "informationUri": PROJECT,
+        **({"informationUri": PROJECT} if PROJECT else {}),
         "rules": [_rule(card) for card in cards.values()],
         "notifications": [_descriptor(name, *said) for name, said in NOTIFICATIONS.items()],
     }
@@ -127,6 +127,8 @@ def _help(card: RuleCard) -> Iterator[str]:
             yield f"{title}:\n{sample.rstrip()}"
     if card.references:
         yield "\n".join(("See:", *card.references))
+    if not card.page:
+        yield f"More: gpulint explain {card.name}"
 
 
 def _marked_help(card: RuleCard) -> Iterator[str]:
@@ -136,6 +138,8 @@ def _marked_help(card: RuleCard) -> Iterator[str]:
             yield f"**{title}**\n\n{markdown.fenced(sample.rstrip())}"
     if card.references:
         yield "\n".join(("See", "", *(f"- <{quote(one, safe=URI_SAFE)}>" for one in card.references)))
+    if not card.page:
+        yield f"More: {markdown.code(f'gpulint explain {card.name}')}"
 
 
 # ---- results
