@@ -84,5 +84,5 @@ def _option(option: click.Option) -> tuple[str, str, str]:
     return spellings if option.is_flag else f"{spellings} `{value}`", meaning + several, default.rstrip("]")
 
 
-def _choices(kind: click.ParamType) -> str:
+def _choices(kind: click.ParamType[object]) -> str:
     return "|".join(map(str, kind.choices)) if isinstance(kind, click.Choice) else ""
