@@ -58,7 +58,7 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
 17 |           nvidia.com/gpu: 2
    |                           - nvidia.com/gpu: 2
    = TP 4 × PP 1 × DP 1 = 4
-   = try tensor parallel 2 on the 2 GPUs given (trade-off: the memory and speed of 4 ranks)
+   = try tensor parallel 2 on the same 2 GPUs (trade-off: less memory and speed than 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
    = try request the 4 GPUs that are needed
        17:27  2 → 4

@@ -61,8 +61,8 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
 def _read_facility(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
     for document in documents.load(path, content).documents:
         adapter = adapters.claiming(document)
-        is_facility = adapter is not None and hasattr(adapter, "facility")
-        described = adapter.facility(document, repository) if adapter is not None and is_facility else None
+        is_facility = adapter is not None and hasattr(adapter, "read_facility")
+        described = adapter.read_facility(document, repository) if adapter is not None and is_facility else None
         if described is not None:
             return _build_premises(facilities.facts_of(described, {}), path)
     return Unreadable(path, f"the facility file {path} named in gpulint.yaml contains no facility that can be read")
