@@ -17,7 +17,9 @@ SETTINGS = "gpulint.yaml"
 
 @click.command("init", short_help="Write gpulint.yaml, and more on request.")
 @click.option("--hook", is_flag=True, help="Also write .pre-commit-config.yaml, or print what to add to it.")
-@click.option("--repo", metavar="URL", help="The repository of gpulint, for --hook.  [default: where it was installed from]")
+@click.option(
+    "--repo", metavar="URL", help="The repository of gpulint, for --hook.  [default: where it was installed from]"
+)
 @click.option("--spec", type=click.Path(dir_okay=False), help="Also write a commented native spec to this file.")
 @click.option(
     "--facility",
@@ -71,7 +73,10 @@ def _write_hook(repo: str | None) -> str:
     if not chosen and sys.stdin.isatty():
         chosen = click.prompt("Address of the gpulint repository, for the hook", err=True)
     if not chosen:
-        raise Misuse("the address of the gpulint repository is not known: add it, as in --repo https://git.example.com/tools/gpulint; nothing was written")
+        raise Misuse(
+            "the address of the gpulint repository is not known: "
+            "add it, as in --repo https://git.example.com/tools/gpulint; nothing was written"
+        )
     if not address.is_address(chosen):
         raise Misuse(f"{chosen!r} is not an address that git can clone from; nothing was written")
     return scaffold.hook_file(chosen, __version__)

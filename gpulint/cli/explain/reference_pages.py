@@ -207,7 +207,9 @@ def _adapters() -> Iterator[Page]:
         path = f"adapters/{name}.md"
         yield path, page.render(adapter.explained(name), links_from(path))
     rows = tuple((reference("adapter", name), adapter.explained(name).summary) for name in adapter.names())
-    shared = tuple((f"`{name}`", knows, references("fact", stated)) for name, (knows, stated) in adapter.shared().items())
+    shared = tuple(
+        (f"`{name}`", knows, references("fact", stated)) for name, (knows, stated) in adapter.shared().items()
+    )
     lines = ["# Adapters", "", ADAPTERS_INTRODUCTION, "", *page.table(("adapter", "reads"), rows), ""]
     lines += ["## Parts that adapters share", "", *page.table(("part", "knows", "states"), shared)]
     yield _linked("adapters/README.md", lines)

@@ -31,7 +31,9 @@ def _find_declared() -> str:
         lines = metadata.metadata("gpulint").get_all("Project-URL") or ()
     except metadata.PackageNotFoundError:
         return ""
-    by_label = {re.sub(r"\W", "", label).lower(): url.strip() for label, _, url in (line.partition(",") for line in lines)}
+    by_label = {
+        re.sub(r"\W", "", label).lower(): url.strip() for label, _, url in (line.partition(",") for line in lines)
+    }
     return next((by_label[label] for label in LABELS if label in by_label), "")
 
 
