@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.facts.variants import Traced
@@ -25,8 +25,6 @@ FILLED = 0.98
 """Share of the cards that weights may take before the formulas are asked."""
 HALF = ("half", "float16", "fp16")
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
-"""The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
 
 
 class Layout(NamedTuple):
@@ -102,7 +100,7 @@ def cloud_of(known: Facts) -> str | None:
 
 def maker_of(known: Facts) -> str:
     """The maker of the cards that a role asks for."""
-    return MAKERS.get(known.role.text("accelerator_resource").partition("/")[0], "nvidia")
+    return resource_names.find_vendor(known.role.text("accelerator_resource")) or "nvidia"
 
 
 def memory_bytes(product: hardware.Accelerator | None) -> int:
