@@ -357,7 +357,7 @@ def test_limits_that_an_alias_repeats_are_not_changed() -> None:
     ],
 )
 def test_what_a_tool_made_is_left_alone(head: str) -> None:
-    assert "says that a tool made it" in reasons(head + CHAT)
+    assert "is a generated file" in reasons(head + CHAT)
 
 
 @pytest.mark.parametrize("head", ["# generate load with hey\n", "# edit the count below\n", "# Source: our wiki\n"])
@@ -371,7 +371,7 @@ def test_a_comment_that_only_sounds_like_it_holds_nothing_up(head: str) -> None:
         pytest.param("x: &a 2\ny: *a", "2", "anchor", id="an anchor"),
         pytest.param("x: &a {n: 2}\ny: {<<: *a}", "2", "anchor", id="a merged mapping"),
         pytest.param("x: &a 2\ny: *a", "*a", "alias", id="an alias"),
-        pytest.param("x: '{{ gpus }} 2'", "2", "completes", id="a template's line"),
+        pytest.param("x: '{{ gpus }} 2'", "2", "template expression", id="a template's line"),
         pytest.param("# gpulint: gpus=2\nx: 3", "2", "", id="a hint in a comment"),
         pytest.param("metadata: {annotations: {gpulint/gpus: '2'}}", "2", "hint", id="a hint in an annotation"),
         pytest.param("run: |\n  N=2\n  serve $N ${N}", "2", "value of N", id="a variable used twice"),
@@ -414,7 +414,7 @@ def test_a_suppressed_finding_is_not_fixed() -> None:
 def test_a_place_in_a_file_that_was_not_given_is_left_alone() -> None:
     place = Location("other.yaml", 1, 1, 1, 2, "2")
     one = Suggestion("less", (Edit("gpus_per_pod", place, "2", "1"),))
-    with pytest.raises(Inexact, match="not among the files given"):
+    with pytest.raises(Inexact, match="not among the files to fix"):
         fix.written(one, {"spec.yaml": b"2"})
 
 
@@ -422,14 +422,14 @@ def test_a_fix_that_brings_another_finding_is_dropped() -> None:
     (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
     (count,) = (edit for edit in finding.suggestions[0].edits if edit.location and edit.location.line == 19)
     half = Suggestion("limits only", (count,), values={"gpus_per_pod": 1})
-    with pytest.raises(Inexact, match="would speak anew"):
+    with pytest.raises(Inexact, match="would fire"):
         fix.proven(finding, half, "spec.yaml", {"spec.yaml": CHAT.encode()}, linter())
 
 
 def test_a_fix_after_which_the_finding_stays_is_dropped() -> None:
     (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
     edits = tuple(edit._replace(new="4") for edit in finding.suggestions[0].edits)
-    with pytest.raises(Inexact, match="the finding would stay"):
+    with pytest.raises(Inexact, match="the finding would remain"):
         fix.proven(
             finding,
             Suggestion("more", edits, values={"gpus_per_pod": 4}),
@@ -522,7 +522,7 @@ def test_fix_writes_the_file_and_reports_what_is_left(run: Run) -> None:
     assert Path("chat.yaml").read_bytes() == CHAT_FIXED.encode()
     assert result.exit_code == 0
     assert "no findings" in result.stdout
-    assert "fixed chat.yaml:14 gpus-left-idle: ask for the 1 GPU that is used" in result.stderr
+    assert "fixed chat.yaml:14 gpus-left-idle: request the 1 GPU that is used" in result.stderr
 
 
 def test_what_remains_decides_the_exit_code(run: Run) -> None:
@@ -546,9 +546,9 @@ def test_a_diff_without_changes_is_empty_and_ends_with_0(run: Run) -> None:
     result = run("--diff")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
-        "gpulint: there is nothing that --fix would write; --unsafe also takes what gives something up or costs more\n"
+        "gpulint: --fix would change nothing; --unsafe also applies suggestions with a trade-off or a higher cost\n"
     )
-    assert run("--diff", "--unsafe").stderr == "gpulint: there is nothing that --fix would write\n"
+    assert run("--diff", "--unsafe").stderr == "gpulint: --fix would change nothing\n"
 
 
 def test_a_diff_marks_a_last_line_without_an_end(run: Run) -> None:

@@ -225,7 +225,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
 
 def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described | None:
     """What is said of the parts of a facility that a document describes."""
-    if not hasattr(adapter, "facility") or (stated := adapter.facility(document, repository)) is None:
+    if not hasattr(adapter, "read_facility") or (stated := adapter.read_facility(document, repository)) is None:
         return None
     from gpulint.pipeline import facility as rooms
 
@@ -463,7 +463,7 @@ def _judged_parts(
     adapter: ModuleType | None, document: Document, repository: Repository, given: Given, before: Told
 ) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
-    described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
+    described = adapter.read_facility(document, repository) if adapter and hasattr(adapter, "read_facility") else None
     if described is None:
         return
     from gpulint.pipeline import facility as rooms
