@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facts.resolver import Known, Missing, Quantity, glossary
-from gpulint.pipeline.check import Judged
 from gpulint.pipeline.rule_tests.runner import literal
-from gpulint.policy.rules.evaluate import shown
+from gpulint.policy.rules.evaluate import EvaluatedRole, shown
 from gpulint.report.model import Worlds
 from gpulint.workload import Value
 
@@ -55,30 +54,30 @@ def _said(one: Quantity) -> str:
     return f"{one.name} {one.name.replace('_', ' ')} {one.unit} {one.meaning} {one.ask}".lower()
 
 
-def held(one: Judged, wanted: Sequence[Quantity]) -> Held:
+def held(one: EvaluatedRole, wanted: Sequence[Quantity]) -> Held:
     """What each of these facts is worth for a role, or for a part of a facility."""
-    where = one.known.role.anchor.location()
+    where = one.facts.role.anchor.location()
     values = tuple(_worth(one, quantity) for quantity in wanted if _is_of(one, quantity))
     return Held(*one.owner, f"{where.path}:{where.line}", values)
 
 
-def _is_of(one: Judged, quantity: Quantity) -> bool:
+def _is_of(one: EvaluatedRole, quantity: Quantity) -> bool:
     """Whether such things have a quantity at all."""
-    if one.part or one.workload.adapter == OF_PARTS:
+    if one.component or one.workload.adapter == OF_PARTS:
         return one.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _worth(one: Judged, quantity: Quantity) -> Worth:
-    value = one.known.find(quantity.name)
+def _worth(one: EvaluatedRole, quantity: Quantity) -> Worth:
+    value = one.facts.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, one.known), _how(one, quantity.name, value))
+    return Worth(quantity, value.worlds, shown(quantity.name, one.facts), _how(one, quantity.name, value))
 
 
-def _how(one: Judged, name: str, value: Known) -> str:
+def _how(one: EvaluatedRole, name: str, value: Known) -> str:
     """Where a value comes from: the line that states it, else in words."""
-    field = one.known.role.fields.get(name)
+    field = one.facts.role.fields.get(name)
     if field is None or not field.origins:
         return value.how
     place = field.origins[0].location()

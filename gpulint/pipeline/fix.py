@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.policy.resolved import Given
 from gpulint.report.formats.escaping import counted
 from gpulint.report.model import Report, Skip
 from gpulint.source import atomic_write as disk
 from gpulint.source.repository import Source, Tree
-from gpulint.suggestions.edits import apply as fix
-from gpulint.suggestions.edits.apply import Files, Left, Outcome
+from gpulint.suggestions import fixes
+from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits.apply import Files
+from gpulint.suggestions.fixes import Outcome, SkippedFix
 
 
 class Run(NamedTuple):
@@ -30,7 +31,7 @@ def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool
     """Check sources, and work out what answers their findings; nothing is written."""
     found = list(sources)
     files = {one.path: one.content for one in found if isinstance(one, Source)}
-    report = lint.lint(found, tree, rules)
+    report = check.check_files(found, tree, rules)
     skipped = tuple(one for one in found if isinstance(one, Skip))
     return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
 
@@ -40,7 +41,7 @@ def remaining(run: Run, tree: Tree, rules: Given) -> Report:
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return lint.lint([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
+    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
 def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) -> Outcome:
@@ -50,24 +51,16 @@ def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) 
     for path in dict.fromkeys(one.location.path for one in report.open):
         if path in given:
             now = {**given, **contents}
-            outcome = fix.fixed(path, now, _linter(tree, rules, contents), unsafe)
+            evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
+            outcome = fixes.fix_file(path, now, evaluate, unsafe)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
         {path: content for path, content in contents.items() if content != given[path]},
-        tuple(one for outcome in outcomes for one in outcome.done),
-        tuple(one for outcome in outcomes for one in outcome.left),
+        tuple(one for outcome in outcomes for one in outcome.applied),
+        tuple(one for outcome in outcomes for one in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
     )
-
-
-def _linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
-    def linted(files: Files, alternatives: bool) -> Report:
-        seen = tree.rewritten({**contents, **files})
-        asked = dataclasses.replace(rules, alternatives=alternatives)
-        return lint.lint([Source(path, content) for path, content in files.items()], seen, asked)
-
-    return linted
 
 
 # ---- what is shown
@@ -84,24 +77,24 @@ def _of_file(path: str, before: bytes, after: bytes) -> str:
 
 
 def _lines(content: bytes) -> list[str]:
-    text = fix.decoded(content)
-    marked = "\ufeff" if content.startswith(fix.MARK_8) else ""
+    text = edits.decoded(content)
+    marked = "\ufeff" if content.startswith(edits.MARK_8) else ""
     return [line for line in (marked + text).replace("\n", "\n\0").split("\0") if line]
 
 
 def said(outcome: Outcome, preview: bool) -> Iterator[str]:
     """What was done, what was left and why, and what --unsafe would do."""
-    for one in outcome.done:
+    for one in outcome.applied:
         place = one.finding.location
         word = "would fix" if preview else "fixed"
         yield f"{word} {place.path}:{place.line} {one.finding.rule}: {one.suggestion.title}"
-    for left in outcome.left:
+    for left in outcome.skipped:
         yield _left(left)
     if outcome.unsafe:
         yield f"{counted(outcome.unsafe, 'finding')} with alternatives that give something up or cost more: see --unsafe"
 
 
-def _left(left: Left) -> str:
+def _left(left: SkippedFix) -> str:
     place = left.finding.location
     return f"not fixed {place.path}:{place.line} {left.finding.rule}: {left.reason}"
 

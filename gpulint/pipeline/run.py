@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.pipeline.session import Run, Unusable
 from gpulint.policy.config.settings import SettingsError
 from gpulint.policy.rules.rule import RuleError
@@ -43,7 +43,7 @@ def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
 def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """The report on files before it is settled, and the paths of those that were checked."""
     seen: list[str] = []
-    found = lint.lint(_noted(files, seen), run.tree, run.given)
+    found = check.check_files(_noted(files, seen), run.tree, run.given)
     return found._replace(comment=run.settings.comment), tuple(seen)
 
 

@@ -14,10 +14,9 @@ from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role, generators
+from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.serving import candidates
-from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import Move
 from gpulint.suggestions.training import candidates as training_candidates
 from gpulint.workload import Value, Workload
 
@@ -52,7 +51,7 @@ class Before(NamedTuple):
 class Option(NamedTuple):
     """A shape that nothing speaks against, and the targets that it leaves."""
 
-    move: Move
+    move: Candidate
     known: Facts
     left: frozenset[str]
 
@@ -83,7 +82,7 @@ class _Search:
     most: int = JUDGED
     too_slow: list[Reading] = field(default_factory=list)
 
-    def new(self, move: Move) -> bool:
+    def new(self, move: Candidate) -> bool:
         """Whether a change is none that was tried before under another name."""
         now = self.before.known
         values = frozenset((name, value) for name, value in move.values.items() if now.likely(name) != value)
@@ -100,29 +99,29 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)
-        yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
+        yield from _of(generators.propose(kind, before.known), min(OF_A_KIND, left), search)
     yield from _of(_enough(before.known), 1, search)
     yield from _of(_whole(before, runs), search.most, search)
     told = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
     if runs and all(isinstance(value, int | float) for value in told):
-        yield from _of(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
+        yield from _of(generators.propose("power_cap_w", before.known), OF_A_KIND, search)
 
 
-def _whole(before: Before, runs: bool) -> Iterator[Move]:
+def _whole(before: Before, runs: bool) -> Iterator[Candidate]:
     """Whole shapes, cheapest first."""
     if runs:
         return training_candidates.training(before.known, mends=bool(before.targets))
     return candidates.serving(before.known)
 
 
-def _enough(known: Facts) -> Iterator[Move]:
+def _enough(known: Facts) -> Iterator[Candidate]:
     """Today's shape with the instances that carry the load."""
     if any(isinstance(known.likely(name), int | float) for name in LOADS):
-        found = candidates.for_load(Move("the present shape", {}), known)
+        found = candidates.for_load(Candidate("the present shape", {}), known)
         yield from () if found is None else (found,)
 
 
-def _of(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
+def _of(changes: Iterator[Candidate], most: int, search: _Search) -> Iterator[Option]:
     """The options among some changes, of which so many are judged at most."""
     until = min(search.most, search.judged + most)
     for move in changes:
@@ -136,12 +135,12 @@ def _of(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]
                 search.refused[found] += 1
 
 
-def _tried(move: Move, search: _Search) -> Option | str:
+def _tried(move: Candidate, search: _Search) -> Option | str:
     """A change as an option, or why it is none."""
     before = search.before
     if not _expressible(move, search):
         return "cannot be written into this file"
-    if not suggest.to_be_had(before.known.role, move):
+    if not changed_role.is_available(before.known.role, move):
         return "no machine that can be had holds it"
     search.sifted += 1
     sized, changed = _carrying(move, search)
@@ -156,7 +155,7 @@ def _tried(move: Move, search: _Search) -> Option | str:
     return Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
 
 
-def _carrying(move: Move, search: _Search) -> tuple[Move, Facts]:
+def _carrying(move: Candidate, search: _Search) -> tuple[Candidate, Facts]:
     """A shape, with sequences no longer than requests need where it is too small, and instances that carry the load."""
     sized, changed = move, _changed(move, search)
     if not HARDWARE & move.values.keys():
@@ -169,12 +168,12 @@ def _carrying(move: Move, search: _Search) -> tuple[Move, Facts]:
     return sized, changed
 
 
-def _changed(move: Move, search: _Search) -> Facts:
-    return search.traced.variant(suggest.applied(search.before.known.role, move.values))
+def _changed(move: Candidate, search: _Search) -> Facts:
+    return search.traced.variant(changed_role.apply(search.before.known.role, move.values))
 
 
-def _expressible(move: Move, search: _Search) -> bool:
-    return suggest.expressible(search.before.known.role, move)
+def _expressible(move: Candidate, search: _Search) -> bool:
+    return changed_role.is_expressible(search.before.known.role, move)
 
 
 def _sifted(changed: Facts, search: _Search) -> str:

@@ -235,8 +235,8 @@ def _sources(run: Run, paths: Sequence[str], asked: Asked) -> Iterator[Source | 
 
 def _rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
     """The report on what a tool makes of folders, with its places in their files where that is certain."""
-    from gpulint.pipeline import check as lint
     from gpulint.pipeline import render
+    from gpulint.pipeline.check import check_files
     from gpulint.pipeline.run import settled
 
     try:
@@ -244,7 +244,7 @@ def _rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]
     except render.RenderError as error:
         raise Misuse(str(error)) from None
     tell(f"{len(one.documents)} objects rendered from {one.shown} by {tool}" for one in found)
-    return settled(run, render.placed(lint.lint([one.source for one in found], run.tree, run.given), found))
+    return settled(run, render.placed(check_files([one.source for one in found], run.tree, run.given), found))
 
 
 # ---- outputs

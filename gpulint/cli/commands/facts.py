@@ -51,8 +51,7 @@ def command(words: Sequence[str], place: str | None, accelerator: str, format_: 
 def _held(place: str, wanted: Sequence[Quantity], accelerator: str, today: str) -> Iterator[Held]:
     """The facts of every role of a file, or of its workloads of one name."""
     from gpulint.cli import fact_search as vocabulary
-    from gpulint.pipeline import check as lint
-    from gpulint.pipeline import run
+    from gpulint.pipeline import evaluate, run
     from gpulint.pipeline.session import Options
     from gpulint.source.repository import Source
 
@@ -61,5 +60,5 @@ def _held(place: str, wanted: Sequence[Quantity], accelerator: str, today: str) 
     given = replace(made.given, rules=())
     for source in run.sources(made, (file,)):
         if isinstance(source, Source):
-            for one in lint.judged(source, made.tree, given, name or None):
-                yield vocabulary.held(one, wanted)
+            for role in evaluate.file(source, made.tree, given, name or None).roles:
+                yield vocabulary.held(role, wanted)

@@ -20,11 +20,11 @@ from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
     """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
     from gpulint.catalog import tables as catalog
+    from gpulint.pipeline.plan import plan_file
     from gpulint.pipeline.run import sources
     from gpulint.pipeline.session import Options, Unusable
     from gpulint.report.formats import plan
     from gpulint.source.repository import Source
-    from gpulint.suggestions import plans
 
     path, line = _placed(place)
     run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator))
@@ -32,7 +32,7 @@ def command(place: str, accelerator: str, folders: Sequence[str], format_: str, 
         found = [one for one in sources(run, [path]) if isinstance(one, Source)]
     except Unusable as error:
         raise Misuse(str(error)) from None
-    made = [one for source in found for one in plans.of(source, line, run.tree, run.given)]
+    made = [one for source in found for one in plan_file(source, line, run.tree, run.given)]
     if not made:
         raise Misuse(f"{path} holds no workload that gpulint reads")
     click.echo(plan.as_json(made, catalog.version()) if format_ == "json" else plan.as_text(made), nl=False)

@@ -24,7 +24,6 @@ class Described(NamedTuple):
 
     findings: Sequence[tuple[Finding, Facts]]
     summary: FacilitySummary
-    said: tuple[Said, ...]
 
 
 Told = dict[tuple[str, int], tuple[Said, ...]]
@@ -37,18 +36,17 @@ def judged(stated: Part, given: Given, before: tuple[Said, ...] | None = None) -
     return facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
 
 
-def described(stated: Part, given: Given) -> Described:
-    """What is said of a facility that a file describes, with alternatives where they are asked for."""
-    root = facilities.facts_of(stated, given.governance.thresholds)
-    said = facilities.judged(root, given.rules)
+def described(stated: Part, said: tuple[Said, ...], given: Given) -> Described:
+    """Return the findings about an evaluated facility, with suggestions where they are asked for."""
+    root = said[0].known.root() if said else facilities.facts_of(stated, given.governance.thresholds)
     spoken = facilities.spoken(said)
     summary = elevations.of(root, said)
     if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), summary, said)
+        return Described(facilities.findings(spoken, {}), summary)
     from gpulint.suggestions.facility import alternatives as room_alternatives
 
     offered = room_alternatives.offered(said, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), summary, said)
+    return Described(facilities.findings(spoken, offered), summary)
 
 
 def under(

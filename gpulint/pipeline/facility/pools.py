@@ -59,8 +59,8 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
 def _read(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
     for document in documents.load(path, content).documents:
         adapter = adapters.claiming(document)
-        told = adapter is not None and hasattr(adapter, "facility")
-        described = adapter.facility(document, repository) if adapter is not None and told else None
+        describe = getattr(adapter, "facility", None)  # of a package, a module may have this name
+        described = describe(document, repository) if callable(describe) else None
         if described is not None:
             return _of(facilities.facts_of(described, {}), path)
     return Unreadable(path, f"{path}, the facility of gpulint.yaml, holds none that can be read")

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint.facts.resolver import Missing, glossary
-from gpulint.pipeline import check as lint
-from gpulint.pipeline.check import Judged
+from gpulint.pipeline import evaluate
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.config.did_you_mean import near
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import cel
 from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule, RuleError, document, examples, placeholders, same_file, shipped_rules
 from gpulint.report.model import Finding, Report, Skip
 from gpulint.source import documents
@@ -268,7 +268,7 @@ def _unheld(rule: Rule, text: str, given: Given) -> str:
     return f"the condition does not hold: {seen}"
 
 
-def _absorbed_by(name: str, one: Judged) -> tuple[str, ...]:
+def _absorbed_by(name: str, one: EvaluatedRole) -> tuple[str, ...]:
     return next((each.absorbs for each in one.rules if each.name == name), ())
 
 
@@ -277,20 +277,20 @@ def _wanted(rule: Rule) -> str:
     return " run by ".join(filter(None, (kinds or "any workload", engines)))
 
 
-def _held(roles: Iterable[Judged]) -> str:
+def _held(roles: Iterable[EvaluatedRole]) -> str:
     told = (
-        " run by ".join(filter(None, (one.workload.kind, one.known.role.text("engine") or "an unknown engine")))
+        " run by ".join(filter(None, (one.workload.kind, one.facts.role.text("engine") or "an unknown engine")))
         for one in roles
     )
     return ", ".join(dict.fromkeys(told)) or "no workload on a GPU"
 
 
-def _seen(rule: Rule, one: Judged) -> str:
+def _seen(rule: Rule, one: EvaluatedRole) -> str:
     return ", ".join(f"{name} is {_value(name, one)}" for name in cel.names(rule.when)) or "it names no fact"
 
 
-def _value(name: str, one: Judged) -> str:
-    worlds = one.known.worlds(name)
+def _value(name: str, one: EvaluatedRole) -> str:
+    worlds = one.facts.worlds(name)
     if isinstance(worlds, Missing):
         return "unknown"
     return " / ".join(dict.fromkeys(literal(value) for value in worlds))
@@ -315,7 +315,7 @@ def _unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
     """The facts of a message that the sample leaves unknown."""
     for one in _roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
-            if isinstance(one.known.worlds(name), Missing) and rule.name in one.outcome.holding:
+            if isinstance(one.facts.worlds(name), Missing) and rule.name in one.outcome.holding:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 
@@ -326,9 +326,10 @@ def _about(rule: Rule, text: str, given: Given) -> bool:
     return any(rule.name in {each.name for each in one.rules} for one in _roles(text, given))
 
 
-def _roles(text: str, given: Given) -> list[Judged]:
+def _roles(text: str, given: Given) -> list[EvaluatedRole]:
     sources, repository = samples.sources_of(text)
-    return [one for source in sources for one in lint.judged(source, repository, samples.under(text, given))]
+    policy = samples.under(text, given)
+    return [role for source in sources for role in evaluate.file(source, repository, policy).roles]
 
 
 def _lines(rule: Rule) -> Mapping[tuple[str, int], int]:

@@ -14,8 +14,9 @@ from gpulint.catalog import hardware, offers
 from gpulint.catalog import tables as catalog
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
 from gpulint.workload import Value
 
 FILLED = 0.92
@@ -77,17 +78,18 @@ Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
 """Lists shapes by today's facts, today's card and the bytes of all weights."""
 
 
-def serving(known: Facts) -> Iterator[Move]:
+def serving(known: Facts) -> Iterator[Candidate]:
     """Every shape whose cards, or whose part of one, hold the weights, cheapest first, as changes of the present one."""
     return _moves(known, (_shapes, _slices, _shared))
 
 
-def cards(known: Facts) -> Iterator[Move]:
+@generates("accelerator", order=1)
+def cards(known: Facts) -> Iterator[Candidate]:
     """The same of whole cards."""
     return _moves(known, (_shapes,))
 
 
-def _moves(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
+def _moves(known: Facts, kinds: Sequence[Kind]) -> Iterator[Candidate]:
     now, pods = hardware.accelerator(known.role.text("accelerator")), count_of(known, "pods_per_replica")
     weights = known.likely("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
@@ -97,7 +99,7 @@ def _moves(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
     for shape in sorted((shape for kind in kinds for shape in kind(known, now, weights)), key=_order):
         values = {name: value for name, value in _values(shape, known).items() if known.likely(name) != value}
         if values:
-            yield Move(_title(shape), values, _lost(shape, now, known))
+            yield Candidate(_title(shape), values, _lost(shape, now, known))
 
 
 def _order(one: Shape) -> tuple[float, int, int, str, str]:
@@ -241,19 +243,19 @@ def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 
 
-def for_requests(move: Move, changed: Facts) -> Move | None:
+def for_requests(move: Candidate, changed: Facts) -> Candidate | None:
     """A shape that is too small, with sequences cut to what fits; None where the stated requests come near that."""
     prompt, output = (changed.likely(name) for name in ("request_prompt_tokens", "request_output_tokens"))
     if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
         return None
-    for cut in moves.moves("max_model_len", changed):
+    for cut in moves.propose_lengths(changed):
         if int(str(cut.values["max_model_len"])) >= SPARE_REQUESTS * (prompt + output):
-            lost = " and ".join(filter(None, (move.gives_up, cut.gives_up)))
-            return Move(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
+            lost = " and ".join(filter(None, (move.trade_off, cut.trade_off)))
+            return Candidate(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
     return None
 
 
-def for_load(move: Move, changed: Facts) -> Move | None:
+def for_load(move: Candidate, changed: Facts) -> Candidate | None:
     """A shape with the instances that carry the stated load in the adverse world; None where today's number does."""
     now = count_of(changed, "replicas")
     needed = [count for count in _instances(changed) if count]
@@ -261,7 +263,7 @@ def for_load(move: Move, changed: Facts) -> Move | None:
         return None
     replicas = max(needed)
     named = f"{replicas} replica{'' if replicas == 1 else 's'} of {move.title}"
-    return Move(named, {**move.values, "replicas": replicas}, move.gives_up)
+    return Candidate(named, {**move.values, "replicas": replicas}, move.trade_off)
 
 
 def _instances(known: Facts) -> Iterator[int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions.serving.changes import Move, count_of, priced, sequence_shared
+from gpulint.suggestions.generators import FAMILIES, Candidate, generates
+from gpulint.suggestions.serving.changes import count_of, priced, sequence_shared
 from gpulint.workload import Value
 
 LATENCY = "the latency of a single sequence"
@@ -25,30 +26,13 @@ LOADS = (
 """What is wanted of a whole service, and what all of its replicas give."""
 
 
-def serving(quantity: str, known: Facts) -> Iterator[Move]:
-    """The layouts of a server that are worth a try when one of its quantities may change."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "data_parallel": _copies,
-        "replicas": _replicas,
-        "requests_context": _shorter_on_less,
-        "pipeline_parallel": _stages,
-        "expert_parallel": _whole_experts,
-        "prefill_apart": _prompts_apart,
-        "expert_parallel_size": _expert_ranks,
-        "decode_context_parallel": _sequence_ranks,
-        "link": _linked,
-        "network_bytes_per_s": machines,
-        "max_num_seqs": _decoded_together,
-    }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
-
-
 def factors(count: int) -> Iterator[int]:
     """The divisors of a count, ascending."""
     return (one for one in range(1, count + 1) if count % one == 0)
 
 
-def _copies(known: Facts) -> Iterator[Move]:
+@generates("data_parallel")
+def _copies(known: Facts) -> Iterator[Candidate]:
     """Copies of fewer ranks on the same GPUs, the most first; of copies of the attention, as many as divide the ranks."""
     ranks, copies = count_of(known, "tensor_parallel"), count_of(known, "data_parallel")
     if not ranks or not copies:
@@ -56,7 +40,7 @@ def _copies(known: Facts) -> Iterator[Move]:
     if known.likely("data_parallel_attention") is True:
         for fewer in sorted(factors(ranks), reverse=True):
             if 1 < fewer < copies:
-                yield Move(f"{fewer} copies of the attention on {ranks} ranks", {"data_parallel": fewer})
+                yield Candidate(f"{fewer} copies of the attention on {ranks} ranks", {"data_parallel": fewer})
         return
     if known.likely("pods_per_replica") != 1 or known.likely("gpus_per_replica") != known.likely("gpus_per_pod"):
         return
@@ -64,10 +48,11 @@ def _copies(known: Facts) -> Iterator[Move]:
         if left < ranks:
             more = copies * ranks // left
             values: dict[str, Value] = {"tensor_parallel": left, "data_parallel": more}
-            yield Move(f"data parallel {more} of tensor parallel {left} on the same GPUs", values, ONE_COPY)
+            yield Candidate(f"data parallel {more} of tensor parallel {left} on the same GPUs", values, ONE_COPY)
 
 
-def _replicas(known: Facts) -> Iterator[Move]:
+@generates("replicas")
+def _replicas(known: Facts) -> Iterator[Candidate]:
     """The same GPUs in more instances of fewer ranks, then more instances."""
     now = count_of(known, "replicas")
     if not now:
@@ -78,15 +63,18 @@ def _replicas(known: Facts) -> Iterator[Move]:
         for left in (one for one in factors(ranks) if one < ranks):
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
-            yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
+            yield Candidate(
+                f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY
+            )
     fewer = known.worlds("enough_replicas")
     if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
-        yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "room for more load than is stated")
+        yield Candidate(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "room for more load than is stated")
     for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
-        yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+        yield Candidate(f"{more} replicas", {"replicas": more}, "the price of the further instances")
 
 
-def _shorter_on_less(known: Facts) -> Iterator[Move]:
+@generates("requests_context")
+def _shorter_on_less(known: Facts) -> Iterator[Candidate]:
     """As many of a cheaper card, with the context that the stated requests need, cheapest first."""
     now, gpus, length = (
         hardware.accelerator(known.role.text("accelerator")),
@@ -98,7 +86,7 @@ def _shorter_on_less(known: Facts) -> Iterator[Move]:
             return
         title = f"{gpus} × {product.name} with sequences of at most {length:,} tokens"
         values: dict[str, Value] = {"accelerator": product.id, "max_model_len": length or 0}
-        yield Move(title, values, "longer sequences, and the speed of the larger card")
+        yield Candidate(title, values, "longer sequences, and the speed of the larger card")
 
 
 def _enough(known: Facts, now: int) -> list[int]:
@@ -111,7 +99,8 @@ def _enough(known: Facts, now: int) -> list[int]:
     return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
-def _stages(known: Facts) -> Iterator[Move]:
+@generates("pipeline_parallel")
+def _stages(known: Facts) -> Iterator[Candidate]:
     """Ranks of each layer turned into stages of layers on the same GPUs, few first; then stages into ranks."""
     ranks, stages = count_of(known, "tensor_parallel"), count_of(known, "pipeline_parallel")
     layers = count_of(known, "layers")
@@ -122,29 +111,34 @@ def _stages(known: Facts) -> Iterator[Move]:
         if layers is None or layers >= longer:
             values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
             title = f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs"
-            yield Move(title, values, LATENCY)
+            yield Candidate(title, values, LATENCY)
             yield from sequence_shared(title, values, known)
     for left in sorted((one for one in factors(stages) if one < stages), reverse=True):
         wider = ranks * stages // left
         values = {"tensor_parallel": wider, "pipeline_parallel": left}
         lost = "communication inside every layer"
-        yield Move(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
+        yield Candidate(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
 
 
-def _whole_experts(known: Facts) -> Iterator[Move]:
+@generates("expert_parallel")
+def _whole_experts(known: Facts) -> Iterator[Candidate]:
     """Whole experts on each rank instead of a slice of every expert."""
     if count_of(known, "experts") and known.likely("expert_parallel") is False:
-        yield Move("whole experts on each rank", {"expert_parallel": True}, "an even load where few experts are hit")
+        yield Candidate(
+            "whole experts on each rank", {"expert_parallel": True}, "an even load where few experts are hit"
+        )
 
 
-def _prompts_apart(known: Facts) -> Iterator[Move]:
+@generates("prefill_apart")
+def _prompts_apart(known: Facts) -> Iterator[Candidate]:
     """Prompts on replicas of their own, so that decoding does not wait for those of other requests."""
     if known.likely("prefill_apart") is False:
         lost = "the GPUs of those replicas, and the time in which each prompt's KV cache is sent"
-        yield Move("prefill and decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
+        yield Candidate("prefill and decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
 
-def _expert_ranks(known: Facts) -> Iterator[Move]:
+@generates("expert_parallel_size")
+def _expert_ranks(known: Facts) -> Iterator[Candidate]:
     """Expert parallel ranks that divide the experts and the ranks of a server, most first."""
     ranks, now, experts = (count_of(known, name) for name in ("tensor_parallel", "expert_parallel_size", "experts"))
     if not ranks or not now or not experts:
@@ -152,7 +146,7 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
     copies = count_of(known, "redundant_experts") or 0
     for fewer in sorted(factors(math.gcd(ranks, experts + copies)), reverse=True):
         if fewer != now:
-            yield Move(
+            yield Candidate(
                 f"expert parallel {fewer}", {"expert_parallel_size": fewer}, "the memory of experts on fewer ranks"
             )
 
@@ -161,7 +155,8 @@ UNTRIED = "the certainty of older code: decode context parallel is young, so com
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _sequence_ranks(known: Facts) -> Iterator[Move]:
+@generates("decode_context_parallel")
+def _sequence_ranks(known: Facts) -> Iterator[Candidate]:
     """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
     most = count_of(known, "decode_context_limit")
@@ -169,7 +164,7 @@ def _sequence_ranks(known: Facts) -> Iterator[Move]:
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
-            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
+            yield Candidate(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
 
 
 def _keeps_several_caches(known: Facts) -> bool:
@@ -181,7 +176,8 @@ def _keeps_several_caches(known: Facts) -> bool:
     return shape is not None and bool(shape.sliding_layers or shape.linear_attention_layers)
 
 
-def _linked(known: Facts) -> Iterator[Move]:
+@generates("link")
+def _linked(known: Facts) -> Iterator[Candidate]:
     """Products that join all tensor parallel ranks of a pod by a direct link, cheapest first."""
     now, ranks = hardware.accelerator(known.role.text("accelerator")), count_of(known, "tensor_parallel")
     if now is None or not ranks:
@@ -197,10 +193,11 @@ def _linked(known: Facts) -> Iterator[Move]:
             and (product.compute_capability or 0) >= (now.compute_capability or 0)
         ):
             title = f"{count_of(known, 'gpus_per_pod') or ranks} × {product.name}, joined by {product.link}"
-            yield Move(title, {"accelerator": product.id})
+            yield Candidate(title, {"accelerator": product.id})
 
 
-def machines(known: Facts) -> Iterator[Move]:
+@generates("network_bytes_per_s", families=FAMILIES)
+def machines(known: Facts) -> Iterator[Candidate]:
     """Machine types of the same cloud with the same card and a faster network, cheapest first, then other cards'."""
     now, gpus = hardware.node(known.role.text("instance_type")), count_of(known, "gpus_per_pod")
     if now is None or not gpus:
@@ -217,13 +214,13 @@ def machines(known: Facts) -> Iterator[Move]:
         others, key=lambda offer: ((offer.cost_usd_per_hour or 0) / offer.node_gpus, offer.instance_type)
     ):
         speed = units.human(_network(one.instance_type), "bytes_per_s")
-        yield Move(f"{one.instance_type}, {speed} between machines", {"instance_type": one.instance_type})
+        yield Candidate(f"{one.instance_type}, {speed} between machines", {"instance_type": one.instance_type})
     card = hardware.accelerator(now.accelerator)
     for product, _ in priced(card, known.role) if card else ():
         other = offers.cheapest(known.role.available, product.id, gpus, now.cloud)
         faster = other and _network(other.instance_type) > (now.network_bytes_per_s or 0)
         if product.id != now.accelerator and other and faster:
-            yield Move(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
+            yield Candidate(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
 
 
 def _network(instance_type: str) -> float:
@@ -231,20 +228,21 @@ def _network(instance_type: str) -> float:
     return (node.network_bytes_per_s if node else None) or 0
 
 
-def _decoded_together(known: Facts) -> Iterator[Move]:
+@generates("max_num_seqs")
+def _decoded_together(known: Facts) -> Iterator[Candidate]:
     """Fewer sequences at once, so that each token comes sooner, then more, so that more tokens come in all."""
     now = count_of(known, "max_num_seqs")
     if not now:
         return
     if (wanted := _of_one_group(known)) > now:
-        yield Move(f"up to {wanted} sequences at once", {"max_num_seqs": wanted}, "the time of each token")
+        yield Candidate(f"up to {wanted} sequences at once", {"max_num_seqs": wanted}, "the time of each token")
     for share in (2, 4, 8):
         if now >= share:
-            yield Move(
+            yield Candidate(
                 f"at most {now // share} sequences at once", {"max_num_seqs": now // share}, "tokens per second in all"
             )
     for multiple in (2, 4):
-        yield Move(
+        yield Candidate(
             f"up to {now * multiple} sequences at once", {"max_num_seqs": now * multiple}, "the time of each token"
         )
 

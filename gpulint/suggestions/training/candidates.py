@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role
 from gpulint.suggestions.edits import accelerator_names as labels
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.generators import Candidate
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
 from gpulint.suggestions.serving.layouts import factors
 from gpulint.suggestions.training import memory_estimate as training_needs
 from gpulint.suggestions.training.changes import (
@@ -71,7 +72,7 @@ class Way(NamedTuple):
     gives_up: str = ""
 
 
-def training(known: Facts, mends: bool) -> Iterator[Move]:
+def training(known: Facts, mends: bool) -> Iterator[Candidate]:
     """Every shape whose cards hold the run, cheapest for the same work first; last, to mend a run, those that learn otherwise."""
     now, needs = hardware.accelerator(known.role.text("accelerator")), training_needs.of(known)
     if now is None or needs is None or not _ranks(known):
@@ -84,11 +85,13 @@ def training(known: Facts, mends: bool) -> Iterator[Move]:
 
 def _moves(
     cards: list[Cards], known: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
-) -> Iterator[Move]:
+) -> Iterator[Candidate]:
     """For each number of each card that the file can state the layout that loses least of those that fit."""
     tried: dict[str, int] = {}
     for one in cards:
-        if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(known.role, Move("", _placed(one, known))):
+        if tried.get(one.card.id, 0) < COUNTS_TRIED and changed_role.is_expressible(
+            known.role, Candidate("", _placed(one, known))
+        ):
             ways = _lesser(one, known, needs) if learns_less else _ways(one, known, needs)
             move = next(_fitting(one, ways, known, needs, now), None)
             if move is not None:
@@ -269,7 +272,9 @@ def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterato
 # ---- micro-batches and recomputation
 
 
-def _fitting(one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: hardware.Accelerator) -> Iterator[Move]:
+def _fitting(
+    one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: hardware.Accelerator
+) -> Iterator[Candidate]:
     """The shapes of some cards that fit, the least lost first."""
     recomputes = known.likely("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
@@ -279,7 +284,7 @@ def _fitting(one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: h
                 values["activation_checkpointing"] = "full"
             if values and needs.fits(one.memory, way.held, micro, recomputed):
                 lost = (way.gives_up, RECOMPUTED if recomputed and not recomputes else "", _linked(one, now))
-                yield Move(_title(one, way, values), values, "; ".join(filter(None, lost)))
+                yield Candidate(_title(one, way, values), values, "; ".join(filter(None, lost)))
                 break
 
 

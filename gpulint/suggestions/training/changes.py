@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 
 from gpulint.catalog import hardware, offers
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
-from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.generators import Candidate, generates
+from gpulint.suggestions.serving.changes import (
+    GPUS_OF_A_NODE,
+    count_of,
+    describe_gpus,
+    priced,
+    propose_gpu_counts,
+)
 from gpulint.suggestions.training.layouts import kept
 from gpulint.workload import Value
 
@@ -32,86 +38,73 @@ RECOMPUTED = "a third more computation in every step"
 GATHERED = "communication: weights are gathered for every layer, twice a step"
 
 
-def of(quantity: str, known: Facts) -> Iterator[Move]:
-    """The changes of one quantity of a training run that are worth a try, smallest or cheapest first."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "sharding": _sharding,
-        "lora_rank": _adapters,
-        "optimizer": _optimizer,
-        "activation_checkpointing": _recomputation,
-        "micro_batch_size": _micro_batch,
-        "sequence_length": _shorter,
-        "gpus_per_pod": _gpus,
-        "pods_per_replica": _pods,
-        "accelerator": _cards,
-        "optimizer_offload": _resident,
-        "processes_per_pod": _ranks,
-    }
-    return by_quantity[quantity](known) if quantity in by_quantity else moves.moves(quantity, known)
-
-
-def _sharding(known: Facts) -> Iterator[Move]:
+@generates("sharding")
+def _sharding(known: Facts) -> Iterator[Candidate]:
     """What the data-parallel ranks may share out beyond today."""
     ranks, by, stage = known.likely("shard_ranks"), known.likely("sharding"), known.likely("zero_stage")
     if not isinstance(ranks, int) or ranks < 2:
         return
     if by == "deepspeed" and isinstance(stage, int):
         for further in range(stage + 1, 4):
-            yield Move(
+            yield Candidate(
                 f"ZeRO stage {further} over {ranks} ranks", {"zero_stage": further}, GATHERED if further == 3 else ""
             )
     elif by == "fsdp" and stage == 2:
-        yield Move(f"full sharding over {ranks} ranks", {"zero_stage": 3}, GATHERED)
+        yield Candidate(f"full sharding over {ranks} ranks", {"zero_stage": 3}, GATHERED)
     elif by == "megatron":
-        yield Move(f"the distributed optimizer over {ranks} ranks", {"sharding": "distributed-optimizer"}, "")
+        yield Candidate(f"the distributed optimizer over {ranks} ranks", {"sharding": "distributed-optimizer"}, "")
     elif by in ("ddp", "none"):
-        yield Move(
+        yield Candidate(
             f"FSDP: weights, gradients and optimizer state shared out over {ranks} ranks",
             {"sharding": "fsdp"},
             GATHERED,
         )
         for more in (*_pods(known), *_adapters(known)):
             if "quantization" not in more.values:
-                lost = "; ".join(filter(None, (GATHERED, more.gives_up)))
-                yield Move(f"FSDP with {more.title}", {"sharding": "fsdp", **more.values}, lost)
+                lost = "; ".join(filter(None, (GATHERED, more.trade_off)))
+                yield Candidate(f"FSDP with {more.title}", {"sharding": "fsdp", **more.values}, lost)
 
 
-def _adapters(known: Facts) -> Iterator[Move]:
+@generates("lora_rank")
+def _adapters(known: Facts) -> Iterator[Candidate]:
     """Adapters instead of all weights, and below them a base in 4 bits."""
     if known.role.text("engine") in HAVE_NO_ADAPTERS or known.likely("quantization") is not None:
         return
     given = "full fine-tuning: adapters alone are trained"
     values: dict[str, Value] = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}
     if known.likely("lora_rank") is None:
-        yield Move(f"LoRA of rank {RANK} in every linear layer", values, given)
+        yield Candidate(f"LoRA of rank {RANK} in every linear layer", values, given)
     elif isinstance(known.likely("lora_rank"), int):
         values, given = {}, ""
     if known.likely("checkpoint_quantization") is None and known.likely("sharding") in ("none", "ddp"):
         lost = " and ".join(filter(None, (given, "a little accuracy of the base")))
-        yield Move("QLoRA: the base in 4 bits below the adapters", {**values, "quantization": "nf4"}, lost)
+        yield Candidate("QLoRA: the base in 4 bits below the adapters", {**values, "quantization": "nf4"}, lost)
 
 
-def _optimizer(known: Facts) -> Iterator[Move]:
+@generates("optimizer")
+def _optimizer(known: Facts) -> Iterator[Candidate]:
     """Moments in 8 bits, where no library shares them out."""
     now = known.likely("optimizer")
     if now in ("adamw", "adamw-fused", "adam", "adam-fused") and known.likely("sharding") in ("none", "ddp"):
-        yield Move(
+        yield Candidate(
             "moments of the optimizer in 8 bits", {"optimizer": "adamw-8bit"}, "a little accuracy of the moments"
         )
 
 
-def _recomputation(known: Facts) -> Iterator[Move]:
+@generates("activation_checkpointing")
+def _recomputation(known: Facts) -> Iterator[Candidate]:
     """Recomputation, alone and with smaller micro-batches."""
     if known.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
         return
-    alone = Move("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
+    alone = Candidate("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
     yield alone
     for smaller in _micro_batch(known):
-        lost = f"{RECOMPUTED}, and {smaller.gives_up}"
-        yield Move(f"{alone.title}, {smaller.title}", {**alone.values, **smaller.values}, lost)
+        lost = f"{RECOMPUTED}, and {smaller.trade_off}"
+        yield Candidate(f"{alone.title}, {smaller.title}", {**alone.values, **smaller.values}, lost)
 
 
-def _micro_batch(known: Facts) -> Iterator[Move]:
+@generates("micro_batch_size")
+def _micro_batch(known: Facts) -> Iterator[Candidate]:
     """Smaller micro-batches, as many samples to a step."""
     now, steps = known.likely("micro_batch_size"), known.likely("gradient_accumulation_steps")
     if not isinstance(now, int):
@@ -120,7 +113,7 @@ def _micro_batch(known: Facts) -> Iterator[Move]:
         added = now // size * (steps if isinstance(steps, int) else 1)
         title = f"micro-batches of {size}, {added} of them to an optimizer step"
         values = {"micro_batch_size": size, "gradient_accumulation_steps": added}
-        yield Move(title, values, "the speed of larger matrix products")
+        yield Candidate(title, values, "the speed of larger matrix products")
 
 
 def _halves(now: int) -> Iterator[int]:
@@ -133,24 +126,29 @@ def _halves(now: int) -> Iterator[int]:
         yield 1
 
 
-def _shorter(known: Facts) -> Iterator[Move]:
+@generates("sequence_length")
+def _shorter(known: Facts) -> Iterator[Candidate]:
     now = known.likely("sequence_length")
     lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
     for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
-        yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are cut")
+        yield Candidate(
+            f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are cut"
+        )
 
 
-def _resident(known: Facts) -> Iterator[Move]:
+@generates("optimizer_offload")
+def _resident(known: Facts) -> Iterator[Candidate]:
     """All that is kept in host memory back on the card."""
     kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
     if kept:
-        yield Move("states kept on the card", dict.fromkeys(kept, False))
+        yield Candidate("states kept on the card", dict.fromkeys(kept, False))
 
 
-def _gpus(known: Facts) -> Iterator[Move]:
+@generates("gpus_per_pod")
+def _gpus(known: Facts) -> Iterator[Candidate]:
     """As many GPUs as are used, or hold the step; then more of the machine, over which the states are shared out."""
     yield from _one_gpu(known)
-    yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
+    yield from (move for move in propose_gpu_counts(known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
     most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
     if ranks is None and not key:
@@ -160,12 +158,12 @@ def _gpus(known: Facts) -> Iterator[Move]:
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
             title = f"{count} GPUs, over which the states are shared out"
             if known.likely("sharding") == "none":
-                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
+                yield Candidate(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
-                yield Move(title, values, "")
+                yield Candidate(title, values, "")
 
 
-def _one_gpu(known: Facts) -> Iterator[Move]:
+def _one_gpu(known: Facts) -> Iterator[Candidate]:
     """One GPU that computes the micro-batches of all at once, where they leave it room."""
     names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
     gpus, ranks, copies, size, pods = (count_of(known, name) for name in names)
@@ -174,28 +172,38 @@ def _one_gpu(known: Facts) -> Iterator[Move]:
         return
     if isinstance(share.adverse, float) and share.adverse < HELD:
         values: dict[str, Value] = {"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": size * gpus}
-        yield Move(f"one GPU with micro-batches of {size * gpus}", values, "the time that several GPUs save")
+        yield Candidate(f"one GPU with micro-batches of {size * gpus}", values, "the time that several GPUs save")
 
 
-def _ranks(known: Facts) -> Iterator[Move]:
+@generates("processes_per_pod")
+def _ranks(known: Facts) -> Iterator[Candidate]:
     """As many ranks as there are GPUs, which share the batch of a step where its parts are stated."""
     now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
-    for move in moves.moves("processes_per_pod", known):
+    for move in _one_rank_per_gpu(known):
         batch = kept(known, Fraction(gpus, now)) if now and gpus and now < gpus else {}
         lost = "the batch of a step, which grows with its ranks" if batch is None else ""
-        yield Move(move.title, {**move.values, **(batch or {})}, lost)
+        yield Candidate(move.title, {**move.values, **(batch or {})}, lost)
 
 
-def _pods(known: Facts) -> Iterator[Move]:
+def _one_rank_per_gpu(known: Facts) -> Iterator[Candidate]:
+    """As many ranks as there are GPUs."""
+    gpus = count_of(known, "gpus_per_pod")
+    if gpus and gpus != known.likely("processes_per_pod"):
+        yield Candidate(f"one rank on each of {describe_gpus(gpus)}", {"processes_per_pod": gpus})
+
+
+@generates("pods_per_replica")
+def _pods(known: Facts) -> Iterator[Candidate]:
     """More machines, over which the states are shared out."""
     now, gpus = known.likely("pods_per_replica"), known.likely("gpus_per_pod")
     for count in NODES:
         if isinstance(now, int) and isinstance(gpus, int) and now < count and gpus >= GPUS_OF_A_NODE[-1]:
             title = f"{count} pods of {gpus} GPUs, over which the states are shared out"
-            yield Move(title, {"pods_per_replica": count}, "communication between machines")
+            yield Candidate(title, {"pods_per_replica": count}, "communication between machines")
 
 
-def _cards(known: Facts) -> Iterator[Move]:
+@generates("accelerator")
+def _cards(known: Facts) -> Iterator[Candidate]:
     """Cheaper cards where a step leaves most of today's and no end is wanted, else larger ones, and faster ones for an end."""
     left, end = known.likely("training_headroom"), known.likely("target_training_s")
     wanted = isinstance(end, int | float)
@@ -207,7 +215,7 @@ def _cards(known: Facts) -> Iterator[Move]:
     yield from _larger_card(known)
 
 
-def _faster_card(known: Facts) -> Iterator[Move]:
+def _faster_card(known: Facts) -> Iterator[Candidate]:
     """Products that compute faster and hold the step, cheapest first."""
     now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
     if now is None or isinstance(needed, Missing) or not isinstance(needed.adverse, int | float):
@@ -218,7 +226,7 @@ def _faster_card(known: Facts) -> Iterator[Move]:
             yield move
 
 
-def _larger_card(known: Facts) -> Iterator[Move]:
+def _larger_card(known: Facts) -> Iterator[Candidate]:
     """Products of the same maker that leave room beside the states and that the file can name, cheapest first."""
     now = hardware.accelerator(known.role.text("accelerator"))
     held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
@@ -227,7 +235,7 @@ def _larger_card(known: Facts) -> Iterator[Move]:
         yield from _products(known, now, max(_memory(now) + 1, states / HELD), math.inf)
 
 
-def _cheaper_card(known: Facts) -> Iterator[Move]:
+def _cheaper_card(known: Facts) -> Iterator[Candidate]:
     """Products that hold the step and cost less for the same arithmetic, cheapest first."""
     now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
     prices = {product.id: price for product, price in priced(now, known.role)} if now else {}
@@ -241,7 +249,7 @@ def _cheaper_card(known: Facts) -> Iterator[Move]:
     yield from _products(known, now, needed.adverse, prices[now.id])
 
 
-def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float) -> Iterator[Move]:
+def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float) -> Iterator[Candidate]:
     """As many of other products as there are cards today, with so much memory, each below a price, cheapest first."""
     count = count_of(known, "gpus_per_pod")
     for product, price in priced(now, known.role) if count else ():
@@ -249,7 +257,34 @@ def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_p
             continue  # no machine holds so many
         able = (product.compute_capability or 0) >= _capability(known, now)
         if product.id != now.id and able and _memory(product) >= least and price < below_usd_per_hour:
-            yield Move(f"{count} × {product.name}", {"accelerator": product.id})
+            yield Candidate(f"{count} × {product.name}", {"accelerator": product.id})
+
+
+@generates("global_batch_size")
+def _global_batch(known: Facts) -> Iterator[Candidate]:
+    """The batch that the stated parts make; else the nearest that the copies share out whole."""
+    now, micro = count_of(known, "global_batch_size"), count_of(known, "micro_batch_size")
+    copies, accumulated = count_of(known, "training_copies"), known.likely("gradient_accumulation_steps")
+    if not (now and micro and copies):
+        return
+    shared = micro * copies
+    made = [shared * accumulated] if isinstance(accumulated, int) else []
+    above = math.ceil(now / shared) * shared
+    for batch in dict.fromkeys([*made, above, above - shared]):
+        if batch not in (0, now):
+            yield Candidate(
+                f"a batch of {batch}",
+                {"global_batch_size": batch},
+                "the learning rate that the old batch was tuned for",
+            )
+
+
+@generates("zero_stage")
+def _zero_stage(known: Facts) -> Iterator[Candidate]:
+    """Sharing out the optimizer state, then the gradients, then the weights too."""
+    now = known.likely("zero_stage")
+    for stage in range(now + 1, 4) if isinstance(now, int) else ():
+        yield Candidate(f"ZeRO stage {stage}", {"zero_stage": stage}, "communication of weights" if stage == 3 else "")
 
 
 def _capability(known: Facts, now: hardware.Accelerator) -> float:

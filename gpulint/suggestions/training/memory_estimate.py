@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role
 from gpulint.suggestions.serving.changes import count_of
 from gpulint.workload import Value
 
@@ -90,7 +90,7 @@ def _states(known: Facts, parameters: float) -> States | None:
 def _recomputed(known: Facts, micro: int) -> float | None:
     """Activations of a sequence when layers are recomputed whole."""
     values: dict[str, Value] = {"activation_checkpointing": "full"}
-    changed = facts.of(suggest.applied(known.role, values), known.resolved)
+    changed = facts.of(changed_role.apply(known.role, values), known.resolved)
     needed = _adverse(changed, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     return None if needed is None else needed / micro
 
