@@ -123,12 +123,12 @@ def test_a_page_of_a_fact_says_what_a_user_needs() -> None:
 def test_a_page_of_a_rule_says_what_a_user_needs() -> None:
     text = generated()["docs/rules/weights-exceed-memory.md"]
     assert "\n# weights-exceed-memory\n\nThe weights alone do not fit in one accelerator's memory.\n" in text
-    assert "\n## Holds when\n\n```cel\nweight_bytes_per_gpu > device_memory_bytes\n```\n" in text
+    assert "\n## Fires when\n\n```cel\nweight_bytes_per_gpu > device_memory_bytes\n```\n" in text
     assert "[`device_memory_bytes`](../facts/memory.md#device_memory_bytes) | bytes |" in text
     assert (
         text.index("\n## Wrong\n") < text.index("- --tensor-parallel-size=2  # <- here\n") < text.index("\n## Right\n")
     )
-    assert "Speaks instead of [`serving-does-not-fit`](serving-does-not-fit.md)," in text
+    assert "It replaces findings of [`serving-does-not-fit`](serving-does-not-fit.md)," in text
     assert "# gpulint: ignore[weights-exceed-memory] REASON\n" in text
 
 

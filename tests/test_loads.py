@@ -112,7 +112,7 @@ def said(found: Report) -> dict[str, Severity]:
 
 def known(hall: str = HALL) -> PartFacts:
     (document,) = documents.load("hall.yaml", hall.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.facts_of(described, {})
 
@@ -489,7 +489,7 @@ def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatc
     (tmp_path / ".git").mkdir()
     (tmp_path / "gpulint.yaml").write_text("facility: ../hall.yaml\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml lies outside the repository"):
+    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml is outside the repository"):
         preparation.prepared(["."], preparation.Options())
 
 
@@ -610,8 +610,8 @@ def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]
     ("whole", "files", "expected"),
     [
         (True, {"a_yaml": service("chat", 24)}, (24, "within", "")),
-        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "the run reads some files only")),
-        (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "the run reads some files only")),
+        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "only part of the repository was checked")),
+        (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "only part of the repository was checked")),
     ],
 )
 def test_a_run_says_how_much_of_a_pool_services_take(
@@ -622,7 +622,7 @@ def test_a_run_says_how_much_of_a_pool_services_take(
 
 def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
     assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
-    why = "what does not always run asks for 24 GPUs more"
+    why = "jobs request 24 GPUs more"
     assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
 
 
@@ -635,7 +635,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
     at = next(at for at, line in enumerate(lines) if line.startswith("average"))
     assert lines[at : at + 3] == [
-        "average         10.2 kW; idle 10.2 kW, busy 10.2 kW",
+        "average power   10.2 kW; idle 10.2 kW, busy 10.2 kW",
         "a year          116 MWh",
         "costs           $11,600; cooling and losses $2,680",
     ]

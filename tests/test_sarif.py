@@ -141,7 +141,7 @@ def test_what_was_not_looked_at_is_a_notification_and_a_fault_of_ours_fails_the_
         (one["descriptor"]["id"], one["level"], one["message"]["text"], one["locations"][0]["physicalLocation"])
         for one in invocation["toolExecutionNotifications"]
     ]
-    lacking = "chat/server: 2 checks were not evaluated; to have them, add accelerator, architecture"
+    lacking = "chat/server: 2 checks were not evaluated; to evaluate them, add accelerator, architecture"
     assert told == [
         ("internal-error", "error", "while checking the file: RuntimeError: ]]> \x00", file("c.yaml")),
         ("not-read", "warning", "not read: a template", file("charts/a.yaml")),
@@ -255,7 +255,7 @@ def applied(fix: dict[str, Any], files: dict[str, str]) -> dict[str, str]:
 def test_fixes_are_the_alternatives_whose_every_edit_is_exact_the_safe_ones_first() -> None:
     assert [(one["description"]["text"], one["properties"]["safe"]) for one in results(REPORT)[0]["fixes"]] == [
         ("try 8 GPUs", True),
-        ("try 4 ranks (gives up memory)", False),
+        ("try 4 ranks (trade-off: memory)", False),
     ]
     assert "fixes" not in results(REPORT)[1]
 

@@ -1,4 +1,4 @@
-"""Progress of a long run, on a terminal's stderr and nowhere else."""
+"""Progress of a long run, shown on a terminal's stderr only."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ PATIENCE_S = 2.0
 
 
 def watched(items: Iterable[T]) -> Iterator[T]:
-    """The items as they are; after two seconds a terminal is told how many have passed."""
+    """Yield the items unchanged; after two seconds, show on a terminal how many have passed."""
     if not sys.stderr.isatty():
         yield from items
         return
-    yield from _shown(iter(items), time.monotonic())
+    yield from _show(iter(items), time.monotonic())
 
 
-def _shown(items: Iterator[T], start: float) -> Iterator[T]:
+def _show(items: Iterator[T], start: float) -> Iterator[T]:
     passed = 0
     for item in items:
         passed += 1

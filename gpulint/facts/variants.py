@@ -1,4 +1,7 @@
-"""Variants: the facts of a role with some fields changed; what rests on none of them is taken over from the role as it was."""
+"""Variants: the facts of a role with changed fields.
+
+Facts that depend on none of them are reused.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,22 @@ from gpulint.workload import Field, Role
 
 
 class _Watched(Mapping[str, Field]):
-    """Fields that tell who reads them."""
+    """A mapping of fields that reports which names are read."""
 
-    def __init__(self, fields: Mapping[str, Field], told: Callable[[str], None]) -> None:
+    def __init__(self, fields: Mapping[str, Field], record: Callable[[str], None]) -> None:
         self._fields = fields
-        self._told = told
+        self._record = record
 
     def __getitem__(self, name: str) -> Field:
-        self._told(name)
+        self._record(name)
         return self._fields[name]
 
     def get(self, name: str, default: Field | None = None) -> Field | None:  # type: ignore[override]
-        self._told(name)
+        self._record(name)
         return self._fields.get(name, default)
 
     def __contains__(self, name: object) -> bool:
-        self._told(str(name))
+        self._record(str(name))
         return name in self._fields
 
     def __iter__(self) -> Iterator[str]:
@@ -37,7 +40,9 @@ class _Watched(Mapping[str, Field]):
 
 
 class Traced(Facts):
-    """The facts of a role, each with the names that were read to find it; of a variant, over those of the role before."""
+    """Facts of a role with the names that each of them depends on; a variant reuses those of the
+    original role.
+    """
 
     def __init__(
         self,
@@ -52,9 +57,9 @@ class Traced(Facts):
         self._reading: list[set[str]] = []
         self._read: dict[str, set[str]] = {}
         self._resting: dict[frozenset[str], dict[str, bool]] = {}
-        super().__init__(replace(role, fields=_Watched(role.fields, self._told)), resolved)
+        super().__init__(replace(role, fields=_Watched(role.fields, self._record)), resolved)
 
-    def _told(self, name: str) -> None:
+    def _record(self, name: str) -> None:
         if self._reading:
             self._reading[-1].add(name)
 
@@ -75,16 +80,16 @@ class Traced(Facts):
             self._reading.pop()
 
     def rests(self, name: str, changed: dict[str, bool]) -> bool:
-        """Whether a fact rests on any name that `changed` says was; what is found out is added there."""
-        told = changed.get(name)
-        if told is None:
+        """Return whether a fact depends on any changed name; results are cached in `changed`."""
+        rests = changed.get(name)
+        if rests is None:
             self.find(name)
             changed[name] = False  # what needs itself adds nothing
-            told = changed[name] = any(self.rests(one, changed) for one in self._read.get(name, ()))
-        return told
+            rests = changed[name] = any(self.rests(read_name, changed) for read_name in self._read.get(name, ()))
+        return rests
 
     def variant(self, role: Role) -> Traced:
-        """The facts of the same role with other fields."""
+        """Return the facts of the same role with other fields."""
         names = self._fields.keys() | role.fields.keys()
         changed = frozenset(name for name in names if self._fields.get(name) is not role.fields.get(name))
         return Traced(role, self.resolved, self, self._resting.setdefault(changed, dict.fromkeys(changed, True)))

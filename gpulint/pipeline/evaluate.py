@@ -153,8 +153,7 @@ def _evaluate_facility(
     adapter: ModuleType, document: Document, context: enrichment.Context, facilities: Told | None
 ) -> EvaluatedFacility | None:
     """Evaluate the components of the facility that a document describes: a change of one may reach any other."""
-    read = getattr(adapter, "facility", None)  # of a package, a module may have this name
-    root = read(document, context.repository) if callable(read) else None
+    root = adapter.read_facility(document, context.repository) if hasattr(adapter, "read_facility") else None
     if root is None:
         return None
     from gpulint.pipeline import facility

@@ -169,7 +169,7 @@ def _compare_reports(finding: Finding, before: Report, after: Report, by_word: b
     A rule that reports one wrong word at a time may report the next one then.
     """
     if after.failures or len(after.skipped) > len(before.skipped):
-        return "the changed file would not be read whole"
+        return "the file could no longer be read completely"
     firing, later = _collect_severities(before), _collect_severities(after)
     key = _key(finding)
     fewer = len(later.get(key, ())) < len(firing.get(key, ()))
@@ -177,11 +177,11 @@ def _compare_reports(finding: Finding, before: Report, after: Report, by_word: b
         return "the finding would remain"
     for other, severities in later.items():
         if not _is_no_worse(severities, firing.get(other, [])):
-            return f"{other[0]} would fire on the changed file"
+            return f"{other[0]} would fire"
     if new := _count_not_evaluated(after) - _count_not_evaluated(before):
         return f"{min(new)[2]} could no longer be evaluated"
     if _count_roles(before) != _count_roles(after):
-        return "a workload would no longer be understood"
+        return "a workload would no longer be recognised"
     if lost := _count_facts(before) - _count_facts(after):
         return f"{min(lost)[2]} would become unknown"
     return ""

@@ -35,7 +35,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     return iter(())
 
 
-def facility(document: Document, repository: Repository | None = None) -> Part | None:
+def read_facility(document: Document, repository: Repository | None = None) -> Part | None:
     """Return the facility of a document, merged with the inventories that it names.
 
     None if the document is not a valid facility.

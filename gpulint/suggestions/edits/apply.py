@@ -15,12 +15,14 @@ Files = Mapping[str, bytes]
 MARK_8, MARKS_16 = b"\xef\xbb\xbf", {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
-    """A suggestion whose edits tell the characters that they change, as far as those are sure; `read` reads a file."""
-    return one._replace(edits=tuple(edit._replace(exact=_exact(edit, read)) for edit in one.edits))
+def placed(suggestion: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
+    """Return a suggestion whose edits carry exact replacements where they are certain."""
+    return suggestion._replace(
+        edits=tuple(edit._replace(exact=_locate_replacement(edit, read)) for edit in suggestion.edits)
+    )
 
 
-def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
+def _locate_replacement(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
     found = read(edit.location.path) if edit.location else None
     if edit.location is None or found is None:
         return None
@@ -32,55 +34,59 @@ def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Repl
     return Replacement(places.of(edit.location.path, text, start, end), new)
 
 
-def written(one: Suggestion, given: Files) -> dict[str, bytes]:
-    """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
-    if not one.edits:
-        raise Inexact("no place states what it changes")
+def written(suggestion: Suggestion, given: Files) -> dict[str, bytes]:
+    """Return the contents of the files that a suggestion changes; raise Inexact if an edit has no
+    exact location.
+    """
+    if not suggestion.edits:
+        raise Inexact("no file declares the value it changes")
     by_path: dict[str, list[Edit]] = {}
-    for edit in one.edits:
+    for edit in suggestion.edits:
         if edit.location is None:
-            raise Inexact(f"nothing stands there beside which `{edit.new}` could be put")
+            raise Inexact(f"there is no place to insert `{edit.new}`")
         by_path.setdefault(edit.location.path, []).append(edit)
-    return {path: _edited(path, edits, given) for path, edits in by_path.items()}
+    return {path: _edit_file(path, edits, given) for path, edits in by_path.items()}
 
 
-def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
+def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     if path not in given:
-        raise Inexact(f"{path} states it, which is not among the files given")
+        raise Inexact(f"the value is declared in {path}, which is not among the files to fix")
     content = given[path]
     loaded = documents.load(path, content)
     text = decoded(content)
     found = [splices.of(edit, loaded.documents, text) for edit in edits]
-    changed = _encoded(splices.applied(text, _joined(found)), content)
+    changed = _encode(splices.applied(text, _merge_insertions(found)), content)
     _refuse_damage(loaded, documents.load(path, changed), len(found))
     return changed
 
 
-def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
-    """Splices, those that put something in at the same place as one."""
+def _merge_insertions(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
+    """Yield text edits, with insertions at the same position merged into one."""
     at: dict[tuple[int, int], list[str]] = {}
-    for one in dict.fromkeys(found):
-        at.setdefault((one.start, one.end), []).append(one.new)
+    for splice in dict.fromkeys(found):
+        at.setdefault((splice.start, splice.end), []).append(splice.new)
     for (start, end), texts in at.items():
         if start == end or len(texts) == 1:
             yield splices.Splice(start, end, "".join(texts))
         else:
-            raise Inexact("two of its edits say different things of one place")
+            raise Inexact("two of its edits conflict at one location")
 
 
 def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
-    """A file whose structure the edits change beyond themselves, or that no longer parses."""
+    """Raise Inexact if the file no longer parses or changes beyond the edits."""
     if len(before.documents) != len(after.documents) or len(before.problems) < len(after.problems):
         raise Inexact("the file would no longer parse")
-    old, new = _leaves(before), _leaves(after)
+    old, new = _count_leaves(before), _count_leaves(after)
     if (old - new).total() > 2 * edits or (new - old).total() > 2 * edits:
-        raise Inexact("more than the places at hand would change")
+        raise Inexact("other values of the file would change too")
 
 
-def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
-    """Every scalar of a file's documents by its path, in which a place in a list does not count."""
+def _count_leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
+    """Count every scalar of a file's documents by its path, without positions in lists."""
     found: Counter[tuple[object, ...]] = Counter()
-    pending: list[tuple[tuple[object, ...], object]] = [((at,), one.data) for at, one in enumerate(loaded.documents)]
+    pending: list[tuple[tuple[object, ...], object]] = [
+        ((at,), document.data) for at, document in enumerate(loaded.documents)
+    ]
     while pending:
         path, value = pending.pop()
         if isinstance(value, dict):
@@ -96,13 +102,13 @@ def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file as its documents have it: without a byte order mark."""
+    """Return the text of a file without its byte order mark."""
     encoding = MARKS_16.get(content[:2])
     return content[2:].decode(encoding) if encoding else content.removeprefix(MARK_8).decode("utf-8")
 
 
-def _encoded(text: str, like: bytes) -> bytes:
-    """A text in the encoding of another file's content, with its mark."""
+def _encode(text: str, like: bytes) -> bytes:
+    """Return a text in the encoding of another file's content, with its byte order mark."""
     encoding = MARKS_16.get(like[:2])
     if encoding:
         return like[:2] + text.encode(encoding)
