@@ -98,7 +98,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
             (tmp_path / path).write_text(text, encoding="utf-8")
         rules = shipped_rules()
         tree = repository.WorkTree(tmp_path)
-        found = lint.lint(tree.sources(paths or ["."]), tree, Given(tuple(rules.values()), tuple(rules)))
+        found = lint.check_files(tree.sources(paths or ["."]), tree, Given(tuple(rules.values()), tuple(rules)))
         assert found.failures == ()
         return found
 
