@@ -47,6 +47,8 @@ def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
 def about(one: Rule) -> str:
     """What a rule is about, in words."""
     engines = references("engine", one.target.engine)
+    if one.target.does:
+        engines = f"an engine that does {' and '.join(f'`{name}`' for name in one.target.does)}"
     if one.target.scope == "facility":
         return f"each {' and each '.join(one.target.kind).replace('_', ' ')} of a facility"
     scope = SCOPES.get(one.target.scope) or ROLES.get(one.target.kind, ROLES[()])

@@ -11,9 +11,10 @@ from typing import Any
 
 import pydantic
 
+from gpulint.catalog import capabilities
 from gpulint.catalog.package_data import OF_CONCERN
 from gpulint.facts import resolver as facts
-from gpulint.policy.config import schema
+from gpulint.policy.config import did_you_mean, schema
 from gpulint.policy.config.settings import FILE as SETTINGS
 from gpulint.policy.rules import cel, rule
 from gpulint.policy.rules import condition_diagnostics as condition
@@ -50,6 +51,7 @@ PURPOSE: Mapping[str, str] = {
     "message": "what is said, with facts in braces",
     "scope": "workload, document, repository or facility",
     "examples": f"samples that show what is found and what is not; {NEW}",
+    "does": "a capability, or a list of them; docs/own_rules.md lists them",
     "bad": "samples that the rule finds, the line marked `# <- here`",
     "good": "samples that it lets pass",
 }
@@ -63,7 +65,7 @@ HOMES = {
     "accelerator": ("workload", "facility"),
 }
 """The scopes in which facts are known, by who supplies them; all others are those of a workload."""
-UNIONS = ("str", "list[str]")
+UNIONS = ("str", "list[str]", "EngineFile")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
 
@@ -136,7 +138,8 @@ def _told(document: Document, errors: Iterable[Any]) -> Iterator[str]:
     by_place = {tuple(one for one in error["loc"] if str(one) not in UNIONS): error for error in reversed(list(errors))}
     meant = {_meant(path) for path, error in by_place.items() if error["type"] == "extra_forbidden"}
     for path, error in sorted(by_place.items(), key=lambda one: [str(part) for part in one[0]]):
-        if error["type"] != "missing" or path[-1] not in meant:
+        inner = any(other[: len(path)] == path for other in by_place if other != path)
+        if not inner and (error["type"] != "missing" or path[-1] not in meant):
             yield _shaped(document, path, error)
 
 
@@ -198,6 +201,8 @@ def _meant(path: tuple[str | int, ...]) -> str:
         return MEANT[str(path[0])]
     inner: Mapping[str, type[pydantic.BaseModel]] = {"for": schema.TargetFile, "examples": schema.ExamplesFile}
     model = inner.get(str(path[0]), schema.RuleFile) if len(path) > 1 else schema.RuleFile
+    if path[:-1] == ("for", "engine"):
+        model = schema.EngineFile
     known = [field.alias or name for name, field in model.model_fields.items()]
     return next(iter(difflib.get_close_matches(str(path[-1]), known, n=1)), "")
 
@@ -242,11 +247,26 @@ def _targeted(found: Rule, document: Document) -> Iterator[str]:
             yield _at(
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
+    yield from _check_capabilities(found, document)
     for name in cel.names(found.when):
         home = _home(facts.glossary()[name])
         if scope not in home:
             message = f"{name} is not known to a rule about a {scope}; write scope: {home[0]}"
             yield _at(document.locate(("for", "scope")), message)
+
+
+def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
+    """Capabilities that no engine can have, and those of another kind of workload."""
+    listed = isinstance(document.get(("for", "engine", "does")), list)
+    kinds = {"inference": capabilities.INFERENCE, "training": capabilities.TRAINING}
+    fitting = {name for kind in found.target.kind or tuple(kinds) for name in kinds.get(kind, ())}
+    for index, name in enumerate(found.target.does):
+        location = document.locate(("for", "engine", "does", *((index,) if listed else ())))
+        if name not in capabilities.MEANINGS:
+            meant = did_you_mean.nearest(name, capabilities.MEANINGS) or "; docs/own_rules.md lists them"
+            yield _at(location, f"no engine capability is called {name}{meant}")
+        elif name not in fitting:
+            yield _at(location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}")
 
 
 def _home(quantity: facts.Quantity) -> tuple[str, ...]:
