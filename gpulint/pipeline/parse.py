@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from types import ModuleType
 from typing import NamedTuple
 
 from gpulint import adapters
+from gpulint.catalog import resource_names
 from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
@@ -19,7 +19,6 @@ SCALERS = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that change a workload of another file without naming GPUs."""
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
-GPU_RESOURCE = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
 
 class ParsedDocument(NamedTuple):
@@ -45,7 +44,7 @@ class ParsedFile(NamedTuple):
 
 def file(source: Source) -> ParsedFile:
     """Read the documents of a file."""
-    loaded = documents.load(source.path, source.content)
+    loaded = documents.load(source.path, source.content, adapters.is_relevant)
     found = (ParsedDocument(document, adapters.claiming(document)) for document in loaded.documents)
     return ParsedFile(source, loaded, tuple(found))
 
@@ -56,7 +55,7 @@ def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
         return True
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):
         return True
-    return documents.concerns_gpus(content.decode("latin-1"))
+    return adapters.concerns_gpus(content.decode("latin-1"))
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:
@@ -83,6 +82,7 @@ def _requests_gpus(value: object, depth: int) -> bool:
     if not isinstance(value, dict) or depth == 0:
         return False
     sides = (value.get(side) for side in ("limits", "requests"))
-    if any(GPU_RESOURCE.match(str(name)) for amounts in sides if isinstance(amounts, dict) for name in amounts):
+    names = (str(name) for amounts in sides if isinstance(amounts, dict) for name in amounts)
+    if any(resource_names.counts(name) not in ("", "other") for name in names):
         return True
     return any(_requests_gpus(item, depth - 1) for item in value.values())

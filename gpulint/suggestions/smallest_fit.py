@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import hardware, offers
+from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.facts.variants import Traced
@@ -30,8 +30,6 @@ HALF = ("half", "float16", "fp16")
 CAPABILITIES = frozenset({"compute_capability", "vendor"})
 """Facts of an accelerator that rules compare, beside those whose names end in `_capability`."""
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
-"""The vendor of the GPUs of a device plugin's domain; nvidia for any other."""
 
 
 class Layout(NamedTuple):
@@ -115,7 +113,7 @@ def cloud_of(facts: Facts) -> str | None:
 
 def maker_of(facts: Facts) -> str:
     """Return the vendor of the GPUs that a role requests."""
-    return MAKERS.get(facts.role.text("accelerator_resource").partition("/")[0], "nvidia")
+    return resource_names.find_vendor(facts.role.text("accelerator_resource")) or "nvidia"
 
 
 def memory_bytes(product: hardware.Accelerator | None) -> int:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpulint.catalog import resource_names
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.source.repository import Repository
 from gpulint.suggestions.edits import accelerator_names
 from gpulint.workload import Field, Role, Unknown
-
-SHARING = {
-    "nvidia.com/gpu": r"timeSlicing\s*:",
-    **dict.fromkeys(("gpu.intel.com/i915", "gpu.intel.com/xe"), r"sharedDevNum\s*:|shared-dev-num"),
-}
-"""A device plugin's configuration, by the resource that it offers; on GKE a node label says it instead."""
 
 
 def find(role: Role, outcome: Outcome, repository: Repository) -> str | None:
     """Return the file that shares GPUs, if a verdict rests on their number or on the role having one to itself."""
     counts = any("gpus_per_replica" in verdict.rule.facts for verdict in outcome.verdicts)
     alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
-    pattern = SHARING.get(role.text("accelerator_resource"))
+    resource = resource_names.find(role.text("accelerator_resource"))
+    pattern = resource.shared_by if resource else ""
     if not pattern or not ((counts and _has_several(role)) or alone) or accelerator_names.cloud(role) == "gcp":
         return None
     return repository.search(pattern, role.anchor.document.path)
