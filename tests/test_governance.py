@@ -473,7 +473,7 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
             budgets=tuple(one._replace(whole=False) for one in given.governance.budgets)
         )
         sources, repository = samples.sources_of(text)
-        return lint.lint(sources, repository, replace(given, governance=partial, governed=None)).budgets
+        return lint.check_files(sources, repository, replace(given, governance=partial, governed=None)).budgets
 
     (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
     assert (one.verdict, one.reason) == ("cannot tell", "only part of the repository was checked")

@@ -18,13 +18,14 @@ from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing, glossary
 from gpulint.pipeline.summary import role as summary
-from gpulint.pipeline.summary.role import Fitting
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.formats import text as text_report
 from gpulint.report.model import Worlds
 from gpulint.source import documents
 from gpulint.source.repository import Repository
+from gpulint.suggestions import smallest_fit
+from gpulint.suggestions.smallest_fit import Fitting
 from gpulint.workload import Field, Origin, Role, Value, Workload
 
 TERMS = (
@@ -243,7 +244,7 @@ def _find_hardware(known: Facts) -> Fitting:
     kind = "training" if engines.trains(role) else "inference"
     workload = Workload(role.name, kind, "size", role.anchor.document, (), (role,))
     rules = tuple(check.matching(shipped_rules().values(), workload, role))
-    return summary.fitting(known, check.judged(rules, known), rules)
+    return smallest_fit.find_fitting(known, check.judged(rules, known), rules)
 
 
 def _list_speed(role: Role) -> tuple[str, ...]:

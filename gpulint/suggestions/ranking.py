@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from gpulint import engines
 from gpulint.catalog import hardware
 from gpulint.facts.resolver import Facts
-from gpulint.pipeline.summary import role as summary
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.report.model import Edit, Fact, Plan, Severity, Suggestion
-from gpulint.suggestions import alternatives as suggest
-from gpulint.suggestions import search
+from gpulint.suggestions import pricing, search, smallest_fit
 from gpulint.suggestions.search import Before, Option
 from gpulint.suggestions.training import merit as training_merits
 
@@ -60,7 +58,7 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
     cures = tuple(one.rule.name for one in before.targets if one.rule.name not in left)
     offered = _plainest([said for said, _ in kept])
     options = _written(offered, before, lambda one: objection(one, cures), refused)
-    fitting = summary.fitting(before.known, before.outcome, before.rules)
+    fitting = smallest_fit.find_fitting(before.known, before.outcome, before.rules)
     return Plan(
         workload=before.workload.name,
         role=before.known.role.name,
@@ -117,7 +115,7 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 
 def _suggested(before: Before, option: Option) -> Suggestion:
-    said = suggest.suggestion(option.move, before.known, option.known)
+    said = pricing.build_suggestion(option.move, before.known, option.known)
     if engines.trains(option.known.role):
         said = training_merits.timed(said, before.known, option.known)
     if "sharing" in said.values:
@@ -197,7 +195,7 @@ def _affordable(found: Sequence[Suggestion]) -> float:
 def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
     """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
     cost, runs = _cost(one)[0], one.hours != 1.0
-    more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
+    more = training_merits.costs_more(one) if runs else pricing.raises_cost(one)
     moved = not OTHER_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
     kept = (one.learns_otherwise, dear, _loses_much(one), moved, len(one.values))

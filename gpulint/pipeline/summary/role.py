@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from gpulint import engines, units
-from gpulint.catalog import hardware, offers
+from gpulint.catalog import hardware
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing, glossary
-from gpulint.facts.variants import Traced
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import cel
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
 from gpulint.policy.rules.rule import Rule, shipped_rules
-from gpulint.report.model import Explanation, Fit, NotEvaluated, RoleSummary, Severity
-from gpulint.workload import Field, Role, Unknown
+from gpulint.report.model import Explanation, RoleSummary, Severity
+from gpulint.workload import Role, Unknown
+
+if TYPE_CHECKING:
+    from gpulint.suggestions.smallest_fit import Fitting
 
 SHOWN = (
     *("checkpoint", "architecture", "accelerator", "gpus_per_replica", "tensor_parallel", "pipeline_parallel"),
@@ -34,7 +35,6 @@ SHOWN_OF_TRAINING = (
 
 LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob)://|[\w.-]+(?:/[\w.-]+){2,}/?$")
 """References to weights that no hub serves: a path, a volume, a bucket."""
-BY_CARD = frozenset({"compute_capability", "vendor"})
 
 
 def of(
@@ -45,7 +45,7 @@ def of(
     shown = [fact for name in names if (fact := known.shown(name))]
     shown += aims.shown(known)
     shown += costs.shown(known)
-    found = fitting(known, outcome, rules)
+    found = _find_fitting(known, outcome, rules)
     stated = aims.of(known)
     return RoleSummary(
         name=role.name,
@@ -57,10 +57,10 @@ def of(
         verdict=_verdict(known, outcome, aims.undersized(stated)),
         headroom=_headroom(known),
         objectives=stated,
-        fits_on=found.fits,
-        borderline=found.borderline,
-        too_small=found.too_small,
-        smallest=found.smallest,
+        fits_on=found.fits if found else (),
+        borderline=found.borderline if found else (),
+        too_small=found.too_small if found else (),
+        smallest=found.smallest if found else (),
         facts=tuple(shown),
         assumptions=tuple(assumptions(role, resolved)),
         unknown=dict(sorted(known.reasons.items())),
@@ -235,79 +235,11 @@ def _unlisted(resolved: Resolved | None) -> bool:
     return resolved is None or resolved.architecture is None or not resolved.architecture.known
 
 
-class Fitting(NamedTuple):
-    """The products a role fits on in every world, in some, and in none; what cannot run on a card is not listed there.
+def _find_fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitting | None:
+    """Return how a role fits on each accelerator that is available; None if it names one."""
+    accelerator = known.role.value("accelerator")
+    if accelerator is not None and not isinstance(accelerator, Unknown):
+        return None
+    from gpulint.suggestions import smallest_fit
 
-    `smallest` is the card, count and layout to take, and others of another count.
-    """
-
-    fits: tuple[str, ...] = ()
-    borderline: tuple[str, ...] = ()
-    too_small: tuple[str, ...] = ()
-    smallest: tuple[Fit, ...] = ()
-
-
-def fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitting:
-    """When the accelerator is missing: how the role fits on each product that is to be had."""
-    if known.role.value("accelerator") is not None and not isinstance(known.role.value("accelerator"), Unknown):
-        return Fitting()
-    from gpulint.suggestions import smallest_fit as smallest
-
-    left = known.worlds(smallest.room(known))
-    if not isinstance(left, Missing) or "accelerator" not in left.names:
-        return Fitting()
-    offered = offers.of(known.role.available, smallest.cloud_of(known))
-    products = smallest.products(known, offered)
-    listed = _listed(known, outcome, products) if left.names == {"accelerator"} else Fitting()
-    severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
-    found = smallest.smallest(known, offered, lambda tried: _nothing_new(severe, tried, outcome))
-    return listed._replace(smallest=found)
-
-
-def _listed(known: Facts, outcome: check.Outcome, products: Sequence[hardware.Accelerator]) -> Fitting:
-    """Each product in the layout that the file states."""
-    name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
-    fits: list[str] = []
-    borderline: list[str] = []
-    small: list[str] = []
-    untold = False
-    rules = tuple(_of_the_card(outcome))
-    traced = Traced(known.role, known.resolved)
-    for product in products:
-        tried = traced.variant(known.role.having(accelerator=Field(product.id)))
-        room = tried.worlds(name)
-        if isinstance(room, Missing):
-            continue
-        if _amount(room.favourable) < 0:
-            small.append(product.name)
-            continue
-        judged = check.judged(rules, tried)
-        untold |= bool(judged.not_evaluated)
-        if not judged.holding and not judged.not_evaluated:
-            (fits if _amount(room.adverse) >= 0 else borderline).append(product.name)
-    if untold and not fits and not borderline:
-        return Fitting()
-    return Fitting(tuple(fits), tuple(borderline), tuple(small))
-
-
-def _nothing_new(rules: Sequence[Rule], tried: Facts, before: check.Outcome) -> bool:
-    """Whether no error holds that did not hold before, and what a card can do is told."""
-    judged = check.judged(rules, tried)
-    return judged.holding <= before.holding and not any(map(_is_of_the_card, judged.not_evaluated))
-
-
-def _is_of_the_card(one: NotEvaluated) -> bool:
-    rule = shipped_rules().get(one.rule)
-    return rule is not None and any(map(_tells_the_card, cel.names(rule.when)))
-
-
-def _of_the_card(outcome: check.Outcome) -> Iterator[Rule]:
-    """The error rules that wait for what the card can do."""
-    for name in (one.rule for one in outcome.not_evaluated):
-        rule = shipped_rules().get(name)
-        if rule is not None and rule.severity is Severity.ERROR and any(map(_tells_the_card, cel.names(rule.when))):
-            yield rule
-
-
-def _tells_the_card(name: str) -> bool:
-    return name in BY_CARD or name.endswith("_capability")
+    return smallest_fit.find_fitting(known, outcome, rules)

@@ -97,6 +97,24 @@ class Outcome(NamedTuple):
     holding: frozenset[str]
 
 
+class EvaluatedRole(NamedTuple):
+    """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
+
+    `component` is the path of a component inside its facility; a role has none.
+    """
+
+    workload: Workload
+    facts: Facts
+    rules: tuple[Rule, ...]
+    outcome: Outcome
+    component: str = ""
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The names of the workload and the role, or of the facility and the component."""
+        return self.workload.name, self.component or self.facts.role.name
+
+
 class RuleDefect(Exception):
     """A built-in rule whose condition fails although every fact is known."""
 

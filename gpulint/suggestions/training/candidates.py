@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role
 from gpulint.suggestions.edits import accelerator_names as labels
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.generators import Candidate
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
 from gpulint.suggestions.serving.layouts import factors
 from gpulint.suggestions.training import memory_estimate as training_needs
 from gpulint.suggestions.training.changes import (
@@ -74,7 +75,7 @@ class Way(NamedTuple):
     gives_up: str = ""
 
 
-def training(facts: Facts, mends: bool) -> Iterator[Move]:
+def training(facts: Facts, mends: bool) -> Iterator[Candidate]:
     """Yield every shape that holds the run, cheapest for the same work first.
 
     Shapes that change the training result come last, and only if `mends` is set.
@@ -90,14 +91,14 @@ def training(facts: Facts, mends: bool) -> Iterator[Move]:
 
 def _propose(
     cards: list[Cards], facts: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
-) -> Iterator[Move]:
+) -> Iterator[Candidate]:
     """Yield, for each count of each accelerator that the file can declare, the fitting layout with
     the least trade-off.
     """
     tried: dict[str, int] = {}
     for group in cards:
-        placed = Move("", _build_hardware_values(group, facts))
-        if tried.get(group.card.id, 0) < COUNTS_TRIED and suggest.expressible(facts.role, placed):
+        placed = Candidate("", _build_hardware_values(group, facts))
+        if tried.get(group.card.id, 0) < COUNTS_TRIED and changed_role.is_expressible(facts.role, placed):
             ways = _list_lesser_ways(group, facts, needs) if learns_less else _list_ways(group, facts, needs)
             move = next(_find_fitting(group, ways, facts, needs, now), None)
             if move is not None:
@@ -296,7 +297,7 @@ def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> It
 
 def _find_fitting(
     group: Cards, ways: Iterator[Way], facts: Facts, needs: Needs, now: hardware.Accelerator
-) -> Iterator[Move]:
+) -> Iterator[Candidate]:
     """Yield the fitting shapes on some GPUs, smallest trade-off first."""
     recomputes = facts.likely("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
@@ -310,7 +311,7 @@ def _find_fitting(
                     RECOMPUTED if recomputed and not recomputes else "",
                     _describe_lost_link(group, now),
                 )
-                yield Move(_render_title(group, way, values), values, "; ".join(filter(None, lost)))
+                yield Candidate(_render_title(group, way, values), values, "; ".join(filter(None, lost)))
                 break
 
 
