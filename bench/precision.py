@@ -2,7 +2,7 @@
 
     python bench/precision.py DIR [--read bench/read.tsv]
 
-DIR holds OWNER+NAME/PATH. Each finding of today counts as right, doubtful or wrong as `read.tsv` says; one that nobody has read
+DIR holds ORG+NAME/PATH. Each finding of today counts as right, doubtful or wrong as `read.tsv` says; one that nobody has read
 counts against the ratio. Rows that no longer speak are listed: mended, if they were wrong.
 """
 
@@ -29,7 +29,7 @@ def findings(directory: Path) -> list[Finding]:
 
 
 def place(finding: Finding) -> str:
-    """OWNER/NAME:PATH:LINE of a finding, whose path is relative to the directory."""
+    """ORG/NAME:PATH:LINE of a finding, whose path is relative to the directory."""
     owner, _, rest = finding.location.path.partition("/")
     return f"{owner.replace('+', '/', 1)}:{rest}:{finding.location.line}"
 

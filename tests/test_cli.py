@@ -132,10 +132,10 @@ def test_our_own_fault_is_three_and_spares_the_other_files(run: Run, monkeypatch
     write("b.yaml", WRONG)
     load = documents.load
 
-    def faulty(path: str, content: bytes) -> documents.Loaded:
+    def faulty(path: str, content: bytes, *relevance: documents.Relevance) -> documents.Loaded:
         if path == "a.yaml":
             raise RuntimeError("a fault of ours")
-        return load(path, content)
+        return load(path, content, *relevance)
 
     monkeypatch.setattr(documents, "load", faulty)
     result = run("check")

@@ -169,7 +169,7 @@ def test_a_tool_that_is_missing_or_a_wrong_use_is_said(bin: Path) -> None:
         (("--render", "helm", "chart"), "helm is not installed"),
         (("--render", "kustomize", "chart"), "kustomize is not installed"),
         (("--render", "helm", "nowhere"), "nowhere is not one"),
-        (("--render", "helm", "chart", "-f", "no.yaml"), "there is no values file no.yaml"),
+        (("--render", "helm", "chart", "-f", "no.yaml"), "the values file no.yaml does not exist"),
         (("-f", "no.yaml", "chart"), "-f requires --render helm"),
     ):
         result = check(*words)

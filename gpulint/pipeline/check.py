@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
+from gpulint.catalog import resource_names
 from gpulint.catalog import tables as catalog
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
@@ -45,16 +45,10 @@ if TYPE_CHECKING:
     from gpulint.pipeline.facility import Described, Told
     from gpulint.pipeline.facility.workload_load import Placed
 
-SHARING = {
-    "nvidia.com/gpu": r"timeSlicing\s*:",
-    **dict.fromkeys(("gpu.intel.com/i915", "gpu.intel.com/xe"), r"sharedDevNum\s*:|shared-dev-num"),
-}
-"""A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
 JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
-ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
 
 class Part(NamedTuple):
@@ -184,7 +178,7 @@ def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySum
 def _file(source: Source, repository: Repository, given: Given) -> Part:
     if not _of_interest(source.content, given.rules):
         return Part(Report())
-    loaded = documents.load(source.path, source.content)
+    loaded = documents.load(source.path, source.content, adapters.is_relevant)
     found = list(_problems(loaded.problems, given.rules))
     skips = [Skip(source.path, reason) for reason in loaded.skips]
     for said in objects.findings(loaded.documents, given.rules):
@@ -343,7 +337,12 @@ def _asks_for_gpus(value: object, depth: int) -> bool:
     if not isinstance(value, dict) or depth == 0:
         return False
     sides = (value.get(side) for side in ("limits", "requests"))
-    if any(ASKED.match(str(name)) for amounts in sides if isinstance(amounts, dict) for name in amounts):
+    if any(
+        resource_names.counts(str(name)) not in ("", "other")
+        for amounts in sides
+        if isinstance(amounts, dict)
+        for name in amounts
+    ):
         return True
     return any(_asks_for_gpus(inner, depth - 1) for inner in value.values())
 
@@ -354,7 +353,7 @@ def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
         return True
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in JOINED):
         return True
-    return documents.concerns_gpus(content.decode("latin-1"))
+    return adapters.concerns_gpus(content.decode("latin-1"))
 
 
 # ---- documents
@@ -479,7 +478,8 @@ def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str |
     """The file that hands cards out in shares, looked for when a verdict rests on how many there are, or on having one alone."""
     counting = any("gpus_per_replica" in verdict.rule.facts for verdict in outcome.verdicts)
     alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
-    pattern = SHARING.get(role.text("accelerator_resource"))
+    resource = resource_names.find(role.text("accelerator_resource"))
+    pattern = resource.shared_by if resource else ""
     if not pattern or not ((counting and _several(role)) or alone) or labels.cloud(role) == "gcp":
         return None
     return repository.search(pattern, role.anchor.document.path)

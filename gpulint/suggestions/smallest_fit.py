@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.facts.variants import Traced
@@ -25,8 +25,6 @@ FILLED = 0.98
 """Maximum share of memory for weights before the formulas are computed."""
 HALF = ("half", "float16", "fp16")
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
-"""The vendor of the GPUs of a device plugin's domain; nvidia for any other."""
 
 
 class Layout(NamedTuple):
@@ -110,7 +108,7 @@ def cloud_of(facts: Facts) -> str | None:
 
 def maker_of(facts: Facts) -> str:
     """Return the vendor of the GPUs that a role requests."""
-    return MAKERS.get(facts.role.text("accelerator_resource").partition("/")[0], "nvidia")
+    return resource_names.find_vendor(facts.role.text("accelerator_resource")) or "nvidia"
 
 
 def memory_bytes(product: hardware.Accelerator | None) -> int:

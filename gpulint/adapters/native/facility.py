@@ -16,6 +16,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
+TRIGGERS = ("gpulint/v1",)
 UNIONS = frozenset({"int", "float", "str", "bool"})
 """Names that pydantic adds to the path of a value that matches none of its types."""
 _MAPPING = "begin the entry with a key, as `- name:` or `- type:`"

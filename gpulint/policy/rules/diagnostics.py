@@ -11,7 +11,6 @@ from typing import Any
 
 import pydantic
 
-from gpulint.catalog.package_data import OF_CONCERN
 from gpulint.facts import resolver as facts
 from gpulint.policy.config import schema
 from gpulint.policy.config.settings import FILE as SETTINGS
@@ -103,7 +102,7 @@ def read(path: Path, content: bytes) -> Rule:
 
 def _document(path: str, content: bytes) -> Document:
     """Return the one document of a rule file, even if it names no GPU."""
-    loaded = documents.load(path, content + OF_CONCERN)
+    loaded = documents.load(path, content)
     if loaded.problems:
         raise RuleError("\n".join(_at(problem.location, _explain_problem(problem)) for problem in loaded.problems))
     if len(loaded.documents) != 1 or loaded.skips:

@@ -11,7 +11,7 @@ from gpulint.facts.resolver import Facts, Missing, glossary
 from gpulint.policy.rules import cel
 from gpulint.policy.rules.rule import Rule, is_own, placeholders
 from gpulint.report.model import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
-from gpulint.version import PROJECT
+from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
 
 OF_THE_INSTANCE = frozenset(
@@ -242,7 +242,7 @@ def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleC
 def card(rule: Rule) -> RuleCard:
     """Return a rule as a report shows it."""
     is_builtin = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
-    page = f"{PROJECT}/blob/main/docs/rules/{rule.name}.md" if is_builtin else ""
+    page = f"{SITE}/rules/{rule.name}/" if SITE and is_builtin else ""
     columns = (
         rule.name,
         rule.family,
