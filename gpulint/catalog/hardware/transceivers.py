@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpulint import units
 from gpulint.catalog import tables as catalog
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 GRADES = ("om3", "om4", "om5", "os2")
 """The grades of fibre for which the catalog has a reach."""
@@ -52,7 +52,7 @@ def listed(text: str, quantity: str) -> Optic:
     """The transceiver or cable of that name; where the catalog has none, the quantity that named it is not known."""
     found = named(text)
     if found is None:
-        raise Unstated(quantity)
+        raise MissingInput(quantity)
     return found
 
 

@@ -12,10 +12,6 @@ RAMP = 1.0
 """Between latency and bandwidth: the protocols of the middle sizes cost once the geometric mean of the two (bench/fabric.py)."""
 
 
-class Unstated(LookupError):
-    """A formula came to need a quantity that nothing states; the first argument is its name."""
-
-
 def all_reduce_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
     """Time of an all-reduce, ring or tree.
 

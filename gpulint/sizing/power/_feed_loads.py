@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 class Draw(NamedTuple):
@@ -54,7 +54,7 @@ def _sum(draws: Iterable[Draw]) -> float:
 
 
 def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
-    """The numbers of a map that a file states, as cords by feed; Unstated where one is none.
+    """The numbers of a map that a file states, as cords by feed; MissingInput where one is none.
 
     >>> counts({"A": "3", "B": 3}, "cords")
     {'A': 3.0, 'B': 3.0}
@@ -62,5 +62,5 @@ def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, 
     found = {key: str(count) for key, count in (stated or {}).items()}
     for count in found.values():
         if not count.isascii() or not count.replace(".", "", 1).isdigit():
-            raise Unstated(name)
+            raise MissingInput(name)
     return {key: float(count) for key, count in found.items()}

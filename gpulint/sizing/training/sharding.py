@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.catalog.errors import MissingInput
 
 
 def shard_ranks(
@@ -36,7 +36,7 @@ def shard_ranks(
     if shard_group:
         return shard_group
     if hybrid_sharding and gpus_per_pod is None:
-        raise fabric.Unstated("gpus_per_pod")
+        raise MissingInput("gpus_per_pod")
     gpus = min(gpus_per_replica, int(gpus_per_pod or 0)) if hybrid_sharding else gpus_per_replica
     ranks = gpus // (tensor_parallel * pipeline_parallel)
     if ranks < 1:
