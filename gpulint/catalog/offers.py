@@ -188,7 +188,7 @@ def _dearness(one: Offer) -> tuple[float, str, str]:
 def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
     """Every machine type of the catalog that holds an accelerator."""
     team = Available(prices=prices, regions=regions)
-    return tuple(_priced(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
+    return tuple(_priced(node, team) for node in hardware.list_nodes() if node.accelerator == accelerator)
 
 
 def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
@@ -198,7 +198,7 @@ def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
 
 def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    held = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
+    held = (node for node in hardware.list_nodes() if accelerator in ("", node.accelerator))
     fitting = (node for node in held if (not clouds or node.cloud in clouds) and _named(node, available))
     found = (_priced(node, available) for node in fitting)
     return tuple(one for one in found if not _elsewhere(one, available.regions))

@@ -15,7 +15,7 @@ def rows(name: str) -> list[tuple[str, ...]]:
     """A table of the catalog with its head."""
     if name == "accelerators":
         head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
-        return [head, *(_accelerator(one) for one in hardware.accelerators())]
+        return [head, *(_accelerator(one) for one in hardware.list_accelerators())]
     if name == "servers":
         head = ("server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling")
         return [head, *(_server(one) for one in servers.servers())]

@@ -54,7 +54,7 @@ def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]
     """Accelerators by their names in the catalog."""
     from gpulint.catalog import hardware
 
-    return _beginning((one.id for one in hardware.accelerators()), typed)
+    return _beginning((one.id for one in hardware.list_accelerators()), typed)
 
 
 def engines(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

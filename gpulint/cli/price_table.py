@@ -18,7 +18,7 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     wanted = product.id if product else name
     found = [
         _row(node, price, today)
-        for node in sorted(hardware.nodes(), key=lambda one: (one.accelerator, one.node_gpus, one.instance_type))
+        for node in sorted(hardware.list_nodes(), key=lambda one: (one.accelerator, one.node_gpus, one.instance_type))
         if wanted in (None, node.instance_type, node.accelerator)
         for price in hardware.list_prices(node.instance_type)
         if name or price.home
@@ -28,7 +28,9 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
 
 def names() -> list[str]:
     """What prices can be asked for."""
-    return [one.instance_type for one in hardware.nodes()] + sorted({one.accelerator for one in hardware.nodes()})
+    return [one.instance_type for one in hardware.list_nodes()] + sorted(
+        {one.accelerator for one in hardware.list_nodes()}
+    )
 
 
 def cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:

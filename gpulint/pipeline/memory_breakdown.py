@@ -115,7 +115,7 @@ def roles(
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
         raise Unsized(
-            f"no accelerator is called {accelerator}{_near(accelerator, (one.id for one in hardware.accelerators()))}"
+            f"no accelerator is called {accelerator}{_near(accelerator, (one.id for one in hardware.list_accelerators()))}"
         )
     said = served({name: value for name, value in stated.items() if name != "accelerator"})
     if strange := [name for name in said if name not in (*glossary(), *BATCH)]:

@@ -89,8 +89,8 @@ def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
     """
     maker, had = maker_of(known), {offer.accelerator for offer in offered}
     if known.role.available == EVERYTHING:
-        had |= {node.accelerator for node in hardware.nodes() if cloud_of(known) in (None, node.cloud)}
-    found = [one for one in hardware.accelerators() if one.id in had and one.vendor == maker]
+        had |= {node.accelerator for node in hardware.list_nodes() if cloud_of(known) in (None, node.cloud)}
+    found = [one for one in hardware.list_accelerators() if one.id in had and one.vendor == maker]
     return sorted(found, key=lambda one: (memory_bytes(one), one.id))
 
 

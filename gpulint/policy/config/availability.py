@@ -59,7 +59,7 @@ def _price(place: str, price: Price, pools: list[str]) -> Price:
 
 
 def _cloud(place: str, name: str) -> str:
-    known = sorted({node.cloud for node in hardware.nodes()})
+    known = sorted({node.cloud for node in hardware.list_nodes()})
     if name not in known:
         said = near(name, known) or f"; it has {', '.join(known)}"
         raise SettingsError(f"{place}: available: no cloud of the catalog is called {name}{said}")
@@ -81,7 +81,7 @@ def _region(place: str, name: str, prices: Iterable[Price]) -> str:
 def _machine(place: str, name: str) -> str:
     node = hardware.node(name)
     if node is None:
-        similar = near(name, (node.instance_type for node in hardware.nodes()))
+        similar = near(name, (node.instance_type for node in hardware.list_nodes()))
         raise SettingsError(f"{place}: no machine type of the catalog is called {name}{similar}")
     return node.instance_type
 
@@ -97,7 +97,7 @@ def _forbidden_card(place: str, name: str) -> str:
 def _card(place: str, where: str, name: str) -> str:
     product = hardware.named(name)
     if product is None:
-        similar = near(name, (one.id for one in hardware.accelerators()))
+        similar = near(name, (one.id for one in hardware.list_accelerators()))
         raise SettingsError(f"{place}: {where} names {name}, no accelerator of the catalog{similar}")
     return product.id
 
@@ -106,7 +106,7 @@ def _can_be_had(settings: Settings, found: Available) -> None:
     """That some machine holds each accelerator that is named."""
     held = {pool.accelerator for pool in found.pools}
     if not found.pools_only:
-        held |= {node.accelerator for node in hardware.nodes()}
+        held |= {node.accelerator for node in hardware.list_nodes()}
     for index, name in enumerate(found.accelerators):
         if name not in held:
             place = settings.place("available", "accelerators", index)

@@ -94,16 +94,20 @@ def barred(found: Settings) -> frozenset[str]:
         frozenset(_matching(found, side, patterns))
         for side, patterns in (("allowed", permitted.allowed), ("forbidden", permitted.forbidden))
     )
-    every = {one.id for one in hardware.accelerators()}
+    every = {one.id for one in hardware.list_accelerators()}
     return frozenset((every - allowed if permitted.allowed else set()) | forbidden)
 
 
 def _matching(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[str]:
     for index, pattern in enumerate(patterns):
         product = hardware.named(pattern)
-        ids = [product.id] if product else fnmatch.filter((one.id for one in hardware.accelerators()), pattern.lower())
+        ids = (
+            [product.id]
+            if product
+            else fnmatch.filter((one.id for one in hardware.list_accelerators()), pattern.lower())
+        )
         if not ids:
-            similar = near(pattern, (one.id for one in hardware.accelerators()))
+            similar = near(pattern, (one.id for one in hardware.list_accelerators()))
             place = found.place("accelerators", side, index)
             raise SettingsError(f"{place}: no accelerator of the catalog is called {pattern}{similar}")
         yield from ids

@@ -188,7 +188,7 @@ def _other_machine(role: Role, origin: Origin, product: str, values: Mapping[str
 def _other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
     """The family of AWS's machines with a product, where one family alone has it."""
     families = {one.instance_type.partition(".")[0] for one in hardware.holding(product, 1, "aws")}
-    known = any(one.instance_type.startswith(f"{old}.") for one in hardware.nodes())
+    known = any(one.instance_type.startswith(f"{old}.") for one in hardware.list_nodes())
     holds = isinstance(gpus, int) and offers.cheapest(role.available, product, gpus, "aws") is not None
     return families.pop() if len(families) == 1 and known and holds else None
 

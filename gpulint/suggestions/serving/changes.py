@@ -269,7 +269,7 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     """Products to be had in the same cloud that the file's own label can name, by the price of one; pools without one last."""
     found = []
     cloud = labels.cloud(role)
-    for product in hardware.accelerators():
+    for product in hardware.list_accelerators():
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
         machine = offers.cheapest(role.available, product.id, 1, cloud)
