@@ -126,7 +126,7 @@ def layer_parameters(
         parameters: of the model. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the model.
         tensor_parallel: ranks.
     Returns:
-        parameters
+        [parameters]
     Validity: routed experts are counted whole, as they are gathered without expert parallelism.
 
     >>> layer_parameters(8030261248, 128256, 4096, False, 32, 1)  # Llama-3.1-8B
