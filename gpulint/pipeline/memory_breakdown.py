@@ -126,7 +126,7 @@ def roles(
     """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
-        ids = (product.id for product in hardware.accelerators())
+        ids = (product.id for product in hardware.list_accelerators())
         raise Unsized(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
     quantities = served({name: value for name, value in stated.items() if name != "accelerator"})
     if strange := [name for name in quantities if name not in (*glossary(), *BATCH)]:

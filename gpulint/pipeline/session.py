@@ -329,7 +329,7 @@ def _find_accelerator(found: Settings, options: Options) -> str:
     from gpulint.policy.config import did_you_mean as spelling
 
     place = "" if options.accelerator else f"{found.place('accelerator')}: "
-    similar = spelling.near(named, (product.id for product in hardware.accelerators()))
+    similar = spelling.near(named, (product.id for product in hardware.list_accelerators()))
     raise SettingsError(f"{place}no accelerator is called {named}{similar}")
 
 

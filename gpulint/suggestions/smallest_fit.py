@@ -98,9 +98,11 @@ def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
     """
     maker, had = maker_of(facts), {offer.accelerator for offer in offered}
     if facts.role.available == EVERYTHING:
-        had |= {node.accelerator for node in hardware.nodes() if cloud_of(facts) in (None, node.cloud)}
+        had |= {node.accelerator for node in hardware.list_nodes() if cloud_of(facts) in (None, node.cloud)}
     found = [
-        accelerator for accelerator in hardware.accelerators() if accelerator.id in had and accelerator.vendor == maker
+        accelerator
+        for accelerator in hardware.list_accelerators()
+        if accelerator.id in had and accelerator.vendor == maker
     ]
     return sorted(found, key=lambda product: (memory_bytes(product), product.id))
 

@@ -282,7 +282,7 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     """
     found = []
     cloud = labels.cloud(role)
-    for product in hardware.accelerators():
+    for product in hardware.list_accelerators():
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
         machine = offers.cheapest(role.available, product.id, 1, cloud)
