@@ -728,7 +728,7 @@ def test_clusters_that_borrow_a_clouds_label_write_plain_product_names(selector:
 
 def test_a_name_that_means_nothing_stays_unknown_under_a_borrowed_label() -> None:
     role = only_role(checked(NAMED_BY_CLASS.format(selector="gpu.nvidia.com/class: fast")))
-    assert role.accelerator == "1 × nvidia.com/gpu (the label value fast is not known)"
+    assert role.accelerator == "1 × nvidia.com/gpu (the label value fast is unknown)"
 
 
 def test_a_missing_document_marker_is_one_finding_that_says_so() -> None:

@@ -285,8 +285,8 @@ def _find_absorbed(name: str, role: EvaluatedRole) -> tuple[str, ...]:
 
 
 def _describe_target(rule: Rule) -> str:
-    kinds, engines = (" or ".join(words) for words in (rule.target.kind, rule.target.engine))
-    return " run by ".join(filter(None, (kinds or "any workload", engines)))
+    kinds = " or ".join(rule.target.kind) or "any workload"
+    return " run by ".join(filter(None, (kinds, rule.target.describe_engines())))
 
 
 def _describe_roles(roles: Iterable[EvaluatedRole]) -> str:

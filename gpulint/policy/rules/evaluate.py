@@ -130,7 +130,7 @@ def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
             continue
-        if not target.engine or role.text("engine") in target.engine:
+        if target.includes_engine(role.text("engine")):
             yield rule
 
 

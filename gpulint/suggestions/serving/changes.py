@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import does
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
@@ -249,13 +250,12 @@ def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
     """Return whether a product does not support the weights' format: bfloat16, or FP8 without
     weight-only kernels.
 
-    vLLM and TGI turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
+    Some engines turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
     stored.
     """
     asked = [str(facts.likely(name)) for name in ("weight_format", "quantization")]
-    narrow = any(number_format.startswith("fp8") for number_format in asked) and facts.role.text("engine") not in (
-        "vllm",
-        "tgi",
+    narrow = any(number_format.startswith("fp8") for number_format in asked) and not does(
+        facts.role.text("engine"), "widens_fp8_weights"
     )
     old = product.vendor == "nvidia" and (product.compute_capability or 0) < 8.9
     return loses_bfloat16(facts, product) or (narrow and old)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import does, lacks
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions import changed_role
 from gpulint.suggestions.edits import accelerator_names as labels
@@ -23,12 +24,10 @@ from gpulint.suggestions.training import memory_estimate as training_needs
 from gpulint.suggestions.training.changes import (
     EVERY_MATRIX,
     GATHERED,
-    HAVE_NO_ADAPTERS,
     LAYERS_RECOMPUTED,
     RANK,
     RECOMPUTED,
 )
-from gpulint.suggestions.training.layouts import IN_STAGES
 from gpulint.suggestions.training.memory_estimate import Needs, States
 from gpulint.suggestions.training.merit import dense_peak
 from gpulint.workload import Value
@@ -139,7 +138,9 @@ def _list_counts(facts: Facts) -> list[tuple[int, int]]:
     found.update((gpus, int(pods * times)) for times in PODS if pods * times >= 1 and gpus >= GPUS_OF_A_NODE[-2])
     together = count_of(facts, "model_ranks") or 1
     return sorted(
-        counts for counts in found if (counts[0] * counts[1]) % together == 0 or facts.role.text("engine") in IN_STAGES
+        counts
+        for counts in found
+        if (counts[0] * counts[1]) % together == 0 or does(facts.role.text("engine"), "pipelines_stages")
     )
 
 
@@ -212,7 +213,7 @@ def _list_together(group: Cards, facts: Facts) -> Iterator[tuple[Mapping[str, Va
     now = count_of(facts, "model_ranks") or 1
     if group.world % now == 0:
         yield {}, now
-    if facts.role.text("engine") not in IN_STAGES:
+    if not does(facts.role.text("engine"), "pipelines_stages"):
         return
     heads, layers = (count_of(facts, name) or 0 for name in ("attention_heads", "layers"))
     for ranks, stages in sorted(
@@ -259,7 +260,7 @@ def _list_lesser_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]
         state_bytes = needs.with_small_moments().on_rank(0, 1) + needs.copied
         lost = "slightly less accurate moments"
         yield Way("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, state_bytes, together, lost)
-    if facts.role.text("engine") not in HAVE_NO_ADAPTERS and facts.likely("quantization") is None:
+    if not lacks(facts.role.text("engine"), "trains_adapters") and facts.likely("quantization") is None:
         yield from _list_adapters(facts, needs, copies if shared else 1, together)
     if facts.likely("sharding") == "deepspeed":
         yield Way(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import lacks
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.generators import Candidate, generates
@@ -19,8 +20,6 @@ NODES = (2, 4, 8, 16)
 SHORTEST = 512
 RANK = 16
 EVERY_MATRIX = "qkvogud"
-HAVE_NO_ADAPTERS = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nanotron", "maxtext", "llm-foundry"})
-"""Trainers without adapters."""
 HELD = 0.8
 """Share of GPU memory that states may take before an option is offered; activations come on top."""
 SPARE = 0.5
@@ -63,7 +62,7 @@ def _propose_sharding(facts: Facts) -> Iterator[Candidate]:
 @generates("lora_rank")
 def _propose_adapters(facts: Facts) -> Iterator[Candidate]:
     """Yield adapters instead of full fine-tuning, and a 4-bit base model below them."""
-    if facts.role.text("engine") in HAVE_NO_ADAPTERS or facts.likely("quantization") is not None:
+    if lacks(facts.role.text("engine"), "trains_adapters") or facts.likely("quantization") is not None:
         return
     given = "no full fine-tuning: only adapters are trained"
     values: dict[str, Value] = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from gpulint.catalog.capabilities import does
 from gpulint.facts.resolver import Facts
 from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving.changes import count_of
@@ -23,8 +24,6 @@ RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
 """
 SPARE = 0.1
 """Share of GPU memory that must be free before less is recomputed or more computed at once."""
-IN_STAGES = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nemo", "gpt-neox", "nanotron"})
-"""Trainers that support pipeline stages."""
 MORE_MACHINES = (2, 3, 4, 6, 8, 16)
 """Multiples of today's machines to try."""
 LONGER = (2, 4)
@@ -94,7 +93,7 @@ def _propose_stages(facts: Facts) -> Iterator[Candidate]:
     """
     now, world, layers = (count_of(facts, name) for name in ("pipeline_parallel", "world_size", "layers"))
     together = count_of(facts, "model_ranks")
-    if not (now and world and together) or (now == 1 and facts.role.text("engine") not in IN_STAGES):
+    if not (now and world and together) or (now == 1 and not does(facts.role.text("engine"), "pipelines_stages")):
         return
     others = together // now
     least = 1 if isinstance(facts.likely("training_headroom"), float) else now / 2
