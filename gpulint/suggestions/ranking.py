@@ -95,7 +95,7 @@ def _verify(
 def _describe_present(known: Facts) -> str:
     """Return the model on its accelerators, in a line."""
     accelerator = hardware.accelerator(known.role.text("accelerator"))
-    gpus, ranks = known.likely("gpus_per_replica"), known.likely("tensor_parallel")
+    gpus, ranks = known.expected("gpus_per_replica"), known.expected("tensor_parallel")
     shape = f"{gpus} × {accelerator.name}" if accelerator and isinstance(gpus, int) else "undeclared GPUs"
     model = known.resolved.architecture.id if known.resolved and known.resolved.architecture else "a model"
     return f"{model} on {shape}" + (f", tensor parallel {ranks}" if isinstance(ranks, int) and ranks > 1 else "")
@@ -243,7 +243,7 @@ def _find_cost(option: Suggestion) -> tuple[float, int]:
 
 
 def _find_headroom(option: Suggestion) -> float:
-    room = next((fact.values.adverse for fact in option.facts if fact.name in ("headroom", "training_room")), None)
+    room = next((fact.values.worst for fact in option.facts if fact.name in ("headroom", "training_room")), None)
     return room if isinstance(room, int | float) else -math.inf
 
 
@@ -255,7 +255,7 @@ def _is_beaten(option: Suggestion, others: Iterable[Suggestion]) -> bool:
 
 def _find_scores(option: Suggestion) -> tuple[float, ...]:
     """Return the cost, the number of changes, the trade-off, speed, power and headroom; less is better."""
-    shown: Mapping[str, object] = {fact.name: fact.values.likely for fact in option.facts}
+    shown: Mapping[str, object] = {fact.name: fact.values.expected for fact in option.facts}
     unknown = math.inf if "sharing" in option.values else 0.0
     slow, watts = shown.get("tpot_s") or shown.get("step_s"), shown.get("power_w")
     return (

@@ -107,7 +107,7 @@ def verdict(facts: Facts) -> str:
 
 def generates(facts: Facts) -> bool:
     """Whether a role generates static batches in a program that is not a server."""
-    return not engines.trains(facts.role) and isinstance(facts.likely("generation_cache"), str)
+    return not engines.trains(facts.role) and isinstance(facts.expected("generation_cache"), str)
 
 
 def _is_part_of_a_run(role: Role) -> bool:
@@ -125,14 +125,14 @@ def _list_headroom_facts(facts: Facts) -> tuple[str, ...]:
 
 
 def _compare_headroom(facts: Facts, name: str) -> str:
-    left = facts.worlds(name)
+    left = facts.scenarios(name)
     if isinstance(left, Missing):
         return UNKNOWN
-    if _number(left.adverse) >= 0:
+    if _number(left.worst) >= 0:
         return "fits"
-    if _number(left.favourable) < 0:
+    if _number(left.best) < 0:
         return "does not fit"
-    return "likely fits" if _number(left.likely) >= 0 else "likely does not fit"
+    return "likely fits" if _number(left.expected) >= 0 else "likely does not fit"
 
 
 def _number(value: object) -> float:
@@ -177,7 +177,7 @@ def _name_resource(role: Role) -> str:
 def _describe_parallelism(facts: Facts) -> str:
     parts = []
     for name, letters in (("tensor_parallel", "TP"), ("pipeline_parallel", "PP"), ("data_parallel", "DP")):
-        value = facts.likely(name)
+        value = facts.expected(name)
         if isinstance(value, int) and (value > 1 or name == "tensor_parallel"):
             parts.append(f"{letters} {value}")
     return " × ".join(parts) or "?"
