@@ -30,7 +30,9 @@ IRREGULAR = frozenset(
     "swung taken taught thought thrown told torn understood withdrawn won worn wound woven written".split()
 )
 """Participles that do not end in -ed and are not also the verb's own form, as `read`, `set` or `split` are."""
-NO_PARTICIPLES = frozenset("need feed seed speed embed exceed proceed succeed weed shed bed red bleed breed greed".split())
+NO_PARTICIPLES = frozenset(
+    "need feed seed speed embed exceed proceed succeed weed shed bed red bleed breed greed".split()
+)
 """Words that end in -ed and are no participle."""
 
 

@@ -426,7 +426,7 @@ def span(start: tuple[int, int], end: tuple[int, int]) -> dict[str, object]:
 def test_reviewdog_gets_columns_in_bytes_and_the_change_of_the_same_line() -> None:
     said = "internal error of gpulint while checking the file: RuntimeError: ]]> \x00"
     assert json.loads(rdjson.render(REPORT)) == {
-        "source": {"name": "gpulint", "url": "https://github.com/OWNER/gpulint"},
+        "source": {"name": "gpulint"},
         "diagnostics": [
             {"message": said, "location": {"path": "c.yaml"}, "severity": "ERROR", "code": {"value": "internal-error"}},
             {
