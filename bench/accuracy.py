@@ -164,8 +164,8 @@ def _either(found: list[Figure]) -> tuple[Figure, ...]:
     ours = [one.ours for one in found if one.ours]
     if len(ours) < 2:
         return tuple(found[:1])
-    low, likely, high = (min(o[0] for o in ours), statistics.fmean(o[1] for o in ours), max(o[2] for o in ours))
-    return (found[0]._replace(ours=(low, likely, high)),)
+    low, expected, high = (min(o[0] for o in ours), statistics.fmean(o[1] for o in ours), max(o[2] for o in ours))
+    return (found[0]._replace(ours=(low, expected, high)),)
 
 
 def _card(case: Case) -> str | None:
@@ -223,8 +223,8 @@ def _pool_per_token(known: Facts) -> tuple[float, float, float] | None:
     pool, tokens = known.scenarios("kv_cache_bytes"), known.scenarios("kv_cache_tokens")
     if isinstance(pool, Missing) or isinstance(tokens, Missing) or not float(tokens.expected or 0) > 0:  # type: ignore[arg-type]
         return None
-    likely = float(pool.expected) / float(tokens.expected)  # type: ignore[arg-type]
-    return likely, likely, likely
+    expected = float(pool.expected) / float(tokens.expected)  # type: ignore[arg-type]
+    return expected, expected, expected
 
 
 def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:
@@ -241,9 +241,9 @@ def _compared(case: str, name: str, measured: float, known: Facts, fact: str, sc
     if isinstance(found, Missing):
         return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
     ends = known.ends(fact) or found[::2]
-    low, likely, high = (float(value) / scale for value in (ends[0], found.expected, ends[1]))  # type: ignore[arg-type]
+    low, expected, high = (float(value) / scale for value in (ends[0], found.expected, ends[1]))  # type: ignore[arg-type]
     best, worst = (float(value) / scale for value in found[::2])  # type: ignore[arg-type]
-    return Figure(case, name, measured, (low, likely, high), scenarios=(best, worst))
+    return Figure(case, name, measured, (low, expected, high), scenarios=(best, worst))
 
 
 # ---- what is printed
@@ -364,10 +364,10 @@ def _listed(one: Judged) -> Iterator[str]:
         if figure.ours is None:
             yield f"    {figure.name:<20} {figure.measured:>10,.2f}  lacks {figure.missing}"
             continue
-        low, likely, high = figure.ours
+        low, expected, high = figure.ours
         error = "" if figure.error is None else f"{figure.ours[1] / figure.measured - 1:+.1%}"
         inside = "inside" if figure.covered else "OUTSIDE"
-        yield f"    {figure.name:<20} {figure.measured:>10,.2f}  {low:,.2f} {likely:,.2f} {high:,.2f}  {error:>8} {inside}"
+        yield f"    {figure.name:<20} {figure.measured:>10,.2f}  {low:,.2f} {expected:,.2f} {high:,.2f}  {error:>8} {inside}"
 
 
 def as_json(every: list[Judged]) -> str:

@@ -100,9 +100,9 @@ def main() -> None:
             )
         print(f"  left out: mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}")
     print("measured at the wall, 99 of 100 seconds, against the estimate of a maximum")
-    for name, capped, busy_w, (low, likely, high) in measured():
+    for name, capped, busy_w, (low, expected, high) in measured():
         print(
-            f"  {name:22} {busy_w:7,.0f} W{' (capped)' if capped else '':9} {low:9,.0f} {likely:9,.0f} {high:9,.0f} W"
+            f"  {name:22} {busy_w:7,.0f} W{' (capped)' if capped else '':9} {low:9,.0f} {expected:9,.0f} {high:9,.0f} W"
         )
 
 

@@ -107,12 +107,12 @@ def listed(figures: Iterable[Figure]) -> str:
         if one.ours is None:
             lines.append(f"{title} lacks {one.missing}")
             continue
-        low, likely, high = one.ours
+        low, expected, high = one.ours
         flag = "" if one.inside else "  OUTSIDE"
         beaten = "  BEATS OUR FLOOR" if one.beaten else ""
-        error = likely / one.measured - 1
+        error = expected / one.measured - 1
         lines.append(
-            f"{title} {one.measured:>10,.4g}  {low:,.4g} {likely:,.4g} {high:,.4g}  {error:+.1%}{flag}{beaten}"
+            f"{title} {one.measured:>10,.4g}  {low:,.4g} {expected:,.4g} {high:,.4g}  {error:+.1%}{flag}{beaten}"
         )
     return "\n".join(lines)
 

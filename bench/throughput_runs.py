@@ -99,10 +99,10 @@ def _training_figure(
 
     def bound() -> float | None:
         floor, step = known.expected("step_floor_s"), known.expected("step_s")
-        likely = values()
-        if not isinstance(floor, int | float) or not isinstance(step, int | float) or isinstance(likely, str):
+        expected = values()
+        if not isinstance(floor, int | float) or not isinstance(step, int | float) or isinstance(expected, str):
             return None
-        return likely[1] * (floor / step if name in TIMES else step / floor)
+        return expected[1] * (floor / step if name in TIMES else step / floor)
 
     return figures.Asked(name, measured, values, bound, name in TIMES)
 

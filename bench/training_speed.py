@@ -110,9 +110,9 @@ def judged(row: dict[str, str]) -> Judged:
     measured = float(row["tokens_per_s_per_gpu"])
     if isinstance(rates, Missing) or isinstance(floor, Missing):
         return Judged(row["id"], row["half"], measured, None, missing=", ".join(sorted(found.missing(["step_s"]))))
-    low, likely, high = sorted(float(value) for value in rates)  # type: ignore[arg-type]
+    low, expected, high = sorted(float(value) for value in rates)  # type: ignore[arg-type]
     step = float(found.expected("step_s"))  # type: ignore[arg-type]
-    return Judged(row["id"], row["half"], measured, (low, likely, high), likely * step / float(floor))  # type: ignore[arg-type]
+    return Judged(row["id"], row["half"], measured, (low, expected, high), expected * step / float(floor))  # type: ignore[arg-type]
 
 
 def table(every: list[Judged]) -> list[tuple[str, ...]]:

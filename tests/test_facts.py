@@ -121,7 +121,7 @@ def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date(
 
 
 def test_every_column_that_a_fact_reads_is_there() -> None:
-    product, node = hardware.accelerators()[0], hardware.nodes()[0]
+    product, node = hardware.list_accelerators()[0], hardware.list_nodes()[0]
     shape = architecture.architectures()[0]
     holders = {"accelerator": (product, {"slice_memory_bytes", "accelerator_name"}), "node": (node, set())}
     holders |= {"architecture": (shape, set()), "checkpoint": (shape, {"architecture", "checkpoint"})}

@@ -81,8 +81,8 @@ def test_a_fact_in_another_unit_is_shown_in_both() -> None:
 
 def test_a_fact_that_is_not_the_same_in_all_scenarios_shows_all_three() -> None:
     shown = table(run("required_bytes_per_gpu", "--of", "chat.yaml"))["required_bytes_per_gpu"]
-    low, likely, high = (int(one) for one in shown[0].split(" / "))
-    assert low < likely < high
+    low, expected, high = (int(one) for one in shown[0].split(" / "))
+    assert low < expected < high
 
 
 def test_texts_flags_and_nothing_are_written_as_cel_writes_them() -> None:

@@ -577,10 +577,10 @@ def test_a_failure_of_ours_on_base_is_counted_and_hides_nothing(
 
     load = documents.load
 
-    def failing(path: str, content: bytes) -> documents.Loaded:
+    def failing(path: str, content: bytes, *relevance: documents.Relevance) -> documents.Loaded:
         if b"# head" not in content:
             raise ZeroDivisionError("a fault")
-        return load(path, content)
+        return load(path, content, *relevance)
 
     monkeypatch.setattr(documents, "load", failing)
     done = run("--base", "HEAD^", ".")

@@ -194,12 +194,12 @@ def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
 
 
 @pytest.mark.parametrize(("inlets", "likely"), [(1500, 1500), (3000, 3000)])
-def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, likely: int) -> None:
+def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, expected: int) -> None:
     ports = [{"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": inlets // 2} for at in (1, 2)]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
     scenarios = server.scenarios("server_w")
     assert isinstance(scenarios, Scenarios)
-    assert scenarios == Scenarios(pytest.approx(0.36 * inlets), likely, likely)
+    assert scenarios == Scenarios(pytest.approx(0.36 * inlets), expected, expected)
 
 
 def test_what_one_inlet_draws_may_be_the_rating_of_its_supply() -> None:

@@ -211,7 +211,7 @@ def test_a_hub_is_a_web_server(address: str) -> None:
 def test_only_an_id_with_its_owner_is_asked_for(hub: Local, reference: str) -> None:
     result = size(hub, reference)
     assert (result.exit_code, hub.asked) == (2, [])
-    assert result.stderr == f"gpulint: {reference} is not the id of a checkpoint on a hub; write OWNER/NAME\n"
+    assert result.stderr == f"gpulint: {reference} is not the id of a checkpoint on a hub; write ORG/NAME\n"
 
 
 def test_a_family_that_is_not_read_is_said(hub: Local) -> None:

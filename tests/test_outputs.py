@@ -94,7 +94,7 @@ def test_files_are_written_where_nothing_is_found(run: Run) -> None:
 def test_our_own_fault_is_written_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", WRONG)
 
-    def faulty(path: str, content: bytes) -> documents.Loaded:
+    def faulty(path: str, content: bytes, *relevance: documents.Relevance) -> documents.Loaded:
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(documents, "load", faulty)

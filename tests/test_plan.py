@@ -10,12 +10,12 @@ import test_schemas
 from click.testing import CliRunner
 
 from gpulint import cli
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.formats import plan as plan_report
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source
-from gpulint.suggestions import plans
 
 SERVER = """\
 apiVersion: apps/v1
@@ -82,7 +82,7 @@ def planned(text: str, line: int | None = None, **given: object) -> Plan:
     """The plan of the one role of a text."""
     rules = tuple(shipped_rules().values())
     source = Source(samples.path_of(text), text.encode())
-    (found,) = plans.of(source, line, samples.Alone(), Given(rules, **given))  # type: ignore[arg-type]
+    (found,) = plan_file(source, line, samples.Alone(), Given(rules, **given))  # type: ignore[arg-type]
     return found
 
 

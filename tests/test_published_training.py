@@ -199,11 +199,11 @@ def test_no_published_speed_beats_our_floor(row: Row) -> None:
     fastest = ours(row)
     assert fastest is not None
     assert hasattr(step, "expected")
-    likely = float(step.expected)  # type: ignore[union-attr]
+    expected = float(step.expected)  # type: ignore[union-attr]
     if row["figure"] == "step_s":
         assert float(row["value"]) >= floor
     else:
-        assert float(row["value"]) <= fastest[1] * likely / floor
+        assert float(row["value"]) <= fastest[1] * expected / floor
 
 
 def test_most_published_speeds_of_training_lie_in_the_band_that_a_reader_would_grant() -> None:

@@ -51,9 +51,9 @@ def test_what_is_measured_goes_before_what_is_stated_and_that_before_the_catalog
 def test_a_maximum_that_nobody_publishes_is_estimated_within_an_interval() -> None:
     estimate = server("type: sys-821ge-tnhr, accelerator: h100-sxm-80gb").scenarios("server_w")
     assert not isinstance(estimate, Missing)
-    low, likely, high = estimate
+    low, expected, high = estimate
     assert low < 10_200 < high
-    assert likely == pytest.approx(10_200, rel=0.05)
+    assert expected == pytest.approx(10_200, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_maximum_that_nobody_publishes_is_estimated_within_an_interval() -> No
     ],
 )
 def test_published_maxima_lie_inside_the_interval_of_the_estimate(machine: str, watts: float) -> None:
-    low, likely, high = server(f"type: {machine}").scenarios("server_estimated_w")
+    low, expected, high = server(f"type: {machine}").scenarios("server_estimated_w")
     assert low <= watts <= high
-    assert likely == pytest.approx(watts, rel=0.2)
+    assert expected == pytest.approx(watts, rel=0.2)
 
 
 def test_a_server_in_liquid_is_estimated_to_draw_no_less_than_was_measured_of_one() -> None:

@@ -8,7 +8,7 @@ from test_plan import GKE, planned, server
 
 from gpulint.catalog import gpu_sharing as shares
 from gpulint.facts.resolver import Facts
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import evaluate
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.model import Suggestion
@@ -48,8 +48,8 @@ def shared(text: str) -> dict[object, Suggestion]:
 
 def read(text: str) -> Facts:
     source = Source(samples.path_of(text), text.encode())
-    (found,) = lint.judged(source, samples.Alone(), Given(tuple(shipped_rules().values())))
-    return found.known
+    (found,) = evaluate.file(source, samples.Alone(), Given(tuple(shipped_rules().values()))).roles
+    return found.facts
 
 
 def written(text: str, one: Suggestion) -> str:

@@ -86,12 +86,12 @@ def test_each_term_only_ever_costs_time() -> None:
     role = reading.started(PROBED.format(probes="")).having(
         weight_bytes=Field(145.4e9), engine_start_s=Field(44.0), weight_read_s_per_byte=Field(8.3e-10)
     )
-    likely = of(role, None).expected("start_up_s")
+    expected = of(role, None).expected("start_up_s")
     slower = [
         of(role.having(**{name: Field(value)}), None).expected("start_up_s")
         for name, value in (("engine_start_s", 95.0), ("weight_read_s_per_byte", 1.9e-9))
     ]
-    assert likely == pytest.approx(164.7, abs=0.1)
+    assert expected == pytest.approx(164.7, abs=0.1)
     assert slower == pytest.approx([215.7, 320.3], abs=0.1)
 
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facts.resolver import Known, Missing, Quantity, glossary
-from gpulint.pipeline.check import Judged
 from gpulint.pipeline.rule_tests.runner import literal
-from gpulint.policy.rules.evaluate import shown
+from gpulint.policy.rules.evaluate import EvaluatedRole, shown
 from gpulint.report.model import Scenarios
 from gpulint.workload import Value
 
@@ -60,32 +59,32 @@ def _join_words(quantity: Quantity) -> str:
     )
 
 
-def held(role: Judged, wanted: Sequence[Quantity]) -> Held:
+def held(role: EvaluatedRole, wanted: Sequence[Quantity]) -> Held:
     """Return the values of these facts for a role or a component of a facility."""
-    where = role.known.role.anchor.location()
+    where = role.facts.role.anchor.location()
     values = tuple(_find_value(role, quantity) for quantity in wanted if _has_quantity(role, quantity))
     return Held(*role.owner, f"{where.path}:{where.line}", values)
 
 
-def _has_quantity(role: Judged, quantity: Quantity) -> bool:
+def _has_quantity(role: EvaluatedRole, quantity: Quantity) -> bool:
     """Return whether such an object has the quantity at all."""
-    if role.part or role.workload.adapter == OF_PARTS:
+    if role.component or role.workload.adapter == OF_PARTS:
         return role.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _find_value(role: Judged, quantity: Quantity) -> Worth:
-    value = role.known.find(quantity.name)
+def _find_value(role: EvaluatedRole, quantity: Quantity) -> Worth:
+    value = role.facts.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
     return Worth(
-        quantity, value.scenarios, shown(quantity.name, role.known), _describe_source(role, quantity.name, value)
+        quantity, value.scenarios, shown(quantity.name, role.facts), _describe_source(role, quantity.name, value)
     )
 
 
-def _describe_source(role: Judged, name: str, value: Known) -> str:
+def _describe_source(role: EvaluatedRole, name: str, value: Known) -> str:
     """Return the source of a value: the line that declares it, else a description."""
-    field = role.known.role.fields.get(name)
+    field = role.facts.role.fields.get(name)
     if field is None or not field.origins:
         return value.how
     place = field.origins[0].location()

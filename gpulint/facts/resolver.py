@@ -16,8 +16,8 @@ from gpulint.catalog import architecture, hardware, offers
 from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.catalog.architecture import Resolved
+from gpulint.catalog.errors import MissingInput
 from gpulint.report.model import Fact, Scenarios
-from gpulint.sizing.interconnect._bandwidth import Unstated
 from gpulint.workload import Field, Role, Unknown, Value
 
 OF_ENGINES = "engines."
@@ -549,7 +549,7 @@ class Facts:
             found = Scenarios(*(formula(*values) for values in zip(*triples, strict=True)))
             terms = frozenset().union(*(fact.terms for fact in inputs))
             return Known(found, how, frozenset() if _constant(found) else terms)
-        except Unstated as error:
+        except MissingInput as error:
             name = str(error.args[0])
             return Missing(self.missing([name]) or frozenset({name}))
         except (LookupError, ArithmeticError) as error:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, engines, units
+from gpulint import engines, units
 from gpulint.adapters import native
 from gpulint.adapters.logs import comparison
 from gpulint.adapters.logs.reader import Log
@@ -17,14 +17,17 @@ from gpulint.catalog.architecture import Resolved
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.pipeline import evaluate
 from gpulint.pipeline.summary import role as summary
-from gpulint.pipeline.summary.role import Fitting
+from gpulint.policy.resolved import Given
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.formats import text as text_report
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
-from gpulint.source.repository import Repository
+from gpulint.source.repository import Repository, Source
+from gpulint.suggestions import smallest_fit
+from gpulint.suggestions.smallest_fit import Fitting
 from gpulint.workload import Field, Origin, Role, Value, Workload
 
 TERMS = (
@@ -123,7 +126,7 @@ def roles(
     """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
-        ids = (product.id for product in hardware.accelerators())
+        ids = (product.id for product in hardware.list_accelerators())
         raise Unsized(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
     quantities = served({name: value for name, value in stated.items() if name != "accelerator"})
     if strange := [name for name in quantities if name not in (*glossary(), *BATCH)]:
@@ -191,15 +194,14 @@ def from_file(
     """Return the roles of a file's workloads, or of one of them, with the overrides of the command
     line.
     """
+    source = Source(path, Path(path).read_bytes())
+    fields = _build_fields({key: value for key, value in stated.items() if key != "engine"}, accelerator)
     found: list[tuple[Role, Resolved | None]] = []
-    for document in documents.load(path, Path(path).read_bytes()).documents:
-        for workload in adapters.read(document, repository):
-            for role in workload.roles if name in ("", workload.name) else ():
-                own = role.having(
-                    **_build_fields({key: value for key, value in stated.items() if key != "engine"}, accelerator)
-                )
-                named = dataclasses.replace(own, name=f"{workload.name}/{role.name}")
-                found.append((named, checkpoints.resolve(named, path, repository, None)))
+    for evaluated in evaluate.file(source, repository, Given(()), name or None).roles:
+        if not evaluated.component:
+            own = evaluated.facts.role.having(**fields)
+            named = dataclasses.replace(own, name=f"{evaluated.workload.name}/{own.name}")
+            found.append((named, checkpoints.resolve(named, path, repository, None)))
     return found
 
 
@@ -243,7 +245,7 @@ def _find_hardware(known: Facts) -> Fitting:
     kind = "training" if engines.trains(role) else "inference"
     workload = Workload(role.name, kind, "size", role.anchor.document, (), (role,))
     rules = tuple(check.matching(shipped_rules().values(), workload, role))
-    return summary.fitting(known, check.judged(rules, known), rules)
+    return smallest_fit.find_fitting(known, check.judged(rules, known), rules)
 
 
 def _list_speed(role: Role) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from gpulint import engines, units
+from gpulint.catalog import capabilities
 from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import sources
@@ -73,7 +74,7 @@ def explained(name: str) -> Explanation:
             (f"by one of {_quote(module.MENTIONS)} in the image or command", *_releases(module)),
         )
     )
-    parts += [*_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
+    parts += [*_describe_capabilities(name), *_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
     parts += [*_list_fitted(name), *_rules(name), *_other_arguments(name)]
     return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
@@ -249,8 +250,24 @@ def _scenarios(row: catalog.Row) -> tuple[str, ...]:
     return tuple(value(row[scenario], quantity) for scenario in SCENARIOS)
 
 
+def _describe_capabilities(name: str) -> Iterator[Part]:
+    """What an engine does, by its row, as general rules ask for it."""
+    row = _find_row(name)
+    done = [f"`{word}`: {meaning}" for word, meaning in capabilities.MEANINGS.items() if row and row[word] == "yes"]
+    if row and done:
+        yield Listing("What it does", (*done, f"Source: {row['source']} ({row['date']})"))
+
+
+def _find_row(name: str) -> catalog.Row | None:
+    return next((row for row in catalog.rows(capabilities.TABLE) if engines.module_name(row["engine"]) == name), None)
+
+
 def _rules(name: str) -> Iterator[Part]:
     every = rule.shipped_rules().values()
     found = sorted(known.name for known in every if name in map(engines.module_name, known.target.engine))
     if found:
         yield Listing("Rules that name it", (references("rule", tuple(found)),))
+    row = _find_row(name)
+    asking = sorted(one.name for one in every if row and one.target.does and one.target.includes_engine(row["engine"]))
+    if asking:
+        yield Listing("Rules that ask for what it does", (references("rule", tuple(asking)),))

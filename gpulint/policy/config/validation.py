@@ -9,7 +9,6 @@ from typing import Any
 
 import pydantic
 
-from gpulint.catalog.package_data import OF_CONCERN
 from gpulint.facts import objective_words as objectives
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.config import schema
@@ -40,7 +39,7 @@ WRONG_TYPES = {
 
 def document(path: str, content: bytes, error: type[ValueError]) -> Document:
     """Return the one document of a team's own file. Mistakes are reported although it names no GPU."""
-    loaded = documents.load(path, content + OF_CONCERN)
+    loaded = documents.load(path, content)
     if loaded.problems:
         raise error("\n".join(_at(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX]))
     if loaded.skips or len(loaded.documents) > 1:

@@ -21,7 +21,7 @@ from gpulint.report.model import (
     Severity,
     Suggestion,
 )
-from gpulint.version import PROJECT
+from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
 
 OF_THE_INSTANCE = frozenset(
@@ -107,6 +107,24 @@ class Outcome(NamedTuple):
     holding: frozenset[str]
 
 
+class EvaluatedRole(NamedTuple):
+    """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
+
+    `component` is the path of a component inside its facility; a role has none.
+    """
+
+    workload: Workload
+    facts: Facts
+    rules: tuple[Rule, ...]
+    outcome: Outcome
+    component: str = ""
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The names of the workload and the role, or of the facility and the component."""
+        return self.workload.name, self.component or self.facts.role.name
+
+
 class RuleDefect(Exception):
     """A built-in rule whose condition fails although every fact is known."""
 
@@ -122,7 +140,7 @@ def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
             continue
-        if not target.engine or role.text("engine") in target.engine:
+        if target.includes_engine(role.text("engine")):
             yield rule
 
 
@@ -252,7 +270,7 @@ def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleC
 def card(rule: Rule) -> RuleCard:
     """Return a rule as a report shows it."""
     is_builtin = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
-    page = f"{PROJECT}/blob/main/docs/rules/{rule.name}.md" if is_builtin else ""
+    page = f"{SITE}/rules/{rule.name}/" if SITE and is_builtin else ""
     columns = (
         rule.name,
         rule.family,

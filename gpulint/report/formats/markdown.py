@@ -34,7 +34,7 @@ def render(report: Report) -> str:
     head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
     against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
     budgets = [code(counts.budget(spent)) for spent in report.budgets[:LISTED_MAX]]
-    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against))]
+    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against, _explain(report)))]
     left = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     listed = _take_fitting(rows, left)
     left -= _units("\n".join(listed))
@@ -88,6 +88,12 @@ def _render_resolved(finding: Finding) -> str:
 
 def _sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: -finding.severity)
+
+
+def _explain(report: Report) -> str:
+    """How to read about a rule that has no page to link to."""
+    cards = (report.rules.get(finding.rule) for finding in report.open)
+    return "" if all(card and card.page for card in cards) else f"To read about a rule: {code('gpulint explain RULE')}"
 
 
 def _row(finding: Finding, card: RuleCard | None) -> str:

@@ -13,7 +13,8 @@ def render(report: Report) -> str:
     """Return the diagnostics. An internal error is one of its file."""
     findings = [_finding(finding, report.rules.get(finding.rule)) for finding in report.open]
     faults = [_fault(failure) for failure in report.failures]
-    return json.encoded({"source": {"name": "gpulint", "url": PROJECT}, "diagnostics": [*faults, *findings]})
+    source = {"name": "gpulint", **({"url": PROJECT} if PROJECT else {})}
+    return json.encoded({"source": source, "diagnostics": [*faults, *findings]})
 
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:

@@ -63,7 +63,7 @@ def render(report: Report) -> str:
         "name": "gpulint",
         "fullName": f"gpulint {__version__}",
         "version": __version__,
-        "informationUri": PROJECT,
+        **({"informationUri": PROJECT} if PROJECT else {}),
         "rules": [_rule(card) for card in cards.values()],
         "notifications": [_descriptor(name, *texts) for name, texts in NOTIFICATIONS.items()],
     }
@@ -129,6 +129,8 @@ def _help(card: RuleCard) -> Iterator[str]:
             yield f"{title}:\n{sample.rstrip()}"
     if card.references:
         yield "\n".join(("See:", *card.references))
+    if not card.page:
+        yield f"More: gpulint explain {card.name}"
 
 
 def _markdown_help(card: RuleCard) -> Iterator[str]:
@@ -138,6 +140,8 @@ def _markdown_help(card: RuleCard) -> Iterator[str]:
             yield f"**{title}**\n\n{markdown.fenced(sample.rstrip())}"
     if card.references:
         yield "\n".join(("See", "", *(f"- <{quote(reference, safe=URI_SAFE)}>" for reference in card.references)))
+    if not card.page:
+        yield f"More: {markdown.code(f'gpulint explain {card.name}')}"
 
 
 # ---- results

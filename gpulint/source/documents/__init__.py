@@ -20,7 +20,7 @@ from gpulint.source.documents import places
 from gpulint.source.documents.document import Document, Path
 from gpulint.source.documents.nodes import Invalid, Limit, Node, Parsed, Skipped
 
-__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "comments", "concerns_gpus", "load"]
+__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "comments", "load"]
 
 FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 1_000
@@ -45,51 +45,13 @@ NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
 """Formats by complete file name."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
-_TRIGGERS = (
-    *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
-    *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
-    *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
-    *(
-        "#sbatch",
-        "slurmqueues",
-        "accelerate launch",
-        "mpirun",
-        "axolotl",
-        "nvcr.io/",
-        "llama.cpp",
-        "llama-server",
-        "tritonserver",
-    ),
-    *("lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_", "slurm_", "srun ", "torch.distributed"),
-    *("--nproc", "horovodrun", "colossalai", "openrlhf", "llamafactory", "per_device_train", "num-attention-heads"),
-    *(
-        "zero_optimization",
-        "train_micro_batch_size",
-        "train_batch_size",
-        "base_model",
-        "distributed_type",
-        "_component_",
-    ),
-    *(
-        "pipe_parallel_size",
-        "pipe-parallel-size",
-        "actor_rollout_ref",
-        "per_device_eval",
-        "finetuning_type",
-        "micro_batch",
-    ),
-    *(
-        "sequence_len",
-        "model_name_or_path",
-        "compute_environment",
-        "tensor_model_parallel",
-        "parallelism",
-        "activation_checkpoint",
-    ),
-    *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
-)
 _MARKS = dict.fromkeys(("hcl", "json"), r"(?<!\S)(?:#|//)")
 """Comment markers of formats that use more than `#`."""
+Relevance = Callable[[str, str], bool]
+"""Decides from a text and its format whether what is wrong with it is a problem.
+
+The format is empty where it does not matter: the text is too large to be read, or no text at all.
+"""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
@@ -120,14 +82,18 @@ class Loaded(NamedTuple):
     comments: tuple[Comment, ...] = ()
 
 
-def load(path: str, content: bytes) -> Loaded:
+def _report_all(text: str, format: str) -> bool:
+    return True
+
+
+def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loaded:
     """Read one file. Every fault in it becomes a problem or a skip of the result."""
     if len(content) > FILE_BYTES_MAX:
         return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
     try:
         text = _decode(content)
     except UnicodeDecodeError:
-        return _report_encoding(path, content)
+        return _report_encoding(path, content, is_relevant)
     if "\0" in text:
         return Loaded(skips=("binary",))
     format = _format_of(path, text)
@@ -135,7 +101,7 @@ def load(path: str, content: bytes) -> Loaded:
         return Loaded(skips=("a message of several parts" if format != "script" else "a script, but not of a shell",))
     if not format:
         return Loaded(skips=("not a format that is read",))
-    loading = _Loading(path, text, format)
+    loading = _Loading(path, text, format, is_relevant)
     loading.read()
     whole = tuple(loading.documents)
     for document in whole:
@@ -164,12 +130,6 @@ def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ..
     return tuple(found)
 
 
-def concerns_gpus(text: str) -> bool:
-    """True if a word in the text suggests that it concerns GPUs."""
-    lowered = text.lower()
-    return any(word in lowered for word in _TRIGGERS)
-
-
 def is_read(name: str) -> bool:
     """True if gpulint reads files of that name."""
     return bool(_format_by_name(name))
@@ -196,8 +156,9 @@ def _format_of(path: str, text: str) -> str:
 class _Loading:
     """The file being read, with its documents, problems and skips so far."""
 
-    def __init__(self, path: str, text: str, format: str) -> None:
+    def __init__(self, path: str, text: str, format: str, is_relevant: Relevance) -> None:
         self.path = path
+        self.is_relevant = is_relevant
         self.format = format
         self.text = text
         self.documents: list[Document] = []
@@ -283,7 +244,7 @@ class _Loading:
     def _report_syntax(self, error: Invalid, text: str, format: str) -> None:
         if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
             self._add_template(text)
-        elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
+        elif self.is_relevant(text, format):
             location = (
                 places.rest_of_line(self.path, self.text, error.start)
                 if error.end is None
@@ -298,7 +259,7 @@ class _Loading:
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
     def _refuse(self, limit: Limit, text: str) -> None:
-        if not concerns_gpus(text):
+        if not self.is_relevant(text, ""):
             self.skips.append(limit.message)
             return
         message = f"gpulint does not read this: {limit.message}"
@@ -313,7 +274,7 @@ class _Loading:
         return Problem("duplicate-key", message, places.of(self.path, self.text, second.start, second.end), related)
 
     def _report_duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
-        if not found or not concerns_gpus(text) or not (format == "yaml" or _is_spec(text)):
+        if not found or not self.is_relevant(text, format):
             return
         if {"apiVersion", "kind"} <= {str(second.value) for _, second in found}:
             self.problems.append(self._report_lost_object(found[0]))
@@ -331,11 +292,11 @@ def _decode(content: bytes) -> str:
     return content.decode("utf-8-sig")
 
 
-def _report_encoding(path: str, content: bytes) -> Loaded:
+def _report_encoding(path: str, content: bytes, is_relevant: Relevance) -> Loaded:
     text = content.decode("utf-8", "replace")
     if "\0" in text:
         return Loaded(skips=("binary",))
-    if not concerns_gpus(text):
+    if not is_relevant(text, ""):
         return Loaded(skips=("not UTF-8 text",))
     location = places.rest_of_line(path, text, text.find("\ufffd"))
     message = "this is not UTF-8 text; save the file as UTF-8"
@@ -362,8 +323,3 @@ def _is_inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
     """True if one of the sorted, disjoint spans contains the offset."""
     at = bisect.bisect_right(spans, offset, key=lambda span: span[0])
     return at > 0 and offset < spans[at - 1][1]
-
-
-def _is_spec(text: str) -> bool:
-    """True if JSON or TOML text is a deployment spec; most such files are not."""
-    return "apiVersion" in text or re.search(r"(?:nvidia|amd)\.com/gpu|gpulint", text) is not None

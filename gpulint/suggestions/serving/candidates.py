@@ -14,8 +14,9 @@ from gpulint.catalog import hardware, offers
 from gpulint.catalog import tables as catalog
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
 from gpulint.workload import Value
 
 FILLED = 0.92
@@ -91,19 +92,20 @@ Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
 """
 
 
-def serving(facts: Facts) -> Iterator[Move]:
+def serving(facts: Facts) -> Iterator[Candidate]:
     """Yield every shape whose GPUs, slices or shares hold the weights, cheapest first, as changes
     of the present one.
     """
     return _propose(facts, (_list_whole_gpus, _list_slices, _list_shared))
 
 
-def cards(facts: Facts) -> Iterator[Move]:
+@generates("accelerator", order=1)
+def cards(facts: Facts) -> Iterator[Candidate]:
     """Yield the same for whole GPUs only."""
     return _propose(facts, (_list_whole_gpus,))
 
 
-def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
+def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Candidate]:
     now, pods = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "pods_per_replica")
     weights = facts.expected("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
@@ -113,7 +115,7 @@ def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
     for shape in sorted((shape for kind in kinds for shape in kind(facts, now, weights)), key=_sort_key):
         values = {name: value for name, value in _build_values(shape, facts).items() if facts.expected(name) != value}
         if values:
-            yield Move(_render_title(shape), values, _describe_trade_off(shape, now, facts))
+            yield Candidate(_render_title(shape), values, _describe_trade_off(shape, now, facts))
 
 
 def _sort_key(shape: Shape) -> tuple[float, int, int, str, str]:
@@ -272,7 +274,7 @@ def _describe_trade_off(shape: Shape, now: hardware.Accelerator, facts: Facts) -
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 
 
-def for_requests(move: Move, changed: Facts) -> Move | None:
+def for_requests(move: Candidate, changed: Facts) -> Candidate | None:
     """Return a shape that is too small with sequences cut to what fits.
 
     None means that typical requests would come too close to the limit.
@@ -280,14 +282,14 @@ def for_requests(move: Move, changed: Facts) -> Move | None:
     prompt, output = (changed.expected(name) for name in ("request_prompt_tokens", "request_output_tokens"))
     if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
         return None
-    for cut in moves.moves("max_model_len", changed):
+    for cut in moves.propose_max_model_len(changed):
         if int(str(cut.values["max_model_len"])) >= SPARE_REQUESTS * (prompt + output):
-            lost = " and ".join(filter(None, (move.gives_up, cut.gives_up)))
-            return Move(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
+            lost = " and ".join(filter(None, (move.trade_off, cut.trade_off)))
+            return Candidate(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
     return None
 
 
-def for_load(move: Move, changed: Facts) -> Move | None:
+def for_load(move: Candidate, changed: Facts) -> Candidate | None:
     """Return a shape with the instances that carry the load in the worst scenario;
 
     None if today's number does.
@@ -298,7 +300,7 @@ def for_load(move: Move, changed: Facts) -> Move | None:
         return None
     replicas = max(needed)
     named = f"{replicas} replica{'' if replicas == 1 else 's'} of {move.title}"
-    return Move(named, {**move.values, "replicas": replicas}, move.gives_up)
+    return Candidate(named, {**move.values, "replicas": replicas}, move.trade_off)
 
 
 def _count_instances(facts: Facts) -> Iterator[int]:

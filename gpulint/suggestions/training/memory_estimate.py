@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role
 from gpulint.suggestions.serving.changes import count_of
 from gpulint.workload import Value
 
@@ -99,7 +99,7 @@ def _estimate_states(known: Facts, parameters: float) -> States | None:
 def _estimate_recomputed(known: Facts, micro: int) -> float | None:
     """Return the activations of a sequence with full recomputation."""
     values: dict[str, Value] = {"activation_checkpointing": "full"}
-    changed = facts.of(suggest.applied(known.role, values), known.resolved)
+    changed = facts.of(changed_role.apply(known.role, values), known.resolved)
     needed = _sum_worst(changed, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     return None if needed is None else needed / micro
 
