@@ -57,7 +57,7 @@ def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured |
 
 
 def _scenarios(row: catalog.Row, quantity: str) -> Scenarios[float]:
-    return Scenarios(*(float(row[f"{quantity}_{world}"]) for world in Scenarios._fields))
+    return Scenarios(*(float(row[f"{quantity}_{scenario}"]) for scenario in Scenarios._fields))
 
 
 @functools.cache
