@@ -261,7 +261,8 @@ def _sort_key(fit: Fit) -> tuple[float, int, int]:
 
 
 class Fitting(NamedTuple):
-    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot run it is not listed.
+    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot
+    run it is not listed.
 
     `smallest` is the accelerator, count and layout to take, and others of another count.
     """
@@ -316,7 +317,9 @@ def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardw
 
 
 def _adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
-    """Whether no error holds that did not hold before, and every capability of the accelerator is known."""
+    """Whether no error holds that did not hold before, and every capability of the accelerator is
+    known.
+    """
     after = evaluate.judged(rules, tried)
     return after.holding <= before.holding and not any(_needs_capability(entry.rule) for entry in after.not_evaluated)
 

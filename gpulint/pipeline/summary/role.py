@@ -1,4 +1,6 @@
-"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it would."""
+"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it
+would.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def of(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> RoleSumma
 
 
 def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> str:
-    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an objective."""
+    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an
+    objective.
+    """
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
     fits = verdict(facts)
@@ -86,15 +90,18 @@ def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> 
 
 
 def _prevents_start(rule: Rule) -> bool:
-    """Whether an error of a rule prevents the role from running; one about objectives or policy does not."""
+    """Whether an error of a rule prevents the role from running; one about objectives or policy
+    does not.
+    """
     return rule.family not in ("performance", "governance") and rule.name in shipped_rules()
 
 
 def verdict(facts: Facts) -> str:
     """Return whether a role fits in memory, from the scenarios in which headroom is left.
 
-    A server is measured against its memory budget, a training run against the GPU. If the whole is unknown, a role
-    still does not fit if a part of it does not: the model states or weights, or a server's weights and reserve.
+    A server is measured against its memory budget, a training run against the GPU. If the whole is
+    unknown, a role still does not fit if a part of it does not: the model states or weights, or a
+    server's weights and reserve.
     """
     if facts.role.value("device") not in (None, "gpu"):
         return "no GPU"
@@ -221,7 +228,9 @@ def _explain_accelerator(role: Role) -> Iterator[Explanation]:
 
 
 def _explain_program(role: Role) -> Iterator[Explanation]:
-    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint reads."""
+    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint
+    reads.
+    """
     for name in ("program", "engine"):
         runs = role.fields.get(name)
         if runs is None or not runs.origins or engines.purpose(role.text("engine")):
