@@ -16,8 +16,8 @@ from gpulint.catalog import package_data as shipped
 from gpulint.cli.explain import adapter, engine, fact, page, sources
 from gpulint.cli.explain import rule as explained_rule
 from gpulint.cli.explain.parts import reference, references
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import rule
 from gpulint.report.racks import svg
 
@@ -114,20 +114,20 @@ def _rule_index(known: tuple[rule.Rule, ...]) -> str:
 @functools.cache
 def topic(name: str) -> str:
     """The page that a fact stands on: who supplies it, or the topic of its formula."""
-    quantity = facts.glossary()[name]
+    quantity = glossary()[name]
     return quantity.of if quantity.of != "derived" else _topics().get(name, "by_engine")
 
 
 @functools.cache
 def _topics() -> Mapping[str, str]:
     """The topic of `gpulint/sizing` that has the general formula of a fact."""
-    modules = {name: facts.formulas(None)[name].__module__ for name in facts.formulas(None)}
+    modules = {name: find_formulas(None)[name].__module__ for name in find_formulas(None)}
     return {name: module.removeprefix(f"{sizing.__name__}.") for name, module in modules.items()}
 
 
 def _facts() -> Iterator[tuple[str, str]]:
     by_topic: dict[str, list[Quantity]] = {}
-    for quantity in facts.glossary().values():
+    for quantity in glossary().values():
         by_topic.setdefault(topic(quantity.name), []).append(quantity)
     for name, quantities in by_topic.items():
         path = f"docs/facts/{name}.md"
@@ -165,11 +165,8 @@ def _fact_index(by_topic: Mapping[str, list[Quantity]]) -> str:
     stated = [name for name in GROUPS if name in by_topic]
     for name in (*stated, *sorted(set(by_topic) - set(stated))):
         lines.append(f"- [{title(name)}]({name}.md): {len(by_topic[name])}")
-    every = sorted(facts.glossary())
-    rows = tuple(
-        (reference("fact", name), fact.measure(facts.glossary()[name]), facts.glossary()[name].meaning)
-        for name in every
-    )
+    every = sorted(glossary())
+    rows = tuple((reference("fact", name), fact.measure(glossary()[name]), glossary()[name].meaning) for name in every)
     lines += ["", f"## All {len(every)} by name", "", *page.table(("fact", "unit", "meaning"), rows)]
     return page.linked("\n".join(lines) + "\n", _from("docs/facts/README.md"))
 
@@ -345,7 +342,7 @@ def _from(path: str) -> page.Link:
 def place(noun: str, name: str) -> str:
     """The page, and the place in it, that explains a name."""
     if noun == "fact":
-        return f"docs/facts/{topic(name)}.md#{name}" if name in facts.glossary() else ""
+        return f"docs/facts/{topic(name)}.md#{name}" if name in glossary() else ""
     if noun == "rule":
         return f"docs/rules/{name}.md" if name in rule.shipped_rules() else ""
     if noun == "adapter":

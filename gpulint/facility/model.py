@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from gpulint.catalog import hardware
 from gpulint.catalog.hardware import servers
-from gpulint.facts.resolver import Facts, Known, Missing, Quantity, Shifted, glossary, same
+from gpulint.facts import intervals, resolver
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.model import Facts, Known, Missing, Results, constant
 from gpulint.report.model import Worlds
 from gpulint.workload import Field, Role, Value
 
@@ -91,9 +93,7 @@ class Common:
     """What parts that state the same have in common where alike parts hold them: every fact is resolved once for all."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Known | Missing] = {}
-        self.shifted: dict[tuple[str, str], Shifted] = {}
-        self.reasons: dict[str, str] = {}
+        self.results = Results(unshared=CALLED)
         self._below: dict[int, Common] = {}
 
     def below(self, number: int) -> Common:
@@ -101,8 +101,8 @@ class Common:
         return self._below.setdefault(number, Common())
 
 
-class PartFacts(Facts):
-    """Facts of one part; `above` is the part that holds it, `below` are those that it holds."""
+class PartFacts:
+    """One part with its facts; `above` is the part that holds it, `below` are those that it holds."""
 
     def __init__(
         self,
@@ -111,13 +111,20 @@ class PartFacts(Facts):
         below: Callable[[PartFacts], Iterator[PartFacts]] | None = None,
         contents: Contents | None = None,
     ) -> None:
-        super().__init__(part.role, None)
         self.part = part
+        self.role = part.role
         self.kind = part.kind
         self.above = above
         self.contents: Contents = above.contents if above else contents or Contents()
         self.common: Common = above.common.below(self.contents.number(part)) if above else Common()
-        self._found, self._shifted, self.reasons = self.common.found, self.common.shifted, self.common.reasons
+        self.facts = Facts(
+            part.role,
+            None,
+            resolver.list_providers,
+            intervals.span_scenarios,
+            layer=(self._provide,),
+            results=self.common.results,
+        )
         self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
         self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
@@ -245,59 +252,62 @@ class PartFacts(Facts):
         return self.above.root() if self.above else self
 
     def find(self, name: str) -> Known | Missing:
-        """A fact with its origin, resolved once for all parts that have it in common."""
-        found = self._found.get(name)
-        if found is not None:
-            return found
-        return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
+        """Return a fact with its origin."""
+        return self.facts.find(name)
 
-    def ends(self, name: str) -> tuple[Value, Value] | None:
-        """The values of a fact in the favourable and the adverse world, the smaller one first: alike servers err together."""
-        found = self.find(name)
-        if isinstance(found, Missing):
-            return None
-        first, _, last = found.worlds
-        if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
-            return last, first
-        return first, last
+    def worlds(self, name: str) -> Worlds[Value] | Missing:
+        """Return the values of a fact, or what is missing for it."""
+        return self.facts.worlds(name)
 
-    def _resolve(self, quantity: Quantity) -> Known | Missing:
+    def likely(self, name: str) -> Value | Missing:
+        """Return the likely value of a fact, or what is missing for it."""
+        return self.facts.likely(name)
+
+    def number(self, name: str) -> float | None:
+        """Return the likely value of a fact; None if it is missing, absent or not a number."""
+        return self.facts.number(name)
+
+    def _provide(self, quantity: Quantity, facts: Facts) -> Known | Missing | None:
+        """Provide what the facility says of a quantity; None if the part says it like any other role."""
         if not quantity.part:
-            return self._resolve_general(quantity)
+            return self._find_general(quantity)
         if self.kind not in quantity.part:
             return self._above(quantity)
         if quantity.of == "list":
             return self._gathered(quantity)
         if quantity.of == "likely":
-            found = self.find(quantity.each)
-            return found if isinstance(found, Missing) else same(found.worlds.likely, found.how)
+            found = facts.find(quantity.each)
+            return found if isinstance(found, Missing) else constant(found.worlds.likely, found.how)
         if quantity.name in self.role.fields:
-            return super()._resolve(quantity)
+            return None
         if _of_type(quantity) and (supplied := self._typed(quantity)) is not None:
             return supplied
-        if quantity.inherits and (above := self.nearest(quantity.part)) is not None:
-            return above.find(quantity.name)
-        return super()._resolve(quantity)
+        above = self.nearest(quantity.part) if quantity.inherits else None
+        return above.find(quantity.name) if above else None
 
-    def _resolve_general(self, quantity: Quantity) -> Known | Missing:
-        """A fact that is not one of a facility: a threshold, a constant, or one of the server's accelerator."""
+    def _find_general(self, quantity: Quantity) -> Known | Missing | None:
+        """Find a fact that is not one of a facility: a threshold, or one of the server's accelerator."""
         if quantity.of == "accelerator" and "accelerator" not in self.role.fields:
             product = self.find("accelerator")
             if isinstance(product, Missing):
                 return product
             card = hardware.accelerator(str(product.worlds.likely))
             value = getattr(card, quantity.name, None)
-            return Missing(frozenset({"accelerator"})) if value is None else same(value, "catalog")
+            return Missing(frozenset({"accelerator"})) if value is None else constant(value, "catalog")
         if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
             return self.root().find(quantity.name)
-        return super()._resolve(quantity)
+        return None
 
     def _above(self, quantity: Quantity) -> Known | Missing:
         """A fact of the nearest part above that has such facts."""
         above = self.nearest(quantity.part)
         if above is not None:
             return above.find(quantity.name)
-        return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
+        return (
+            constant(quantity.absent[0], "nothing states it")
+            if quantity.absent
+            else Missing(frozenset({quantity.name}))
+        )
 
     def _gathered(self, quantity: Quantity) -> Known | Missing:
         """One fact of each part of a kind below, world by world."""
@@ -307,7 +317,7 @@ class PartFacts(Facts):
             return Missing(frozenset().union(*lacking))
         known = [one for one in found if isinstance(one, Known)]
         if len(known) == 0:
-            return same((), "none")
+            return constant((), "none")
         worlds = Worlds(*(tuple(getattr(one.worlds, world) for one in known) for world in Worlds._fields))
         return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
 
@@ -316,10 +326,10 @@ class PartFacts(Facts):
         name = self.role.text("server_type")
         own = self._own_type(name).get(quantity.name)
         if own is not None:
-            return Facts(self.role.having(**{quantity.name: own}), None).find(quantity.name)
+            return resolver.of(self.role.having(**{quantity.name: own}), None).find(quantity.name)
         row = servers.named(name)
         value = getattr(row, quantity.name, None)
-        return None if value is None else same(value, "catalog")
+        return None if value is None else constant(value, "catalog")
 
     def _own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:

@@ -12,7 +12,8 @@ from gpulint import adapters
 from gpulint.catalog import tables as catalog
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts
 from gpulint.pipeline import enrichment as surroundings
 from gpulint.pipeline.enrichment import hints
 from gpulint.pipeline.summary import role as summary
@@ -72,15 +73,15 @@ class Understood(NamedTuple):
     """A workload as reports show it, its findings with the facts behind each, and the facts of its roles."""
 
     summary: WorkloadSummary
-    findings: tuple[tuple[Finding, facts.Facts], ...]
-    known: tuple[facts.Facts, ...]
+    findings: tuple[tuple[Finding, Facts], ...]
+    known: tuple[Facts, ...]
 
 
 class Judged(NamedTuple):
     """A role of a workload with its facts, the rules that are about it, and what they said."""
 
     workload: Workload
-    known: facts.Facts
+    known: Facts
     rules: tuple[Rule, ...]
     outcome: check.Outcome
     part: str = ""
@@ -191,8 +192,8 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         (skips if isinstance(said, Skip) else found).append(said)  # type: ignore[arg-type]
     summaries: list[WorkloadSummary] = []
     recognised: list[Recognised] = []
-    known: dict[tuple[str, str], facts.Facts] = {}
-    taking: list[tuple[Workload, facts.Facts]] = []
+    known: dict[tuple[str, str], Facts] = {}
+    taking: list[tuple[Workload, Facts]] = []
     facilities: list[FacilitySummary] = []
     told_of: Told = {}
     services = surroundings.services(loaded.documents)
@@ -238,7 +239,7 @@ def _of_facility(adapter: ModuleType, document: Document, repository: Repository
     return rooms.described(stated, given)
 
 
-def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
+def _consumers(taking: Sequence[tuple[Workload, Facts]], given: Given) -> tuple[Consumer, ...]:
     if not given.governance.budgets:
         return ()
     from gpulint.pipeline import budgets
@@ -246,7 +247,7 @@ def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> 
     return tuple(budgets.consumers(taking, given.governance))
 
 
-def _placed(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Placed, ...]:
+def _placed(taking: Sequence[tuple[Workload, Facts]], given: Given) -> tuple[Placed, ...]:
     if not given.facility:
         return ()
     from gpulint.pipeline.facility import workload_load as loads
@@ -269,7 +270,7 @@ def _settled(
     loaded: documents.Loaded,
     given: Given,
     lacking: frozenset[str],
-    known: Mapping[tuple[str, str], facts.Facts],
+    known: Mapping[tuple[str, str], Facts],
 ) -> tuple[Finding, ...]:
     """Findings with what they are about, and with what waivers make of them; of most files there are neither."""
     text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
@@ -372,8 +373,8 @@ def _problems(problems: Iterable[documents.Problem], rules: Sequence[Rule]) -> I
 
 def _workload(workload: Workload, repository: Repository, given: Given) -> Understood:
     summaries: list[RoleSummary] = []
-    known: list[facts.Facts] = []
-    found: list[tuple[Finding, facts.Facts]] = []
+    known: list[Facts] = []
+    found: list[tuple[Finding, Facts]] = []
     for role in workload.roles:
         one = _judged(role, workload, repository, given)
         known.append(one.known)
@@ -406,7 +407,7 @@ def _offered(verdict: check.Verdict, one: Judged) -> tuple[Suggestion, ...]:
     return found or _reworded(verdict.rule, one.known)
 
 
-def _reworded(rule: Rule, known: facts.Facts) -> tuple[Suggestion, ...]:
+def _reworded(rule: Rule, known: Facts) -> tuple[Suggestion, ...]:
     if not rule.instead and not rule.superfluous:
         return ()
     from gpulint.suggestions.edits import replacements as rewordings
@@ -472,7 +473,7 @@ def _judged_parts(
     said = rooms.judged(described, given, before.get((document.path, document.index)))
     before.setdefault((document.path, document.index), said)
     for one in said:
-        yield Judged(one.owner, one.known, one.rules, one.outcome, one.path)
+        yield Judged(one.owner, one.known.facts, one.rules, one.outcome, one.path)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

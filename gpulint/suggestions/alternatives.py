@@ -11,8 +11,7 @@ from dataclasses import replace
 from gpulint import engines
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Offer
-from gpulint.facts import variants
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
@@ -57,7 +56,7 @@ def alternatives(
 @functools.lru_cache(maxsize=1)
 def _traced(known: Facts) -> Facts:
     """The same facts, whose variants take over what a change does not touch."""
-    return known if isinstance(known, variants.Traced) else variants.Traced(known.role, known.resolved)
+    return known if known.is_traced else known.traced()
 
 
 def _cured(

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.facts.variants import Traced
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
 from gpulint.policy.rules.evaluate import Outcome, Verdict
@@ -75,7 +74,7 @@ class _Search:
     """How far a search has come: what was tried, how much of its budgets is used, and which shapes read too slowly."""
 
     before: Before
-    traced: Traced
+    traced: Facts
     refused: Counter[str]
     tried: set[frozenset[tuple[str, Value]]] = field(default_factory=set)
     sifted: int = 0
@@ -96,7 +95,7 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Every shape that nothing speaks against, within the two budgets; `refused` counts the others by their reason."""
     loaded = any(isinstance(before.known.likely(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
-    search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
+    search = _Search(before, before.known.traced(), refused, most=most)
     runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from gpulint import engines
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Offer
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.facts.variants import Traced
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Fit, Worlds
 from gpulint.suggestions.serving import changes as moves
 from gpulint.workload import Field, Value
@@ -62,7 +61,7 @@ class Asked(NamedTuple):
     """The role that is asked about, its facts with what they rest on, and what else must be said of a card."""
 
     known: Facts
-    traced: Traced
+    traced: Facts
     accepted: Callable[[Facts], bool]
 
 
@@ -73,7 +72,7 @@ def smallest(
     where they take a smaller card. Nothing where the card is known, or more than card and count is missing."""
     if not _asks(known):
         return ()
-    asked = Asked(known, Traced(known.role, known.resolved), accepted)
+    asked = Asked(known, known.traced(), accepted)
     return _ordered(_search(asked, _cards(known, offered)))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpulint import units
 from gpulint.catalog import hardware
 from gpulint.facts import objective_words as objectives
-from gpulint.facts.resolver import Quantity, glossary
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload

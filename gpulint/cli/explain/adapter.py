@@ -13,7 +13,7 @@ from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import rule, seen, sources
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 PACKAGE = "gpulint.adapters"
 DOCUMENTS: Mapping[str, str] = {
@@ -78,7 +78,7 @@ def shared() -> Mapping[str, tuple[str, tuple[str, ...]]]:
 
 def stating(file: Path) -> tuple[str, ...]:
     """The facts that a module states, by the keys that it puts values under."""
-    return tuple(sorted(name for name in sources.keys(file) if name in facts.glossary()))
+    return tuple(sorted(name for name in sources.keys(file) if name in glossary()))
 
 
 def _file(name: str) -> Path:
@@ -94,7 +94,7 @@ def _keys(name: str) -> Iterator[Part]:
     """The keys of `catalog/setting_keys.csv` that are for the formats that the adapter names."""
     named = sources.handed(_file(name), "stated")
     listed = [row for row in catalog.rows("setting_keys") if row["format"] in named]
-    stating = [row for row in listed if row["quantity"] in facts.glossary()]
+    stating = [row for row in listed if row["quantity"] in glossary()]
     if stating:
         rows = tuple((f"`{row['key']}`", reference("fact", row["quantity"])) for row in stating)
         yield Table("Keys that state a fact", ("key", "states"), rows)

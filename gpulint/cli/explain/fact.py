@@ -10,8 +10,9 @@ from gpulint import engines, units
 from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import engine
 from gpulint.cli.explain.parts import Code, Explanation, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.providers import AT_CAPACITY, AXES, DRAFT_FACTS
 from gpulint.policy.config import governance
 from gpulint.policy.rules import rule
 
@@ -99,7 +100,7 @@ def absent(quantity: Quantity) -> str:
 @functools.cache
 def formulas(name: str) -> Mapping[str, Callable[..., object]]:
     """The formulas of a fact by engine; those of every other engine under no name."""
-    of = {each: facts.formulas(each or None).get(name) for each in ("", *engines.modules())}
+    of = {each: find_formulas(each or None).get(name) for each in ("", *engines.modules())}
     return {each: formula for each, formula in of.items() if formula is not None}
 
 
@@ -107,8 +108,8 @@ def formulas(name: str) -> Mapping[str, Callable[..., object]]:
 def uses() -> Mapping[str, tuple[str, ...]]:
     """The facts that are computed from each fact."""
     found: dict[str, list[str]] = {}
-    for name, quantity in facts.glossary().items():
-        needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
+    for name, quantity in glossary().items():
+        needs = (each for formula in formulas(name).values() for each in list_parameters(formula))
         for each in dict.fromkeys(filter(None, (*needs, quantity.each))):
             found.setdefault(each, []).append(name)
     return {name: tuple(sorted(others)) for name, others in found.items()}
@@ -134,9 +135,9 @@ def _supply(quantity: Quantity) -> Iterator[Part]:
         yield Text(f"Where nothing states it: {told}{absent(quantity)}.")
     if quantity.name in governance.thresholds():
         yield Text(f"Another value: `thresholds: {{{quantity.name}: …}}` in gpulint.yaml.")
-    if stands_for := facts.AT_CAPACITY.get(quantity.name):
+    if stands_for := AT_CAPACITY.get(quantity.name):
         yield Text(f"It is {reference('fact', stands_for)} of a replica that has as many requests as it admits.")
-    if stands_for := facts.DRAFT_FACTS.get(quantity.name):
+    if stands_for := DRAFT_FACTS.get(quantity.name):
         yield Text(f"Of a draft with a checkpoint of its own, it is {reference('fact', stands_for)} of that network.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
@@ -178,7 +179,7 @@ def _formulas(name: str) -> Iterator[Part]:
 
 
 def _inputs(formula: Callable[..., object]) -> str:
-    return references("fact", facts.parameters(formula)) or "nothing"
+    return references("fact", list_parameters(formula)) or "nothing"
 
 
 def _rows(quantity: Quantity) -> Iterator[Part]:
@@ -207,9 +208,9 @@ def _cases(row: catalog.Row) -> str:
 def _measured(quantity: Quantity) -> Iterator[Part]:
     """The rows of `catalog/collectives.csv` for what one kind of parallelism does together."""
     axis, _, column = quantity.name.partition("_")
-    if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
+    if axis not in AXES or column not in ("slowdown", "hop_s"):
         return
-    ranks, operation = facts.AXES[axis]
+    ranks, operation = AXES[axis]
     rows = tuple(
         (
             row["medium"],

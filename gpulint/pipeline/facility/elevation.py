@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.facility import utilization as gauges
 from gpulint.policy.rules.facility import Said
 from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Slot, Worlds
@@ -41,7 +41,7 @@ def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
         _areas(root),
         _racks(root),
         tuple(_lacking(said)),
-        tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
+        tuple(fact for name in YEAR if (fact := root.facts.shown(name)) is not None),
     )
 
 
@@ -167,7 +167,7 @@ def _feed(known: PartFacts) -> FeedSummary:
         today if load else None,
         lost if load else None,
         verdict,
-        tuple(sorted(known.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
+        tuple(sorted(known.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 

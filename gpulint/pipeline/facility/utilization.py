@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.report.model import Meter, Worlds
 
 
@@ -131,7 +132,7 @@ def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Wo
 
 def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
     """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
-    lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
+    lacking = known.facts.missing(filter(None, (gauge.taken, gauge.limit)))
     return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(known, gauge.limit) is None else set()))
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import budgets
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import facility as facilities
@@ -153,7 +154,7 @@ def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Findi
     for (first, known), *others in alike.values():
         names = [other.role.name for _, other in others]
         said = (facilities.so_in(names),) if names else ()
-        yield first._replace(arithmetic=(*first.arithmetic, *said)), known
+        yield first._replace(arithmetic=(*first.arithmetic, *said)), known.facts
 
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:
@@ -265,7 +266,7 @@ def _listed(takers: Sequence[Placed]) -> str:
 def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str, Total]) -> Finding:
     """The finding at the count of the largest taker, with the part of the facility beside it."""
     known = said.known
-    found = check.finding(verdict, said.owner, known)
+    found = check.finding(verdict, said.owner, known.facts)
     takers = [taker for name in _pools(known) for taker in totals[name].takers if name in totals]
     first = max(takers, key=lambda one: (one.always, one.counted), default=None)
     if first is None:

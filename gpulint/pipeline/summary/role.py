@@ -9,9 +9,9 @@ from typing import NamedTuple
 from gpulint import engines, units
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing, glossary
-from gpulint.facts.variants import Traced
+from gpulint.facts.formulas import is_used
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import cel
 from gpulint.policy.rules import evaluate as check
@@ -192,7 +192,7 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
     if role.value("sharing"):
         yield "the card is shared: what its other users take is not counted"
     for name, memory in (("speculative", "draft_weight_bytes_per_gpu"), ("enable_lora", "lora_bytes")):
-        if role.value(name) not in (None, False) and not facts.counts(engine, memory):
+        if role.value(name) not in (None, False) and not is_used(engine, memory):
             yield f"memory of {glossary()[name].meaning} is not counted"
 
 
@@ -272,7 +272,7 @@ def _listed(known: Facts, outcome: check.Outcome, products: Sequence[hardware.Ac
     small: list[str] = []
     untold = False
     rules = tuple(_of_the_card(outcome))
-    traced = Traced(known.role, known.resolved)
+    traced = known.traced()
     for product in products:
         tried = traced.variant(known.role.having(accelerator=Field(product.id)))
         room = tried.worlds(name)

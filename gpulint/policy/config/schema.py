@@ -10,7 +10,7 @@ import pydantic
 from gpulint import units
 from gpulint.catalog import package_data as shipped
 from gpulint.facts import objective_words as objectives
-from gpulint.facts import resolver as facts
+from gpulint.facts.providers import LARGEST
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.config import governance
 
@@ -215,7 +215,7 @@ def _threshold(name: str) -> Any:
             parsed = units.parse(value, str(row["unit"]))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-        if parsed > facts.LARGEST:
+        if parsed > LARGEST:
             raise ValueError(f"{name}: {value} is more than anything has")
         return value
 
@@ -268,7 +268,7 @@ class RequireFile(Strict):
 def _amount(value: object) -> object:
     """A number that a sum can be held against."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= facts.LARGEST:  # type: ignore[operator]
+    if not number or not 0 <= value <= LARGEST:  # type: ignore[operator]
         raise ValueError(f"a budget is a number, not {str(value).lower() if isinstance(value, bool) else value}")
     return value
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from cel_expr_python import cel
 
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w+)")
@@ -36,7 +36,7 @@ class KeyAbsent(ConditionError):
 def names(expression: str) -> tuple[str, ...]:
     """The facts an expression uses, in order of appearance."""
     found = (match.group(1) for match in NAME.finditer(expression))
-    return tuple(dict.fromkeys(name for name in found if name in facts.glossary()))
+    return tuple(dict.fromkeys(name for name in found if name in glossary()))
 
 
 @functools.cache
@@ -53,7 +53,7 @@ def guards(expression: str) -> Mapping[str, bool | None]:
         return {}
     parts = [part.strip() for part in outside.split("&&")]
     ruled_out = {part.removesuffix(" != null"): None if part.endswith(" != null") else False for part in parts}
-    return {name: value for name, value in ruled_out.items() if name in facts.glossary()}
+    return {name: value for name, value in ruled_out.items() if name in glossary()}
 
 
 @functools.cache
@@ -129,7 +129,7 @@ def _narrowed(value: object) -> object:
 
 @functools.cache
 def _environment() -> cel.Env:
-    declared = dict.fromkeys(facts.glossary(), cel.Type.DYN)
+    declared = dict.fromkeys(glossary(), cel.Type.DYN)
     return cel.NewEnv(variables=declared)
 
 
@@ -139,6 +139,6 @@ def _explained(message: str) -> str:
         return message
     import difflib
 
-    near = [f"object_{unknown[1]}"] if f"object_{unknown[1]}" in facts.glossary() else []
-    near = near or difflib.get_close_matches(unknown.group(1), facts.glossary(), n=1)
+    near = [f"object_{unknown[1]}"] if f"object_{unknown[1]}" in glossary() else []
+    near = near or difflib.get_close_matches(unknown.group(1), glossary(), n=1)
     return message + (f"\ndid you mean {near[0]}?" if near else "")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts import resolver as facts
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import glossary
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.rules import cel
 
@@ -180,7 +181,7 @@ def _mistyped(tokens: list[_Token]) -> Iterator[Mistake]:
         if sign.text not in COMPARED:
             continue
         for name, value in ((left, right), (right, left)):
-            if name.text in facts.glossary() and (said := _unlike(name.text, sign.text, value.text)):
+            if name.text in glossary() and (said := _unlike(name.text, sign.text, value.text)):
                 yield Mistake(value.start, said)
 
 
@@ -208,7 +209,7 @@ def _unlike(name: str, sign: str, literal: str) -> str:
 
 def _unbearing(expression: str) -> Iterator[Mistake]:
     """The facts whose absence a condition does not bear, as each may be absent together with another."""
-    named = [facts.glossary()[name] for name in cel.names(expression)]
+    named = [glossary()[name] for name in cel.names(expression)]
     present = {one.name: ORDINARY.get(one.type, []) for one in named}
     nullable = [one.name for one in named if may_be_null(one.name)]
     for count in range(min(len(nullable), ABSENCES_MAX) + 1):
@@ -245,8 +246,8 @@ def _reason(error: str) -> str:
 
 def may_be_null(name: str) -> bool:
     """Whether a fact is null where nothing states it, or where its formula has nothing to say."""
-    formula = facts.formulas(None).get(name)
-    stated = facts.glossary()[name].absent == (None,)
+    formula = find_formulas(None).get(name)
+    stated = glossary()[name].absent == (None,)
     return stated or (formula is not None and "None" in str(formula.__annotations__.get("return")))
 
 
@@ -255,7 +256,7 @@ def may_be_null(name: str) -> bool:
 
 def _amount(written: str, name: str) -> str:
     """How an amount that names its unit is written as a number of a fact's own unit."""
-    quantity = facts.glossary().get(name)
+    quantity = glossary().get(name)
     if quantity is None:
         return f"a number has no unit here, so {written} cannot be read; gpulint explain FACT says which it is in"
     number = _based(written, quantity.unit)
@@ -275,22 +276,22 @@ def _based(written: str, unit: str) -> str:
 
 
 def _in(name: str) -> str:
-    unit = facts.glossary()[name].unit
+    unit = glossary()[name].unit
     return f" in {unit}" if unit else ""
 
 
 def _fact_before(tokens: list[_Token], index: int) -> str:
     """The fact that the value at an index is compared with."""
-    named = (one.text for one in reversed(tokens[:index]) if one.text in facts.glossary())
+    named = (one.text for one in reversed(tokens[:index]) if one.text in glossary())
     return next(named, "")
 
 
 def _type(name: str) -> str:
-    return facts.glossary()[name].type if name in facts.glossary() else ""
+    return glossary()[name].type if name in glossary() else ""
 
 
 def nearest(name: str) -> str:
     """The fact that a name may mean: by its word, by a part of its path, or by its spelling."""
-    parts = [part for part in reversed(name.split(".")) if part in facts.glossary()]
+    parts = [part for part in reversed(name.split(".")) if part in glossary()]
     meant = MEANT.get(name.lower(), next(iter(parts), ""))
-    return f"; did you mean {meant}?" if meant else spelling.nearest(name, facts.glossary())
+    return f"; did you mean {meant}?" if meant else spelling.nearest(name, glossary())

@@ -12,7 +12,7 @@ from typing import Any
 import pydantic
 
 from gpulint.catalog.package_data import OF_CONCERN
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.config import schema
 from gpulint.policy.config.settings import FILE as SETTINGS
 from gpulint.policy.rules import cel, rule
@@ -223,7 +223,7 @@ def _mistakes(found: Rule, document: Document) -> Iterator[str]:
     stated = {"at": found.at, "change": found.change, "against": (found.against,), "instead": (found.instead,)}
     for key, names in stated.items():
         for index, name in enumerate(names):
-            if name and name not in facts.glossary():
+            if name and name not in glossary():
                 listed = (key, index) if key in ("at", "change") else (key,)
                 yield _at(document.locate(listed), _unknown(name))
     if found.only_with and not found.change:
@@ -243,13 +243,13 @@ def _targeted(found: Rule, document: Document) -> Iterator[str]:
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
     for name in cel.names(found.when):
-        home = _home(facts.glossary()[name])
+        home = _home(glossary()[name])
         if scope not in home:
             message = f"{name} is not known to a rule about a {scope}; write scope: {home[0]}"
             yield _at(document.locate(("for", "scope")), message)
 
 
-def _home(quantity: facts.Quantity) -> tuple[str, ...]:
+def _home(quantity: Quantity) -> tuple[str, ...]:
     """The scopes in which a fact is known."""
     if quantity.part:
         return ("workload", "facility") if quantity.of == "pod" else ("facility",)
@@ -272,15 +272,15 @@ def _printed(found: Rule, document: Document) -> Iterator[str]:
             if said := _unprintable(one, found):
                 yield _at(_inside(document, path, max(text.find("{" + one), 0)), said)
         for _, shown, layout, conversion in string.Formatter().parse(text):
-            if shown in facts.glossary() and (layout or conversion):
+            if shown in glossary() and (layout or conversion):
                 yield _at(document.locate(path), f"a fact is printed with its own unit: write {{{shown}}} alone")
 
 
 def _unprintable(name: str, found: Rule) -> str:
     """Why a message cannot print what stands in its braces."""
     if found.target.scope != "document":
-        return "" if name in facts.glossary() else _unknown(name)
-    if objects.path_of(name) is not None or (not objects.about(found) and name in facts.glossary()):
+        return "" if name in glossary() else _unknown(name)
+    if objects.path_of(name) is not None or (not objects.about(found) and name in glossary()):
         return ""
     return f"{{{name}}}: a rule about documents prints parts of its object: write {{object.spec.replicas}}"
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facility.model import CALLED, Part, PartFacts
-from gpulint.facts.resolver import Facts, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts
 from gpulint.policy.rules import cel
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import identity as subject
@@ -82,7 +83,7 @@ def outcomes(
     for one in parts:
         alike = one if one.kind in by_name else one.common
         if alike not in found:
-            found[alike] = check.judged(about.get(one.kind, ()), one)
+            found[alike] = check.judged(about.get(one.kind, ()), one.facts)
         yield one, found[alike]
 
 
@@ -134,7 +135,10 @@ def findings(
 ) -> list[tuple[Finding, Facts]]:
     """The findings about parts with the alternatives that were found, each with the facts behind it."""
     return [
-        (one.finding._replace(suggestions=offered.get((key(one.said.known), one.finding.rule), ())), one.said.known)
+        (
+            one.finding._replace(suggestions=offered.get((key(one.said.known), one.finding.rule), ())),
+            one.said.known.facts,
+        )
         for one in told
     ]
 
@@ -164,7 +168,7 @@ def _short(known: PartFacts) -> str:
 
 def _finding(one: Said, verdict: check.Verdict) -> Finding:
     """The finding about a part; it is another one once other servers stand there."""
-    found = check.finding(verdict, one.owner, one.known, _inheriting(one.known, verdict.rule))
+    found = check.finding(verdict, one.owner, one.known.facts, _inheriting(one.known, verdict.rule))
     value = "; ".join(filter(None, (found.subject.value, _servers(one.known))))
     return found._replace(
         role=one.path,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import facility as facilities
 from gpulint.policy.rules.evaluate import Outcome, Verdict
@@ -98,7 +98,7 @@ def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
     """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
     places = {(holder.kind, holder.path()) for holder, _ in move.added}
     taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
-    return not any(check.judged([rule], one).not_evaluated for one in taking)
+    return not any(check.judged([rule], one.facts).not_evaluated for one in taking)
 
 
 def _errors_left(
@@ -112,7 +112,7 @@ def _errors_left(
     here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
     if here is None:
         return None
-    answered = check.judged([rule], here)
+    answered = check.judged([rule], here.facts)
     if answered.holding or answered.not_evaluated:
         return None
     outcomes: list[tuple[Key, Outcome]] = []

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog.hardware import servers
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.suggestions.facility import cabling_changes as cable_moves
 from gpulint.workload import Field, Value
 
@@ -79,7 +80,7 @@ def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
 
 def _rewritten(quantity: str, known: PartFacts) -> Iterator[Move]:
     """The changes of a cable or a switch."""
-    for one in cable_moves.rewrites(quantity, known):
+    for one in cable_moves.rewrites(quantity, known.facts):
         changes = tuple(Change(known, name, value) for name, value in one.values.items())
         yield Move(one.title, changes, one.gives_up)
 
@@ -314,7 +315,7 @@ def _more_coolant(known: PartFacts) -> Iterator[Move]:
 
 
 def _more_flow(known: PartFacts, quantity: str, need: str, step: Fraction, gives_up: str) -> Iterator[Move]:
-    ends = known.ends(need)
+    ends = known.facts.ends(need)
     if ends is not None and isinstance(ends[1], int | float):
         flow = float(math.ceil(ends[1] / step) * step)
         yield Move(units.human(flow, glossary()[quantity].unit), (Change(known, quantity, flow),), gives_up)

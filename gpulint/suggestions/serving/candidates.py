@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.catalog import gpu_sharing as shares
 from gpulint.catalog import hardware, offers
 from gpulint.catalog import tables as catalog
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.serving import changes as moves
 from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced

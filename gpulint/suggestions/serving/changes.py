@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.workload import Role, Value
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.serving.changes import Move, count_of, priced, sequence_shared
 from gpulint.workload import Value
 

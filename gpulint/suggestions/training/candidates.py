@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions import alternatives as suggest
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.suggestions.serving.changes import Move, count_of
 from gpulint.suggestions.serving.layouts import factors, machines
 from gpulint.workload import Value
