@@ -2,7 +2,7 @@
 
     python bench/corpus.py DIR [--index TSV] [--format text|json] [--list]
 
-DIR holds the files; the index is a table with the columns repo, path, kind (a file lies at `OWNER+NAME/PATH`). Each file
+DIR holds the files; the index is a table with the columns repo, path, kind (a file lies at `ORG+NAME/PATH`). Each file
 is linted alone, its siblings in reach. Denominators are the index's and the directory's, never gpulint's own count: a file
 is recognised when it is what `kinds.tsv` says its kind is; `known` columns count files in which at least one role has the
 fact. The shares over workloads count every role, and every file of a kind that bears workloads in which none was found

@@ -1,6 +1,7 @@
 """gpulint checks GPU deployment specs against what the hardware can do.
 
-`check` gives the Report on files and folders, `size` the memory terms of one workload; docs/python.md has both with examples.
+`check` returns the Report on files and folders, `size` the memory terms of one workload.
+docs/python.md explains both with examples.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ HOMES = {
     **dict.fromkeys(("Options", "Unusable"), "gpulint.pipeline.session"),
     **dict.fromkeys(("Sizing", "Unsized"), "gpulint.pipeline.memory_breakdown"),
 }
-"""Where each public type lives; one that is not asked for is not imported."""
+"""Home module of each public type. A type is imported only when it is used."""
 
 
 def check(
@@ -32,16 +33,16 @@ def check(
     policy: str | Path | Mapping[str, object] | None = None,
     watched: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Report:
-    """The report on files and folders, as `gpulint check` makes it.
+    """Return the report on files and folders, as `gpulint check` makes it.
 
     Args:
-        paths: files and folders, from the current one; those that git ignores are left out unless they are named.
-        options: what the command line would say; see `gpulint.Options`.
-        policy: a file, or what one would hold, in place of every gpulint.yaml.
+        paths: files and folders, relative to the current folder; files that git ignores are skipped unless named.
+        options: the options of the command line; see `gpulint.Options`.
+        policy: a policy file or its content, in place of every gpulint.yaml.
         watched: passes the files on, one by one, as they are checked.
 
     Raises:
-        Unusable: a path is not there, or a policy, rule or option cannot be used; the message has its place.
+        Unusable: a path does not exist, or a policy, rule or option cannot be used; the message has the location.
     """
     from gpulint.pipeline import run
     from gpulint.pipeline import session as preparation
@@ -56,17 +57,17 @@ def check(
 
 
 def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:
-    """The memory terms of each role of a workload, as `gpulint size` shows them.
+    """Return the memory terms of each role of a workload, as `gpulint size` shows them.
 
     Args:
-        workload: a checkpoint, a file, FILE:WORKLOAD, a spec in gpulint's own words, or the words of one role.
-        stated: quantities by name, as {"accelerator": "l4", "tensor_parallel": 2}; of a file they replace what it says.
+        workload: a checkpoint, a file, FILE:WORKLOAD, a native spec, or the keys of one role.
+        stated: quantities by name, as {"accelerator": "l4", "tensor_parallel": 2}; for a file they override its values.
 
     Returns:
-        One Sizing a role: `terms` in base units in three worlds, `verdict`, `missing`, `assumptions`.
+        One Sizing a role: `terms` in base units in three scenarios, `verdict`, `missing`, `assumptions`.
 
     Raises:
-        Unsized: there is no such checkpoint or workload, or a word is not known.
+        Unsized: there is no such checkpoint or workload, or a key is unknown.
     """
     from gpulint.pipeline import memory_breakdown as sizes
     from gpulint.source import repository

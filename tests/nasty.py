@@ -28,7 +28,7 @@ SHOWN = "two\ufffdlines ]]> 100% | `t` @octocat #7 <b> [a](http://evil.example) 
 """The same without what a terminal would obey."""
 LINE = '      args: ["ü 𝔘 ", --tensor-parallel-size=8]'
 LONG = "x" * 5_000 + "WRONG"
-PAGE = "https://github.com/OWNER/gpulint/blob/main/docs/rules/parallel-size-exceeds-gpus.md"
+PAGE = "https://gpulint.example/rules/parallel-size-exceeds-gpus/"
 
 ARGUMENT = Location("apps/chat.yaml", 3, 22, 3, 46, LINE)
 DIGIT = Location("apps/chat.yaml", 3, 45, 3, 46, LINE)

@@ -61,9 +61,9 @@ def test_options_say_what_the_command_line_would(folder: Path) -> None:
     ("paths", "options", "said"),
     [
         ("nowhere.yaml", {}, "there is no file or folder nowhere.yaml"),
-        (".", {"select": ("memroy",)}, "no rule or family is called memroy; did you mean memory?"),
+        (".", {"select": ("memroy",)}, "no such rule or family: memroy; did you mean memory?"),
         (".", {"accelerator": "h10"}, "no accelerator is called h10; did you mean"),
-        (".", {"rules": ("nowhere",)}, "nowhere: no such directory of rules"),
+        (".", {"rules": ("nowhere",)}, "nowhere: no such folder of rules"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(
@@ -105,7 +105,7 @@ def test_size_takes_the_words_of_a_role_with_units() -> None:
     ("workload", "stated", "said"),
     [
         ("Qwen/Qwen3-8C", {}, "no checkpoint is called Qwen/Qwen3-8C; did you mean"),
-        ("chat.yaml:caht", {}, "chat.yaml holds no workload called caht"),
+        ("chat.yaml:caht", {}, "chat.yaml contains no workload named caht"),
         ({"checkpont": "Qwen/Qwen3-8B"}, {}, "unknown key checkpont; did you mean checkpoint?"),
         ("Qwen/Qwen3-8B", {"accelerator": "l44"}, "no accelerator is called l44; did you mean"),
         ("Qwen/Qwen3-8B", {"tensor_paralel": 2}, "no quantity is called tensor_paralel; did you mean tensor_parallel"),
@@ -167,7 +167,7 @@ def test_a_policy_outside_the_repository_is_read_where_it_is_named(
     [
         ("nowhere.yaml", "there is no policy nowhere.yaml"),
         ({"fail-in": "note"}, "policy.yaml:1:2: unknown key fail-in; did you mean fail-on?"),
-        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no rule or family is called memroy; did you mean memory?"),
+        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no such rule or family: memroy; did you mean memory?"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Mapping[str, object], said: str) -> None:
@@ -191,7 +191,7 @@ def test_an_option_of_another_kind_is_refused_before_anything_is_checked(options
 
 
 def test_a_format_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
-    with pytest.raises(outputs.OutputError, match="no format is called srif; there are checkstyle, concise, "):
+    with pytest.raises(outputs.OutputError, match="no format is called srif; the formats are checkstyle, concise, "):
         outputs.rendered(gpulint.check("."), "srif")
 
 

@@ -323,7 +323,7 @@ def alternatives(stated: str) -> list[str]:
         ),
         pytest.param(
             "optic: 400GBASE-SR8, medium: OM3, length: 90 m",
-            ["OM4 in the place of OM3", "400GBASE-DR4"],
+            ["OM4 instead of OM3", "400GBASE-DR4"],
             id="a better grade",
         ),
         pytest.param(
@@ -337,7 +337,7 @@ def alternatives(stated: str) -> list[str]:
         pytest.param(
             "optic: MCP4Y10-N002, medium: DAC, length: 3 m, from: stor1", [], id="which Ethernet does not take"
         ),
-        pytest.param("medium: DAC, length: 4 m, speed: 400G", ["ACC in the place of DAC"], id="active copper"),
+        pytest.param("medium: DAC, length: 4 m, speed: 400G", ["ACC instead of DAC"], id="active copper"),
         pytest.param("medium: DAC, length: 12 m, speed: 400G", [], id="longer than any copper"),
         pytest.param(
             "optic: MMA4Z00-NS, cage: OSFP-RHS, medium: OM4, length: 9 m",

@@ -134,7 +134,7 @@ def test_the_day_is_todays_unless_it_is_said(run: Callable[..., Result]) -> None
 def test_a_day_that_is_none_is_misuse(run: Callable[..., Result]) -> None:
     result = run("check", "--today", "soon", "chat.yaml")
     assert result.exit_code == 2
-    assert "--today soon is no day: write it as 2026-11-22" in result.stderr
+    assert "--today soon is not a date; write it as YYYY-MM-DD, for example 2026-11-22" in result.stderr
 
 
 def test_the_catalog_lists_prices_with_their_age(run: Callable[..., Result]) -> None:
@@ -156,4 +156,4 @@ def test_an_accelerator_shows_where_it_is_cheapest(run: Callable[..., Result]) -
 def test_a_price_that_is_not_listed_is_misuse(run: Callable[..., Result]) -> None:
     result = run("catalog", "prices", "g2-standart-4")
     assert result.exit_code == 2
-    assert "the catalog has no price of g2-standart-4; did you mean g2-standard-4," in result.stderr
+    assert "the catalog has no price for g2-standart-4; did you mean g2-standard-4," in result.stderr

@@ -78,7 +78,7 @@ garching: 1 rack, 4 servers  (room.yaml:3)
 rack r01 in hall-1  (room.yaml:9)
    42 ┌────────────────────────────┐  power  40.8 of 17.3 kW  236 %
       │ 10 U free                  │  ███████████┃▓▓▓▓▓▓▓▓▓▓▓▓▓  exceeded
-   32 ├────────────────────────────┤  cooling  45.2 kW, no limit stated
+   32 ├────────────────────────────┤  cooling  45.2 kW, no limit declared
       │ dgx-h100           10.2 kW │  weight  522 of 1,000 kg  52 %
       │                            │  █████████████············  within
       │                            │  space  32 of 42 U  76 %
@@ -96,7 +96,7 @@ rack r01 in hall-1  (room.yaml:9)
       │                            │
       └────────────────────────────┘
 
-bars: █ taken  ┃ the limit  ▓ beyond it
+bars: █ used  ┃ the limit  ▓ above the limit
 """
 
 IN_ASCII = """\
@@ -105,7 +105,7 @@ garching: 1 rack, 4 servers  (room.yaml:3)
 rack r01 in hall-1  (room.yaml:9)
    42 +----------------------------+  power  40.8 of 17.3 kW  236 %
       | 10 U free                  |  ###########|!!!!!!!!!!!!!  exceeded
-   32 +----------------------------+  cooling  45.2 kW, no limit stated
+   32 +----------------------------+  cooling  45.2 kW, no limit declared
       | dgx-h100           10.2 kW |  weight  522 of 1,000 kg  52 %
       |                            |  #############............  within
       |                            |  space  32 of 42 U  76 %
@@ -123,7 +123,7 @@ rack r01 in hall-1  (room.yaml:9)
       |                            |
       +----------------------------+
 
-bars: # taken  | the limit  ! beyond it
+bars: # used  | the limit  ! above the limit
 """
 
 PARTLY_KNOWN = FacilitySummary(
@@ -156,16 +156,16 @@ lab: 1 rack, 3 servers  (room.yaml:3)
 rack r02  (room.yaml:6)
     8 ┌────────────────────────────┐  power  at least 10.2 of 17.3 kW  59 %
       │ dgx-h100           10.2 kW │  ███████████████??????????  cannot tell
-      │                            │  cooling  not known
+      │                            │  cooling  unknown
       │                            │  weight  ? of 1,000 kg
       └────────────────────────────┘  ?????????????????????????  cannot tell
-      height of the rack not stated   space  at least 8 U, no limit stated
-      positions that are not stated
-      are drawn from the bottom up    feed a: cannot tell
-      not drawn: 2 × box-x, whose       supply not stated
+      undeclared rack height          space  at least 8 U, no limit declared
+      undeclared positions are drawn
+      from the bottom up              feed a: cannot tell
+      not drawn: 2 × box-x, whose       supply not declared
       units are not known
 
-bars: █ taken  ? not known
+bars: █ used  ? unknown
 """
 
 
@@ -183,7 +183,7 @@ rack r03  (room.yaml:7)
       │ gb-box                     │  █████████████████▒▒▒▒▒▒┃▒  likely within
       └────────────────────────────┘
 
-bars: █ taken  ┃ the limit  ▒ best to worst case
+bars: █ used  ┃ the limit  ▒ best to worst case
 """
 
 
@@ -306,8 +306,8 @@ def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
         ((), FEEDS, "1 over a limit"),
         ((), (FEEDS[0]._replace(verdict="likely no spare"),), "none over a limit, 1 likely over one"),
         ((Meter("weight", "kg", all_worlds(2)),), (), "none over a limit"),
-        ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 cannot be told"),
-        ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 cannot be told"),
+        ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 unknown"),
+        ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 unknown"),
         ((), (FEEDS[0]._replace(verdict="not redundant"),), "none over a limit"),
     ],
 )
@@ -323,7 +323,7 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
 def test_a_room_over_its_limit_is_counted_beside_racks_that_are_not() -> None:
     hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_worlds(2), 1, verdict="exceeded"),))
     facility = FacilitySummary("lab", at(1), (hall,), (RackSummary("r1", "", at(2)),))
-    assert counts.facility(facility).endswith("none over a limit, 1 room over a limit of its own")
+    assert counts.facility(facility).endswith("none over a limit, 1 room over its own limit")
 
 
 def test_what_a_change_leaves_alone_is_no_line_of_it() -> None:
@@ -365,7 +365,7 @@ def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
     lacking = (Lacking("rack-over-circuit", ("breaker_a",), parts), Lacking("other", ("breaker_a",), ("r1",)))
     report = Report(facilities=(FacilitySummary("lab", at(1), not_evaluated=lacking),), asks={"breaker_a": "state it"})
     assert list(counts.needs(report)) == [
-        "not evaluated: 51 checks; to have them, add",
+        "not evaluated: 51 checks; to evaluate them, add",
         "  breaker_a (51 checks: r1; r2 and 48 more): state it",
     ]
 
@@ -424,7 +424,7 @@ def test_colour_adds_nothing_but_colour(facility: FacilitySummary) -> None:
 def test_machines_that_stand_in_one_another_are_named_and_not_drawn_over_each_other() -> None:
     rack = RackSummary("r1", "", at(1), units=8, slots=(Slot("one", 1, 4), Slot("two", 3, 4)))
     text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
-    assert "not drawn: one at U 1, where two stands" in " ".join(text.split())
+    assert "not drawn: one at U 1, occupied by two" in " ".join(text.split())
 
 
 def test_a_run_of_flat_machines_is_one_block() -> None:

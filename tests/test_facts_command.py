@@ -56,20 +56,20 @@ def test_every_word_narrows_the_list_wherever_it_stands() -> None:
 
 
 def test_a_fact_that_may_be_null_says_so() -> None:
-    assert table(run("host_memory_bytes"))["host_memory_bytes"][-1].endswith("(null where nothing states it)")
+    assert table(run("host_memory_bytes"))["host_memory_bytes"][-1].endswith("(null if not declared)")
 
 
 def test_words_that_no_fact_has_are_misuse_with_the_nearest_name() -> None:
     result = run("gpus_per_prod")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("gpulint: no fact speaks of gpus_per_prod; did you mean gpus_per_pod")
+    assert result.stderr.startswith("gpulint: no fact matches gpus_per_prod; did you mean gpus_per_pod")
 
 
 def test_a_fact_of_a_file_is_shown_as_a_condition_compares_it_as_it_is_printed_and_with_its_place() -> None:
     result = run("gpus_per_pod", "--of", "chat.yaml")
     assert result.stdout == (
         "chat/server  chat.yaml:7\n"
-        "fact          in a condition  printed  where from\n"
+        "fact          in a condition  printed  source\n"
         "gpus_per_pod  1                        chat.yaml:10\n"
     )
 
@@ -95,13 +95,15 @@ def test_texts_flags_and_nothing_are_written_as_cel_writes_them() -> None:
 def test_without_words_what_nothing_states_is_counted_and_what_is_unknown_names_what_it_lacks() -> None:
     lines = run("--of", "chat.yaml").stdout.splitlines()
     assert not any(line.startswith("pods_kept ") for line in lines)
-    assert any(line.startswith("unstated: ") for line in lines)
+    assert any(line.startswith("not declared: ") for line in lines)
     assert any(line.startswith("unknown: ") and "sharding (" in line for line in lines)
 
 
 def test_an_unknown_fact_that_is_asked_for_names_what_it_lacks() -> None:
     Path("bare.yaml").write_text(POD.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", ""))
-    assert "unknown: device_memory_bytes (lacks accelerator)" in run("device_memory_bytes", "--of", "bare.yaml").stdout
+    assert (
+        "unknown: device_memory_bytes (missing: accelerator)" in run("device_memory_bytes", "--of", "bare.yaml").stdout
+    )
 
 
 def test_the_accelerator_of_files_that_name_none_can_be_said() -> None:
@@ -119,7 +121,7 @@ def test_one_workload_of_a_file_is_asked_for_by_its_name() -> None:
 def test_a_file_without_such_a_workload_is_misuse(place: str) -> None:
     Path("settings.yaml").write_text("a: gpu\n", encoding="utf-8")
     result = run("--of", place)
-    assert (result.exit_code, result.stderr) == (2, f"gpulint: {place} holds no workload that gpulint reads\n")
+    assert (result.exit_code, result.stderr) == (2, f"gpulint: {place} has no workload that gpulint can read\n")
 
 
 def test_the_list_is_given_as_json() -> None:

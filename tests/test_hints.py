@@ -72,8 +72,8 @@ def test_a_hint_is_shown_as_an_assumption() -> None:
     ("comment", "message"),
     [
         ("acelerator=l4", "no hint is called acelerator; did you mean accelerator?"),
-        ("gpus=many", "gpus is a count, not many"),
-        ("model=", "`model=` states nothing; write model=… or accelerator=… or gpus=… or nodes=…"),
+        ("gpus=many", "gpus must be a whole number, not many"),
+        ("model=", "`model=` has no value; write model=… or accelerator=… or gpus=… or nodes=…"),
     ],
 )
 def test_what_cannot_be_read_is_a_finding_at_the_comment(comment: str, message: str) -> None:
@@ -120,7 +120,7 @@ def test_an_annotation_tells_of_a_bridge() -> None:
 @pytest.mark.parametrize(
     ("comment", "message"),
     [
-        ("nvlink-bridge=maybe", "nvlink-bridge is yes or no, not maybe"),
+        ("nvlink-bridge=maybe", "nvlink-bridge must be yes or no, not maybe"),
         ("network-kind=token-ring", "no network is called token-ring"),
         ("network-kind=nvlink4", "no network is called nvlink4"),
         ("network=fast", '"fast" is not a bandwidth'),

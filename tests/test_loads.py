@@ -17,6 +17,7 @@ from gpulint.cli.explain import fact
 from gpulint.facility.model import PartFacts
 from gpulint.facts.model import Missing
 from gpulint.pipeline import check as lint
+from gpulint.pipeline import evaluate
 from gpulint.pipeline import run as runs
 from gpulint.pipeline import session as preparation
 from gpulint.pipeline.facility import workload_load as loads
@@ -99,7 +100,7 @@ def report(hall: str = HALL, only: str = "", **files: str) -> Report:
     held = {path: text.encode() for path, text in kept.items()}
     given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
     sources = [Source(path, content) for path, content in held.items() if only in ("", path)]
-    return lint.lint(sources, samples.Alone(held), given)
+    return lint.check_files(sources, samples.Alone(held), given)
 
 
 def said(found: Report) -> dict[str, Severity]:
@@ -111,7 +112,7 @@ def said(found: Report) -> dict[str, Severity]:
 
 def known(hall: str = HALL) -> PartFacts:
     (document,) = documents.load("hall.yaml", hall.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.facts_of(described, {})
 
@@ -129,21 +130,21 @@ def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:
     hall = HALL.replace("servers: [{type: dgx-h100, count: 2}]", "servers: [{type: dgx-h100, gpu_power_cap: 500 W}]")
     text = {"hall.yaml": hall.encode(), "app.yaml": service().encode()}
     given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
-    (one,) = lint.judged(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given)
-    assert one.known.likely("network_bytes_per_s") == 400e9
-    assert one.known.likely("network_kind") == "infiniband"
-    assert one.known.likely("power_cap_w") == 500
-    assert one.known.likely("pool_gpus") == 8
-    assert one.known.likely("pool_most_gpus") == 16
-    assert (one.known.likely("pue"), one.known.likely("usd_per_kwh")) == (1.3, 0.1)
+    (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
+    assert one.facts.likely("network_bytes_per_s") == 400e9
+    assert one.facts.likely("network_kind") == "infiniband"
+    assert one.facts.likely("power_cap_w") == 500
+    assert one.facts.likely("pool_gpus") == 8
+    assert one.facts.likely("pool_most_gpus") == 16
+    assert (one.facts.likely("pue"), one.facts.likely("usd_per_kwh")) == (1.3, 0.1)
 
 
 def test_alternatives_may_be_made_of_its_pools_where_a_team_has_nothing_else() -> None:
     text = {"hall.yaml": HALL.encode(), "app.yaml": service().encode()}
     only = EVERYTHING._replace(pools_only=True)
     given = Given(tuple(shipped_rules().values()), facility="hall.yaml", available=only)
-    (one,) = lint.judged(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given)
-    assert [(pool.name, pool.accelerator, pool.gpus, pool.labels) for pool in one.known.role.available.pools] == [
+    (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
+    assert [(pool.name, pool.accelerator, pool.gpus, pool.labels) for pool in one.facts.role.available.pools] == [
         ("h100", "h100-sxm-80gb", 8, (("pool", "h100"),)),
         ("train", "h200-sxm-141gb", 8, ()),
         ("batch", "h100-sxm-80gb", 8, ()),
@@ -218,7 +219,7 @@ def test_what_the_repository_says_goes_before_the_facility() -> None:
 
 def test_a_missing_facility_is_said_and_breaks_nothing() -> None:
     given = Given(tuple(shipped_rules().values()), facility="gone.yaml")
-    found = lint.lint([Source("app.yaml", service().encode())], samples.Alone(), given)
+    found = lint.check_files([Source("app.yaml", service().encode())], samples.Alone(), given)
     assert [one.path for one in found.skipped] == ["gone.yaml"]
     assert len(found.workloads) == 1
 
@@ -311,7 +312,9 @@ def loaded(**files: str) -> PartFacts:
     given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
     held = samples.Alone({**kept, "hall.yaml": HALL.encode()})
     judged = [
-        (one.workload, one.known) for path, text in kept.items() for one in lint.judged(Source(path, text), held, given)
+        (one.workload, one.facts)
+        for path, text in kept.items()
+        for one in evaluate.file(Source(path, text), held, given).roles
     ]
     return facilities.facts_of(loads.under(known(), list(loads.placed(judged))), {})
 
@@ -486,7 +489,7 @@ def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatc
     (tmp_path / ".git").mkdir()
     (tmp_path / "gpulint.yaml").write_text("facility: ../hall.yaml\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml lies outside the repository"):
+    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml is outside the repository"):
         preparation.prepared(["."], preparation.Options())
 
 
@@ -567,7 +570,7 @@ def netboxed(pooled: str) -> dict[str, bytes]:
 def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, replicas: int, expected: set[str]) -> None:
     kept = {**netboxed(pooled), "app.yaml": service("chat", replicas).encode()}
     given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
-    found = lint.lint([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
+    found = lint.check_files([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
     assert said(found).keys() == expected
     assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
 
@@ -597,7 +600,7 @@ def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]
     """What every run says of each pool: the least that is taken, the verdict, and why no more can be told."""
     held = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
     given = Given(tuple(shipped_rules().values()), facility="hall.yaml", whole=whole)
-    found = lint.lint(
+    found = lint.check_files(
         [Source(path, text) for path, text in held.items()], samples.Alone({**held, "hall.yaml": HALL.encode()}), given
     )
     return {one.budget: (one.least, one.verdict, one.reason) for one in found.budgets}
@@ -607,8 +610,8 @@ def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]
     ("whole", "files", "expected"),
     [
         (True, {"a_yaml": service("chat", 24)}, (24, "within", "")),
-        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "the run reads some files only")),
-        (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "the run reads some files only")),
+        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "only part of the repository was checked")),
+        (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "only part of the repository was checked")),
     ],
 )
 def test_a_run_says_how_much_of_a_pool_services_take(
@@ -619,7 +622,7 @@ def test_a_run_says_how_much_of_a_pool_services_take(
 
 def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
     assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
-    why = "what does not always run asks for 24 GPUs more"
+    why = "jobs request 24 GPUs more"
     assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
 
 
@@ -632,7 +635,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
     at = next(at for at, line in enumerate(lines) if line.startswith("average"))
     assert lines[at : at + 3] == [
-        "average         10.2 kW; idle 10.2 kW, busy 10.2 kW",
+        "average power   10.2 kW; idle 10.2 kW, busy 10.2 kW",
         "a year          116 MWh",
         "costs           $11,600; cooling and losses $2,680",
     ]

@@ -358,8 +358,8 @@ def test_a_run_that_goes_on_in_another_job_has_no_limit(text: str) -> None:
         ("{itl: 50ms}", "unknown key itl; did you mean tpot?"),
         ("{prompt_tokens: 5}", "unknown key prompt_tokens; did you mean prompt-tokens?"),
         ("{tpot: 50}", 'tpot: "50" is not a time with its unit; write 50ms or 50s'),
-        ("{tpot: 0ms}", "tpot: 0ms is not more than nothing"),
-        ("{growth: 0.5}", "growth: 0.5 is no growth: write the whole, such as 1.5 for half more"),
+        ("{tpot: 0ms}", "tpot: 0ms is not greater than 0"),
+        ("{growth: 0.5}", "growth: 0.5 is not a growth factor from 1 to 1000; write 1.5 for 50% more"),
         ("{output-tokens: 2K}", 'output-tokens: "2K" is not a number such as 300, 2k, 15M, 8B or 2T'),
         ("{concurrency: 1.5}", "concurrency: 1.5 is not a whole number such as 300 or 2k"),
         ("{tokens: [1]}", "tokens: write a number"),
@@ -478,7 +478,10 @@ def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
     from gpulint.report.formats import text as text_report
 
     found = samples.report(server("{tpot: 40ms}", "l4"))
-    said = "chat: time per token 40 ms wanted, cannot tell without request_output_tokens, request_prompt_tokens; 50.5 ms at best"
+    said = (
+        "chat: time per token target 40 ms, best case 50.5 ms: "
+        "not evaluated, state request_output_tokens, request_prompt_tokens"
+    )
     assert said in text_report.render(found).splitlines()
     assert "state the length of a typical answer: output-tokens in objective:" in text_report.render(found)
     assert '"verdict": "beyond physics"' in json_report.render(found)
@@ -504,12 +507,12 @@ def test_where_nothing_is_wanted_nothing_is_said_of_it(text: str) -> None:
     [
         (server(f"{{tpot: 500ms, {SHAPE}}}"), {"time per token": "met"}),
         (server(f"{{tpot: 1ms, {SHAPE}}}"), {"time per token": "beyond physics"}),
-        (server(f"{{concurrency: 4, {SHAPE}}}"), {"requests at once": "met"}),
-        (server(f"{{concurrency: 900, {SHAPE}}}"), {"requests at once": "missed"}),
+        (server(f"{{concurrency: 4, {SHAPE}}}"), {"concurrent requests": "met"}),
+        (server(f"{{concurrency: 900, {SHAPE}}}"), {"concurrent requests": "missed"}),
         (server(f"{{output-tokens-per-s: 10, {SHAPE}}}"), {"output tokens": "met"}),
         (server(f"{{output-tokens-per-s: 90k, {SHAPE}}}"), {"output tokens": "missed"}),
         (server(f"{{requests-per-s: 900, {SHAPE}}}"), {"requests": "beyond physics"}),
-        (server("{concurrency: 4}"), {"requests at once": "cannot tell"}),
+        (server("{concurrency: 4}"), {"concurrent requests": "cannot tell"}),
     ],
 )
 def test_an_objective_is_met_or_missed(text: str, verdicts: dict[str, str]) -> None:

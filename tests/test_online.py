@@ -169,10 +169,10 @@ def test_a_workloads_path_is_not_asked_for(hub: Local, tmp_path: Path) -> None:
         (
             "acme/gated",
             401,
-            "answered 401 for acme/gated/config.json: it has no such checkpoint, or wants a token (--token",
+            "answered 401 for acme/gated/config.json: it has no such checkpoint, or it requires a token (--token",
         ),
-        ("acme/gated", 403, "answered 403 for acme/gated/config.json: it refuses this reader (--token sends HF_TOKEN)"),
-        ("acme/busy", 429, "answered 429 for acme/busy/config.json: it asks for fewer requests"),
+        ("acme/gated", 403, "answered 403 for acme/gated/config.json: access is denied (--token sends HF_TOKEN)"),
+        ("acme/busy", 429, "answered 429 for acme/busy/config.json: too many requests were sent"),
         ("acme/broken", 500, "answered 500 for acme/broken/config.json: no reason given"),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_name_that_is_not_found_is_told_so() -> None:
 def test_a_hub_is_a_web_server(address: str) -> None:
     result = size(address, "acme/tiny")
     assert result.exit_code == 2
-    assert f"gpulint: {address} is no address of a hub: http(s)://HOST is" in result.stderr
+    assert f"gpulint: {address} is not the address of a hub; write http(s)://HOST" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_hub_is_a_web_server(address: str) -> None:
 def test_only_an_id_with_its_owner_is_asked_for(hub: Local, reference: str) -> None:
     result = size(hub, reference)
     assert (result.exit_code, hub.asked) == (2, [])
-    assert result.stderr == f"gpulint: {reference} is no id of a hub: OWNER/NAME is\n"
+    assert result.stderr == f"gpulint: {reference} is not the id of a checkpoint on a hub; write ORG/NAME\n"
 
 
 def test_a_family_that_is_not_read_is_said(hub: Local) -> None:
@@ -286,7 +286,7 @@ def test_no_other_protocol_is_followed(hub: Local, target: str) -> None:
     hub.moved["/acme/tiny/resolve/main/config.json"] = target
     result = size(hub, "acme/tiny")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert re.search("leads to|answered 302", result.stderr)
+    assert re.search("redirects to|answered 302", result.stderr)
 
 
 # ---- nothing else goes on line

@@ -65,7 +65,7 @@ def first(spec: str) -> tuple[str, Suggestion]:
 def test_eight_cards_of_which_the_server_starts_on_four_become_four() -> None:
     spec = server("--model=google/gemma-3-27b-it, --max-model-len=16384, --tensor-parallel-size=4", gpus=8)
     said, better = first(spec)
-    assert (said, better.title) == ("gpus-left-idle", "ask for the 4 GPUs that are used")
+    assert (said, better.title) == ("gpus-left-idle", "request the 4 GPUs that are used")
     assert better.gives_up == ""
 
 
@@ -87,7 +87,7 @@ spec:
       volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
     said, better = first(spec)
-    assert (said, better.title) == ("gpus-left-idle", "ask for the 2 GPUs that are used")
+    assert (said, better.title) == ("gpus-left-idle", "request the 2 GPUs that are used")
 
 
 @pytest.mark.parametrize("image", [VLLM, "vllm/vllm-openai:v0.14.0"])
@@ -115,8 +115,8 @@ resources: {accelerator: "H100:8", use_gpu: true}
 """
     found = samples.report(spec, "config.yaml").open
     assert {one.rule: one.suggestions[0].title for one in found if one.rule != "static-memory-too-small"} == {
-        "gpus-left-idle": "tensor parallel 8 on the 8 GPUs given",
-        "weights-exceed-memory": "tensor parallel 8 on the 8 GPUs given",
+        "gpus-left-idle": "tensor parallel 8 on the same 8 GPUs",
+        "weights-exceed-memory": "tensor parallel 8 on the same 8 GPUs",
     }
 
 
@@ -256,7 +256,7 @@ SIX = f'gpulint/concurrency: "6", {SHORT}'
 def test_a_context_that_only_buys_the_card_is_cut_with_it() -> None:
     said, better = first(server(LONG, A100, said=f"{SIX}, gpulint/tpot: 200ms"))
     assert (said, better.title) == ("context-decides-card", "1 × L4 24GB with sequences of at most 8,192 tokens")
-    assert better.gives_up.startswith("longer sequences")
+    assert better.gives_up.startswith("shorter sequences")
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_replicas_that_the_stated_load_leaves_idle_are_fewer() -> None:
     assert (said, better.title, better.gives_up) == (
         "replicas-beyond-load",
         "2 replicas",
-        "room for more load than is stated",
+        "no spare capacity beyond the declared load",
     )
 
 
@@ -407,7 +407,7 @@ def test_whether_it_speaks_does_not_depend_on_printing_alternatives() -> None:
 
 def test_a_silent_rule_does_not_forbid_the_alternatives_of_others() -> None:
     (one,) = samples.report(SMALL, rules=[NEVER, EFFECT]).open
-    assert [better.title for better in one.suggestions] == ["90% of the card's memory instead of 70%"]
+    assert [better.title for better in one.suggestions] == ["90% of GPU memory instead of 70%"]
 
 
 def test_a_team_rule_that_speaks_only_with_an_alternative_names_what_may_change(tmp_path: Path) -> None:

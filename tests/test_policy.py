@@ -148,11 +148,11 @@ def test_ignoring_goes_before_selecting() -> None:
 def test_a_mistyped_name_is_refused_with_the_nearest_one(side: str, word: str, meant: str) -> None:
     with pytest.raises(SettingsError) as caught:
         selected([word] if side == "select" else [], [word] if side == "ignore" else [])
-    assert str(caught.value) == f"no rule or family is called {word}; did you mean {meant}?"
+    assert str(caught.value) == f"no such rule or family: {word}; did you mean {meant}?"
 
 
 def test_a_name_that_is_near_to_none_is_refused_without_a_guess() -> None:
-    with pytest.raises(SettingsError, match=r"^no rule or family is called xyzzyxyzzy$"):
+    with pytest.raises(SettingsError, match=r"^no such rule or family: xyzzyxyzzy$"):
         selected(["xyzzyxyzzy"])
 
 
@@ -238,7 +238,7 @@ def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold() -> 
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing, no-such-rule] a test"))
     assert spoken(report) == ["malformed-suppression"]
     assert samples.of_rule(report, "malformed-suppression")[0].message == (
-        "no rule is called no-such-rule; rules are waived one by one, and `gpulint rules` lists them"
+        "no such rule: no-such-rule; name single rules, which `gpulint rules` lists"
     )
 
 
@@ -325,7 +325,7 @@ def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path) -> None:
 
 def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replaces_it(tmp_path: Path) -> None:
     folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
-    with pytest.raises(RuleError, match=r"gpus-left-idle\.yaml:1:1: gpulint has a rule gpus-left-idle of its own"):
+    with pytest.raises(RuleError, match=r"gpus-left-idle\.yaml:1:1: gpulint already has a rule gpus-left-idle"):
         selected((), (), [str(folder)])
     team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours", replaces="true")
     (one,) = selected(["gpus-left-idle"], (), [str(folder)])
@@ -333,7 +333,7 @@ def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replac
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="no such directory of rules"):
+    with pytest.raises(RuleError, match="no such folder of rules"):
         list(rule.load_team(tmp_path / "rulez"))
 
 
@@ -626,7 +626,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "place", "said"),
     [
-        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "network is a text, not 400"),
+        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "network must be a text, not 400"),
         ("gpulint.yaml", "fabric:\n  - {network: 400 Gibps}\n", "2:15", NO_BANDWIDTH),
         ("gpulint.yaml", "fabric:\n  - {netwrk: 400 Gb/s}\n", "2:6", "unknown key netwrk; did you mean network?"),
         ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
@@ -637,25 +637,25 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
             "2:15",
             "unknown key acelerator; did you mean accelerator?",
         ),
-        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on is error, warning or note, not fatal"),
-        ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore is a list: write [memory]"),
+        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on must be error, warning or note, not fatal"),
+        ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore must be a list: write [memory]"),
         (
             "gpulint.yaml",
             "budgets: {team: a, gpus: 2}\n",
             "1:1",
-            "budgets is a list: begin each entry with `- `, or put brackets around them: [{…}, {…}]",
+            "budgets must be a list: begin each entry with `- `, or use brackets: [{…}, {…}]",
         ),
         (
             "gpulint.yaml",
             "waivers:\n  - {rules: heads-not-divisible, reason: r, until: 2027-13-01}\n",
             "2:52",
-            "until is a day such as 2027-03-31, not 2027-13-01",
+            "until must be a date such as 2027-03-31, not 2027-13-01",
         ),
         (
             "gpulint.yaml",
             "severity:\noversizing: note\n",
             "1:10",
-            "severity states nothing; give it a value, or take the key out\n"
+            "severity has no value; give it one or remove the key\n"
             "{path}:2:1: unknown key oversizing; indent it if it belongs to severity",
         ),
         (
@@ -693,5 +693,5 @@ def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
 def test_a_deprecated_rule_speaks_with_a_word_about_it() -> None:
     old = dataclasses.replace(made("house-rule", "gpus_per_pod >= 1"), status="deprecated")
     (found,) = samples.report(BARE, rules=[old]).findings
-    assert found.message == "m (the rule is deprecated and will be dropped)"
+    assert found.message == "m (this rule is deprecated and will be removed)"
     assert samples.report(BARE, rules=[old]).rules["house-rule"].status == "deprecated"

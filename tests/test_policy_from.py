@@ -211,7 +211,7 @@ def test_a_policy_of_base_that_cannot_be_used_is_passed_by_and_said(repository: 
     report = changed(repository, {"a.yaml": WRONG, "gpulint.yaml": "selekt: [x]\n"}, {"a.yaml": WRONG}, policy_from="")
     assert spoken(report) == []
     (skip,) = report.skipped
-    assert "so that of HEAD counts on both sides" in skip.reason
+    assert "so the policy of HEAD applies to both sides" in skip.reason
 
 
 def test_a_policy_of_head_or_of_the_commit_that_cannot_be_used_ends_the_run(repository: Path) -> None:

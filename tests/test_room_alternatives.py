@@ -34,20 +34,20 @@ def finding(text: str) -> Finding:
 
 def test_servers_that_do_not_fit_go_where_there_is_room() -> None:
     (one,) = finding(HALL.replace("COUNT", "4")).suggestions
-    assert one.title == "5 of big in r1, 1 in r2"
+    assert one.title == "5 × big in r1, 1 in r2"
     assert [(edit.old, edit.new) for edit in one.edits] == [("6", "5"), ("", "1 × big in r2")]
 
 
 def test_no_rack_that_is_full_takes_another_server() -> None:
     (one,) = finding(HALL.replace("COUNT", "5")).suggestions
-    assert one.title == "5 of big in r1, 1 in other racks"
-    assert one.gives_up == "place for 1 in other racks"
+    assert one.title == "5 × big in r1, 1 in other racks"
+    assert one.gives_up == "space for 1 in other racks"
 
 
 def test_a_place_that_describes_several_racks_changes_all_of_them() -> None:
     alike = HALL.replace("r1\n", "r[1-3]\n").replace("r2\n", "s1\n").replace("COUNT", "1")
     (found,) = samples.report(alike, path="facility.yaml").findings
-    assert [one.title for one in found.suggestions] == ["5 of big in each of 3 racks, 3 in other racks"]
+    assert [one.title for one in found.suggestions] == ["5 × big in each of 3 racks, 3 in other racks"]
 
 
 def test_an_alternative_is_a_plan_for_people_and_never_safe_to_write_unasked() -> None:
@@ -59,7 +59,7 @@ def test_what_comes_in_elsewhere_is_not_offered_where_it_would_break_a_limit_the
     """Two racks of 42 units hold ten servers of eight; the eleventh has no place in either."""
     text = HALL.replace("COUNT", "5").replace("count: 6", "count: 7")
     (one,) = finding(text).suggestions
-    assert one.title == "5 of big in r1, 2 in other racks"
+    assert one.title == "5 × big in r1, 2 in other racks"
 
 
 def test_air_that_a_room_states_is_changed_where_it_is_stated() -> None:
@@ -75,7 +75,7 @@ spec:
         - {name: r1, servers: [{type: dgx-h100}]}
 """
     (one,) = finding(text).suggestions
-    assert one.title == "air of 27 °C"
+    assert one.title == "supply air at 27 °C"
     assert [(edit.location.line, edit.old, edit.new) for edit in one.edits if edit.location] == [(7, "32 C", "27 °C")]
 
 
@@ -119,18 +119,18 @@ def titles(text: str, rule: str) -> list[str]:
 def test_what_leaves_no_error_comes_first() -> None:
     """42.9 kVA. One server (10.7) runs on one feed of 17.3; of three feeds of 34.5 the two that are left carry 69.0 kVA.
 
-    Two breakers of 100 A carry 57.6 kVA together, and the one that is left 28.8: the rack is not redundant.
+    Two 100 A breakers carry 57.6 kVA together, and the one that is left 28.8: the rack is not redundant.
     """
     assert titles(TWO_FEEDS, "rack-over-circuit") == [
-        "1 of DGX H100 in r1, 3 in other racks",
-        "3 feeds of 415 V, three phases",
-        "breakers of 100 A",
+        "1 × DGX H100 in r1, 3 in other racks",
+        "3 three-phase 415 V feeds",
+        "100 A breakers",
     ]
 
 
 def test_a_value_is_written_with_its_unit_wherever_it_stands() -> None:
     (found,) = [one for one in samples.report(TWO_FEEDS, path="f.yaml").findings if one.rule == "rack-over-circuit"]
-    (edits,) = [one.edits for one in found.suggestions if one.title == "breakers of 100 A"]
+    (edits,) = [one.edits for one in found.suggestions if one.title == "100 A breakers"]
     assert [(edit.old, edit.new) for edit in edits] == [("60 A", "100 A")] * 2
 
 
@@ -141,19 +141,19 @@ def test_what_absorbs_a_lesser_word_has_said_it_already() -> None:
     text = text.replace("  racks:", "  cooling: contained\n  racks:")
     assert titles(text, "density-over-cooling-class") == [
         "rear-door cooling",
-        "3 of DGX H100 in r1, 1 in other racks",
+        "3 × DGX H100 in r1, 1 in other racks",
     ]
 
 
 def test_what_cures_a_rack_leaves_none_of_its_feeds_over_its_breaker() -> None:
     """At 415 V the two breakers carry 51.7 kVA together, and the smaller one 17.3 kVA of the half that its cords bring it."""
     text = TWO_FEEDS.replace("60 A", "30 A", 1).replace("count: 4", "count: 4, cords: {a: 3, b: 3}")
-    assert titles(text, "rack-over-circuit") == ["1 of DGX H100 in r1, 3 in other racks", "breakers of 100 A"]
+    assert titles(text, "rack-over-circuit") == ["1 × DGX H100 in r1, 3 in other racks", "100 A breakers"]
 
 
 def test_nothing_goes_to_a_rack_of_which_nobody_knows_what_it_carries() -> None:
     unfed = TWO_FEEDS + "    - name: r2\n      units: 48\n"
-    assert "1 of DGX H100 in r1, 3 in other racks" in titles(unfed, "rack-over-circuit")
+    assert "1 × DGX H100 in r1, 3 in other racks" in titles(unfed, "rack-over-circuit")
 
 
 def test_what_one_place_says_of_several_racks_is_said_once() -> None:

@@ -8,7 +8,7 @@ from test_plan import GKE, planned, server
 
 from gpulint.catalog import gpu_sharing as shares
 from gpulint.facts.model import Facts
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import evaluate
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.model import Suggestion
@@ -48,8 +48,8 @@ def shared(text: str) -> dict[object, Suggestion]:
 
 def read(text: str) -> Facts:
     source = Source(samples.path_of(text), text.encode())
-    (found,) = lint.judged(source, samples.Alone(), Given(tuple(shipped_rules().values())))
-    return found.known
+    (found,) = evaluate.file(source, samples.Alone(), Given(tuple(shipped_rules().values()))).roles
+    return found.facts
 
 
 def written(text: str, one: Suggestion) -> str:
@@ -71,8 +71,8 @@ def test_a_small_encoder_alone_on_a_card_may_share_it_with_one_or_three_others()
 
 def test_it_says_what_it_gives_up_and_nothing_of_its_speed() -> None:
     one = shared(EMBEDDING)["time-sharing by 4 clients"]
-    assert one.gives_up.startswith("isolation and a steady speed")
-    assert "start at the same moment" in one.gives_up
+    assert one.gives_up.startswith("no isolation and a varying speed")
+    assert "start at the same time" in one.gives_up
     assert {fact.name for fact in one.facts} <= {"headroom", "kv_cache_tokens"}
     assert not one.is_safe
 

@@ -19,12 +19,12 @@ from gpulint.catalog import architecture
 from gpulint.catalog.offers import EVERYTHING, Available, Offer, Pool, Price
 from gpulint.facts import resolver as facts
 from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.pipeline.summary.role import Fitting
 from gpulint.report.formats.text import render
 from gpulint.report.model import Fit, RoleSummary
 from gpulint.source import documents
 from gpulint.source.repository import WorkTree
 from gpulint.suggestions import smallest_fit as smallest
+from gpulint.suggestions.smallest_fit import Fitting
 from gpulint.workload import Field, Origin, Role, Unknown
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())

@@ -218,24 +218,24 @@ def test_a_length_beyond_the_trained_one_is_cut_to_it() -> None:
 def test_ranks_without_gpus_are_taken_back_or_given_gpus() -> None:
     text = server(checkpoint="Qwen/Qwen2.5-32B-Instruct", selector=H100, ranks=2, gpus=1)
     assert titles(text, "parallel-size-exceeds-gpus") == [
-        "tensor parallel 1 on the 1 GPU given",
-        "ask for the 2 GPUs that are needed",
+        "tensor parallel 1 on the same 1 GPU",
+        "request the 2 GPUs that are needed",
     ]
 
 
 def test_gpus_without_ranks_are_given_back_or_put_to_use() -> None:
     text = server(checkpoint="meta-llama/Llama-3.1-70B-Instruct", selector=H100, ranks=4, gpus=8)
     assert titles(text, "gpus-left-idle") == [
-        "ask for the 4 GPUs that are used",
-        "data parallel 2: 2 copies on the 8 GPUs given",
-        "tensor parallel 8 on the 8 GPUs given",
+        "request the 4 GPUs that are used",
+        "data parallel 2 on the same 8 GPUs",
+        "tensor parallel 8 on the same 8 GPUs",
     ]
 
 
 def test_ranks_over_two_pods_are_kept_inside_each() -> None:
     text = GROUP.format(checkpoint="meta-llama/Llama-3.1-405B-Instruct", ranks=16)
     assert titles(text, "tensor-parallel-leaves-link-domain") == [
-        "tensor parallel 8 in each pod, pipeline parallel 2 over them"
+        "tensor parallel 8 within each pod, pipeline parallel 2 across pods"
     ]
 
 
@@ -249,7 +249,7 @@ def test_a_native_spec_is_answered_in_its_own_words() -> None:
 
 def test_what_is_lost_is_said() -> None:
     (found,) = samples.of_rule(samples.report(server(length=131072)), "serving-does-not-fit")
-    assert found.suggestions[0].gives_up == "longer sequences"
+    assert found.suggestions[0].gives_up == "longer requests are rejected"
 
 
 def test_a_cheaper_card_shows_both_prices_of_one_place_and_day() -> None:
@@ -285,7 +285,7 @@ def test_a_rule_that_names_no_change_gets_no_alternative() -> None:
 def test_an_alternative_that_another_rule_would_speak_of_is_not_printed() -> None:
     text = server(ranks=4, gpus=2)
     alone = only(text, "spare_gpus < 0", ("tensor_parallel",))
-    assert [one.title for one in alone.suggestions] == ["tensor parallel 2 on the 2 GPUs given"]
+    assert [one.title for one in alone.suggestions] == ["tensor parallel 2 on the same 2 GPUs"]
     small = Rule("small", "house", "s", Severity.NOTE, "w.", Target("workload"), "tensor_parallel < 4", "m")
     assert only(text, "spare_gpus < 0", ("tensor_parallel",), small).suggestions == ()
 

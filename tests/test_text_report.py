@@ -58,9 +58,9 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
 17 |           nvidia.com/gpu: 2
    |                           - nvidia.com/gpu: 2
    = TP 4 × PP 1 × DP 1 = 4
-   = try tensor parallel 2 on the 2 GPUs given (gives up the memory and speed of 4 ranks)
+   = try tensor parallel 2 on the same 2 GPUs (trade-off: less memory and speed than 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
-   = try ask for the 4 GPUs that are needed
+   = try request the 4 GPUs that are needed
        17:27  2 → 4
    = Start-up fails, or waits for GPUs that never come.
 
@@ -74,7 +74,7 @@ workload  architecture                       accelerator         parallelism  ve
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
 
 1 file, 1 workload, 1 error, 1 warning
-not evaluated: 12 checks; to have them, add
+not evaluated: 12 checks; to evaluate them, add
   architecture (12 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
 """
 
@@ -242,7 +242,7 @@ def test_many_roles_without_a_known_engine_are_counted_instead_of_listed() -> No
     shown = text.render(Report(workloads=(*unread, summary("a.yaml", "chat", "vllm")), files=1))
     assert "job3" not in shown
     assert "chat" in shown
-    assert "and 21 roles whose program gpulint does not read" in shown
+    assert "and 21 roles with an engine that gpulint does not know" in shown
 
 
 def test_a_few_roles_without_a_known_engine_are_listed() -> None:

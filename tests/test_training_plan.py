@@ -15,13 +15,13 @@ import samples
 
 from gpulint.facts import resolver as facts
 from gpulint.facts.model import Facts
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import evaluate
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source
-from gpulint.suggestions import alternatives as suggest
-from gpulint.suggestions import plans
+from gpulint.suggestions import changed_role
 
 NATIVE = """\
 apiVersion: gpulint/v1
@@ -296,13 +296,13 @@ RIGHT = {
 def planned(text: str) -> tuple[Plan, Facts]:
     """The plan of the one role of a text, and its facts."""
     source, given = Source(samples.path_of(text), text.encode()), Given(tuple(shipped_rules().values()))
-    (found,) = plans.of(source, None, samples.Alone(), given)
-    (one,) = lint.judged(source, samples.Alone(), given)
-    return found, one.known
+    (found,) = plan_file(source, None, samples.Alone(), given)
+    (one,) = evaluate.file(source, samples.Alone(), given).roles
+    return found, one.facts
 
 
 def after(option: Suggestion, known: Facts) -> Facts:
-    return facts.of(suggest.applied(known.role, option.values), known.resolved)  # type: ignore[arg-type]
+    return facts.of(changed_role.apply(known.role, option.values), known.resolved)  # type: ignore[arg-type]
 
 
 def meets(terms: Mapping[str, object], known: Facts) -> bool:

@@ -54,7 +54,7 @@ def test_what_is_begun_passes_its_own_samples_as_it_is_written(scope: str) -> No
         0,
         "wrote policies/gpulint/organisation/pod-too-large.yaml\n"
         "next: gpulint rule test policies/gpulint\n"
-        "then, so that gpulint check runs it: rules: [policies/gpulint] in gpulint.yaml\n",
+        "then add to gpulint.yaml so that gpulint check runs it: rules: [policies/gpulint]\n",
     )
     result = run("test", FOLDER)
     assert (result.exit_code, result.stdout) == (
@@ -82,7 +82,7 @@ def test_a_further_folder_is_named_beside_those_of_the_settings() -> None:
     Path("gpulint.yaml").write_text("rules: [policies/gpulint]\n", encoding="utf-8")
     result = run("new", "pod-too-large", "--dir", "house")
     assert result.stdout.splitlines()[-1] == (
-        "then, so that gpulint check runs it: rules: [policies/gpulint, house] in gpulint.yaml"
+        "then add to gpulint.yaml so that gpulint check runs it: rules: [policies/gpulint, house]"
     )
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
     path = begun("pod-too-large")
     path.write_text("# mine\n", encoding="utf-8")
     result = run("new", "pod-too-large", "--family", "capacity")
-    assert (result.exit_code, result.stderr) == (2, f"gpulint: {path} exists already; nothing was written\n")
+    assert (result.exit_code, result.stderr) == (2, f"gpulint: {path} already exists; nothing was written\n")
     assert path.read_text(encoding="utf-8") == "# mine\n"
 
 
@@ -125,7 +125,7 @@ def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
         ),
         ("check-pods", "check-pods says what to do; name the defect, as in gpu-limit-missing or replicas-beyond-quota"),
         ("checkpoint", "checkpoint is one word; say what is wrong with it, as in checkpoint-missing"),
-        ("gpus-left-idle", "gpulint has a rule gpus-left-idle of its own: call yours otherwise"),
+        ("gpus-left-idle", "gpulint already has a rule gpus-left-idle; choose another name"),
     ],
 )
 def test_a_name_that_is_no_name_of_a_defect_is_refused_and_nothing_is_written(name: str, said: str) -> None:
@@ -158,7 +158,7 @@ def test_a_rule_that_finds_nothing_is_shown_with_what_its_condition_sees() -> No
         "    6 |     - name: server\n"
         "    7 |       image: vllm/vllm-openai:v0.10.1\n"
         "  - 8 |       resources: {limits: {nvidia.com/gpu: 16}}  # <- here\n"
-        "      |   expected here, and silent\n"
+        "      |   expected here, but did not fire\n"
         "\n"
         "1 rule, 2 samples: 1 failed\n"
     )
@@ -168,19 +168,19 @@ def test_a_rule_that_speaks_elsewhere_is_shown_at_both_places() -> None:
     begun("pod-too-large", "at: [gpus_per_pod]", "at: [engine]")
     result = run("test", FOLDER)
     assert result.exit_code == 1
-    assert "  = the rule speaks at line 7, and is expected at line 8\n" in result.stdout
+    assert "  = the rule fires at line 7, but is expected at line 8\n" in result.stdout
     assert (
         "  + 7 |       image: vllm/vllm-openai:v0.10.1\n"
-        "      |   spoke here: warning: 16 GPUs for one instance; above 8, ask the platform team first\n"
+        "      |   fired here: warning: 16 GPUs for one instance; above 8, ask the platform team first\n"
         "  - 8 |       resources: {limits: {nvidia.com/gpu: 16}}  # <- here\n"
-        "      |   expected here, and silent\n"
+        "      |   expected here, but did not fire\n"
     ) in result.stdout
 
 
 def test_a_good_sample_that_the_rule_finds_is_shown_where_it_does() -> None:
     begun("pod-too-large", "gpus_per_replica > 8", "gpus_per_replica > 4")
     result = run("test", FOLDER)
-    assert "  = the rule speaks at line 8, and this sample is right\n" in result.stdout
+    assert "  = the rule fires at line 8, but this sample is good\n" in result.stdout
     assert "  + 8 |       resources: {limits: {nvidia.com/gpu: 8}}\n" in result.stdout
 
 
@@ -207,8 +207,8 @@ LACKING = (
             "scope: workload}",
             "scope: workload, kind: training, engine: megatron-lm}",
             [
-                "no good sample is one that the rule is about: show the smallest change that makes a bad one right",
-                "the rule is about training run by megatron-lm; this is inference run by vllm",
+                "no good sample contains what the rule applies to: show the smallest change that makes a bad one right",
+                "the rule applies to training run by megatron-lm; this is inference run by vllm",
             ],
         ),
         (
@@ -216,13 +216,13 @@ LACKING = (
             "",
             [
                 "no line of it is marked: put `# <- here` at the end of the line that the rule must find",
-                "the rule speaks at line 8, unmarked",
+                "the rule fires at line 8, which is not marked",
             ],
         ),
         (
             "nvidia.com/gpu: 8}}",
             "nvidia.com/gpu: 8}}  # <- here",
-            ["a good sample carries no mark; line 8 has one"],
+            ["a good sample must not be marked; line 8 is"],
         ),
         (
             "{gpus_per_replica} GPUs for",
@@ -235,7 +235,7 @@ LACKING = (
         (
             "resources: {limits: {nvidia.com/gpu: 16}}",
             "resources: {limits: {cpu: 16}}",
-            ["the rule matches nothing: a Pod is read, and in it no workload on a GPU; does it ask for one?"],
+            ["the rule matches nothing: a Pod was read, but it contains no workload on a GPU; does it request one?"],
         ),
         (
             "gpu: 16}}  # <- here",
@@ -251,7 +251,7 @@ def test_what_does_not_agree_is_said_with_its_reason(old: str, new: str, said: l
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("replaces: true", "replaces: true, and gpulint has no rule pod-too-large: leave it out"),
+        ("replaces: true", "replaces: true, but gpulint has no rule pod-too-large: remove it"),
         (
             "absorbs: [weights-exceed-memroy]",
             "absorbs: no rule is called weights-exceed-memroy; did you mean weights-exceed-memory",
@@ -289,7 +289,7 @@ def test_a_bad_sample_that_the_rule_finds_in_some_worlds_only_is_not_clear_enoug
     text = text.replace("      spec:\n        containers:\n          - name: server\n", CARD)
     path.write_text(text.replace("gpu: 16", "gpu: 1").replace("gpu: 8", "gpu: 2"), encoding="utf-8")
     assert complaints(path)[0] == (
-        "it is said as note, holding in 2 of 3 worlds; the rule declares warning: show a clearer case"
+        "it is reported as note, firing in 2 of 3 scenarios; the rule declares warning: show a clearer case"
     )
 
 
@@ -315,11 +315,11 @@ def test_a_file_and_a_name_narrow_what_is_tested() -> None:
     [
         (
             ("test",),
-            "no folder of rules: give one, or name it under rules: in gpulint.yaml; `gpulint rule new NAME` begins one",
+            "no folder of rules: give one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one",
         ),
-        (("test", "nowhere"), "nowhere: no such directory of rules"),
-        (("test", "empty"), "empty holds no rule; `gpulint rule new NAME --dir empty` begins one"),
-        (("test", FOLDER, "--select", "pod-too-larg"), "no rule or family of these folders is called pod-too-larg"),
+        (("test", "nowhere"), "nowhere: no such folder of rules"),
+        (("test", "empty"), "empty has no rule; `gpulint rule new NAME --dir empty` creates one"),
+        (("test", FOLDER, "--select", "pod-too-larg"), "these folders have no rule or family called pod-too-larg"),
     ],
 )
 def test_where_nothing_is_tested_the_run_is_misused(words: tuple[str, ...], said: str) -> None:
@@ -383,7 +383,7 @@ def test_the_trials_are_given_as_json() -> None:
         ],
         "complaints": [],
     }
-    assert one["samples"][1]["complaints"] == ["the rule speaks at line 8, and this sample is right"]
+    assert one["samples"][1]["complaints"] == ["the rule fires at line 8, but this sample is good"]
 
 
 # ---- samples of several files, of other formats, with several marks

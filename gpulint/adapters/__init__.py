@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
 from gpulint.catalog import package_data as shipped
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -34,6 +36,28 @@ OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "ef
 """Trigger words: without any of them, no document has a problem with its nodes."""
 OBJECTS = ("object",)
 """What a module without `READS` reads."""
+
+
+def concerns_gpus(text: str) -> bool:
+    """Return whether a trigger word of an adapter, an engine or the catalog occurs in a text."""
+    lowered = text.lower()
+    return any(word in lowered for word in shipped.trigger_words())
+
+
+def is_relevant(text: str, format: str) -> bool:
+    """Return whether what is wrong with a text is worth a problem.
+
+    Most files of JSON and TOML deploy nothing, so a trigger word alone is not enough there.
+    """
+    return concerns_gpus(text) and (format in ("", "yaml") or _is_spec(text))
+
+
+def _is_spec(text: str) -> bool:
+    return (
+        "apiVersion" in text
+        or "gpulint" in text
+        or re.search(resource_names.pattern("gpus", "slices"), text) is not None
+    )
 
 
 def claiming(document: Document) -> ModuleType | None:

@@ -1,4 +1,4 @@
-"""Shares: in words, how a card is handed out to several programs that run on it in turns, and to how many."""
+"""GPU sharing (time-slicing, MPS): strategy and number of clients in words."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ CLIENTS = re.compile(r"(\d+) clients$")
 
 
 def named(strategy: str, clients: int | str) -> str:
-    """The strategy, if any, and how many programs a card is for at most."""
+    """Return the words for a strategy, if any, and the maximum number of clients of a GPU."""
     return f"{strategy} by {clients} clients" if strategy else f"{clients} clients"
 
 
 def strategy(sharing: str) -> str:
-    """The strategy that the words name; empty where they only count."""
+    """Return the strategy in the words; empty if they only count."""
     return CLIENTS.sub("", sharing).removesuffix("by ").strip()
 
 
 def clients(sharing: str) -> int | None:
-    """How many programs a card is for at most; None where the words do not say."""
+    """Return the maximum number of clients of a GPU; None if the words do not tell."""
     found = CLIENTS.search(sharing)
     return int(found[1]) or None if found else None

@@ -1,4 +1,7 @@
-"""Offers: the machines that a team can have, where, and at what price; settings narrow the catalog and replace its prices."""
+"""Offers: machines that a team can have, with region and price.
+
+Settings narrow the catalog and replace its prices.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ SETTINGS = "gpulint.yaml"
 
 
 class Offer(NamedTuple):
-    """One kind of machine that can be had: costs are of the whole machine, None is not established."""
+    """One kind of available machine. Costs are of the whole machine; None means unknown."""
 
     accelerator: str
     node_gpus: int
@@ -31,7 +34,7 @@ class Offer(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Nodes that a team has: what one of them holds, and the labels by which a file chooses them."""
+    """Nodes that a team has: what one of them holds, and the labels that select them."""
 
     name: str
     accelerator: str
@@ -41,7 +44,7 @@ class Pool(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a team pays: for a machine of a type or a pool, or for one accelerator; in one region or in any."""
+    """What a team pays for a machine type, a pool or an accelerator, in one region or in all."""
 
     usd_per_hour: float
     date: str
@@ -54,7 +57,7 @@ class Price(NamedTuple):
 
 
 class Energy(NamedTuple):
-    """What electricity costs and emits where a team computes; None is not stated."""
+    """Price and emissions of electricity at a team's site; None is not declared."""
 
     usd_per_kwh: float | None = None
     co2_kg_per_kwh: float | None = None
@@ -62,10 +65,12 @@ class Energy(NamedTuple):
 
 
 class Available(NamedTuple):
-    """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file.
+    """What a team can have and what it pays.
 
-    `today` is the day on which the age of prices is told, empty where it is not. `barred` are the accelerators that its
-    organisation lets nobody use.
+    Empty means the whole catalog at its prices, in the cloud of the file.
+
+    `today` is the date for the age of prices, empty to leave the age out. `barred` are the
+    accelerators that the organisation forbids.
     """
 
     clouds: tuple[str, ...] = ()
@@ -81,7 +86,7 @@ class Available(NamedTuple):
     barred: frozenset[str] = frozenset()
 
     def allows(self, accelerator: str) -> bool:
-        """Whether a team may use a product at all."""
+        """Return whether a team may use an accelerator."""
         if accelerator in self.forbidden or accelerator in self.barred:
             return False
         return not self.accelerators or accelerator in self.accelerators
@@ -92,66 +97,72 @@ EVERYTHING = Available()
 
 @functools.lru_cache(maxsize=512)
 def of(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
-    """All that can be had, or of one accelerator: a team's pools, and what the clouds it names rent out, else one or any.
+    """Return all available machines, or those with one accelerator: the team's pools, and what the
+    named or given clouds offer.
 
-    Hosts with Arm processors, which most images are not built for, are among them where the team names their type or card.
+    Hosts with Arm processors are included only if the team names their type or accelerator, because
+    most images are not built for them.
     """
-    pooled = tuple(_pooled(pool, available) for pool in available.pools)
-    rented = () if available.pools_only else _rented(available, cloud, accelerator)
-    wanted = (one for one in (*pooled, *rented) if accelerator in ("", one.accelerator))
-    return tuple(sorted((one for one in wanted if available.allows(one.accelerator)), key=_order))
+    pooled = tuple(_price_pool(pool, available) for pool in available.pools)
+    rented = () if available.pools_only else _list_rented(available, cloud, accelerator)
+    wanted = (offer for offer in (*pooled, *rented) if accelerator in ("", offer.accelerator))
+    return tuple(sorted((offer for offer in wanted if available.allows(offer.accelerator)), key=_sort_key))
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
-    """The cheapest machine to be had, in a cloud or anywhere, that holds that many of a card; else a pool without a price."""
-    return _cheapest(of(available, cloud, accelerator), gpus, cloud)
+    """Return the cheapest available machine that holds so many of an accelerator, else a pool
+    without a price.
+    """
+    return _find_cheapest(of(available, cloud, accelerator), gpus, cloud)
 
 
 def machine(available: Available, instance_type: str) -> Offer | None:
-    """The machine type of that name at the price that a team pays, whether it may be had anew or not."""
+    """Return a machine type at the price that a team pays, even if the settings do not offer it."""
     node = hardware.node(instance_type)
-    return _priced(node, available) if node else None
+    return _price_node(node, available) if node else None
 
 
 def carrying(
     available: Available, accelerator: str, gpus: int, instance_type: str = "", pool: str = "", cloud: str | None = None
 ) -> Offer | None:
-    """The machine that a pod runs on: of its pool or its type, else the cheapest to be had, else the cheapest there is."""
-    own = next((_pooled(one, available) for one in available.pools if pool and one.name == pool), None)
+    """Return the machine that a pod runs on: its pool or type, else the cheapest available, else
+    the cheapest at all.
+    """
+    own = next((_price_pool(one, available) for one in available.pools if pool and one.name == pool), None)
     stated = machine(available, instance_type)
     if own or (stated and cloud in (None, stated.cloud)):
         return own or stated
     found = cheapest(available, accelerator, gpus, cloud)
     if found or available.pools_only:
         return found
-    return _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
+    return _find_cheapest(_list_types(available.prices, available.regions, accelerator), gpus, cloud)
 
 
 SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
-"""Facts of the site where a machine stands."""
+"""Facts of a machine's site."""
 
 
-def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
-    """What an offer says of a machine, and where it is from."""
+def of_machine(offer: Offer, fact: str) -> tuple[float | None, str]:
+    """Return a fact of an offered machine with its source."""
     match fact:
         case "machine_gpus":
-            return one.node_gpus, one.instance_type or one.pool
+            return offer.node_gpus, offer.instance_type or offer.pool
         case "machine_usd_per_hour":
-            return one.cost_usd_per_hour, listing(one)
+            return offer.cost_usd_per_hour, listing(offer)
         case _:
-            return one.spot_usd_per_hour, listing(one)
+            return offer.spot_usd_per_hour, listing(offer)
 
 
-def listing(one: Offer, today: str = "") -> str:
-    """Whose price it is, where and of which day, and how old it is on a day."""
-    if one.cost_usd_per_hour is None:
+def listing(offer: Offer, today: str = "") -> str:
+    """Return whose price it is, where, from which day, and how old it is today."""
+    if offer.cost_usd_per_hour is None:
         return ""
-    where = " ".join(filter(None, (one.pool or one.cloud, one.region)))
-    return f"{'own' if one.own else 'list'} price {where} {one.price_date}{age(one.price_date, today)}"
+    where = " ".join(filter(None, (offer.pool or offer.cloud, offer.region)))
+    return f"{'own' if offer.own else 'list'} price {where} {offer.price_date}{age(offer.price_date, today)}"
 
 
 def age(day: str, today: str) -> str:
-    """The end of a sentence about a day that is past."""
+    """Return the end of a sentence about the age of a date."""
     if not today:
         return ""
     from datetime import date
@@ -160,69 +171,75 @@ def age(day: str, today: str) -> str:
     return "" if days < 0 else f", {days} day{'' if days == 1 else 's'} old"
 
 
-def site(available: Available, one: Offer | None, fact: str) -> tuple[float | None, str]:
-    """What settings say of the site, else what is published for the region that they name, or for the cloud."""
+def site(available: Available, offer: Offer | None, fact: str) -> tuple[float | None, str]:
+    """Return a fact of the site from settings, else the published one of the named region or the
+    cloud.
+    """
     if (stated := getattr(available.energy, fact)) is not None:
         return stated, SETTINGS
-    if one is None or not one.cloud:
+    if offer is None or not offer.cloud:
         return None, ""
-    region = "" if fact == "pue" else one.region if one.region in available.regions else None
-    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (one.cloud, region)), None)
+    region = "" if fact == "pue" else offer.region if offer.region in available.regions else None
+    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (offer.cloud, region)), None)
     return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 
-def _cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
+def _find_cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
     fitting = [
-        one
-        for one in listed
-        if one.node_gpus >= gpus and (one.pool or one.cost_usd_per_hour is not None) and cloud in (None, one.cloud)
+        offer
+        for offer in listed
+        if offer.node_gpus >= gpus
+        and (offer.pool or offer.cost_usd_per_hour is not None)
+        and cloud in (None, offer.cloud)
     ]
-    return min(fitting, key=_dearness, default=None)
+    return min(fitting, key=_cost_key, default=None)
 
 
-def _dearness(one: Offer) -> tuple[float, str, str]:
-    return math.inf if one.cost_usd_per_hour is None else one.cost_usd_per_hour, one.instance_type, one.pool
+def _cost_key(offer: Offer) -> tuple[float, str, str]:
+    return math.inf if offer.cost_usd_per_hour is None else offer.cost_usd_per_hour, offer.instance_type, offer.pool
 
 
 @functools.lru_cache(maxsize=512)
-def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
-    """Every machine type of the catalog that holds an accelerator."""
+def _list_types(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
+    """Return every machine type of the catalog with an accelerator."""
     team = Available(prices=prices, regions=regions)
-    return tuple(_priced(node, team) for node in hardware.list_nodes() if node.accelerator == accelerator)
+    return tuple(_price_node(node, team) for node in hardware.list_nodes() if node.accelerator == accelerator)
 
 
-def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
-    cost, machine, pool = _dearness(one)
-    return one.accelerator, one.node_gpus, cost, one.cloud, machine, one.region, pool
+def _sort_key(offer: Offer) -> tuple[str, int, float, str, str, str, str]:
+    cost, machine, pool = _cost_key(offer)
+    return offer.accelerator, offer.node_gpus, cost, offer.cloud, machine, offer.region, pool
 
 
-def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
+def _list_rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    held = (node for node in hardware.list_nodes() if accelerator in ("", node.accelerator))
-    fitting = (node for node in held if (not clouds or node.cloud in clouds) and _named(node, available))
-    found = (_priced(node, available) for node in fitting)
-    return tuple(one for one in found if not _elsewhere(one, available.regions))
+    nodes = (node for node in hardware.list_nodes() if accelerator in ("", node.accelerator))
+    fitting = (node for node in nodes if (not clouds or node.cloud in clouds) and _is_admitted(node, available))
+    found = (_price_node(node, available) for node in fitting)
+    return tuple(offer for offer in found if not _is_elsewhere(offer, available.regions))
 
 
-def _named(node: Node, available: Available) -> bool:
-    """Whether what a team names leaves a machine type in."""
+def _is_admitted(node: Node, available: Available) -> bool:
+    """Return whether the settings of a team admit a machine type."""
     if available.instance_types:
         return node.instance_type in available.instance_types
     return not node.arm or node.accelerator in available.accelerators
 
 
-def _elsewhere(one: Offer, regions: tuple[str, ...]) -> bool:
-    """Whether a machine has no price in the regions of a team, and others of the same cloud have."""
-    return one.region not in regions and any((one.cloud, region) in hardware.priced_regions() for region in regions)
+def _is_elsewhere(offer: Offer, regions: tuple[str, ...]) -> bool:
+    """Return whether a machine has no price in a team's regions although the same cloud has such
+    prices.
+    """
+    return offer.region not in regions and any((offer.cloud, region) in hardware.priced_regions() for region in regions)
 
 
-def _priced(node: Node, available: Available) -> Offer:
-    """A machine type with what a team pays for it, else its list price."""
+def _price_node(node: Node, available: Available) -> Offer:
+    """Return a machine type with the price that a team pays, else its list price."""
     bare = Offer(node.accelerator, node.node_gpus, node.instance_type, node.cloud)
-    listed = [one for one in hardware.list_prices(node.instance_type) if one.usd_per_hour is not None]
-    near = [one for one in listed if one.region in available.regions] or [one for one in listed if one.home]
+    listed = [price for price in hardware.list_prices(node.instance_type) if price.usd_per_hour is not None]
+    near = [price for price in listed if price.region in available.regions] or [price for price in listed if price.home]
     if near:
-        price = min(near, key=lambda one: (one.usd_per_hour, one.region))
+        price = min(near, key=lambda price: (price.usd_per_hour, price.region))
         bare = bare._replace(
             region=price.region,
             cost_usd_per_hour=price.usd_per_hour,
@@ -230,27 +247,29 @@ def _priced(node: Node, available: Available) -> Offer:
             price_date=price.date,
             price_source=price.source,
         )
-    return _at_own_price(bare, available)
+    return _apply_own_price(bare, available)
 
 
-def _pooled(pool: Pool, available: Available) -> Offer:
-    """One node of a pool: at its own price, else at that of its machine type."""
+def _price_pool(pool: Pool, available: Available) -> Offer:
+    """Return one node of a pool at its own price, else at that of its machine type."""
     node = hardware.node(pool.instance_type)
-    rented = _priced(node, available) if node else Offer("", 0)
-    held = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
-    return _at_own_price(held, available)
+    rented = _price_node(node, available) if node else Offer("", 0)
+    offer = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
+    return _apply_own_price(offer, available)
 
 
-def _at_own_price(one: Offer, available: Available) -> Offer:
-    """The offer at the price that settings state for its pool, its machine type or its accelerators, in that order."""
-    stated = [price for price in available.prices if _is_of(price, one, available.regions)]
+def _apply_own_price(offer: Offer, available: Available) -> Offer:
+    """Return the offer at the price declared for its pool, machine type or accelerator, in that
+    order.
+    """
+    stated = [price for price in available.prices if _applies_to(price, offer, available.regions)]
     if not stated:
-        return one
+        return offer
     price = min(stated, key=lambda price: (not price.pool, not price.instance_type, not price.region))
-    counted = one.node_gpus if price.accelerator else 1
+    counted = offer.node_gpus if price.accelerator else 1
     spot = price.spot_usd_per_hour
-    return one._replace(
-        region=price.region or one.region,
+    return offer._replace(
+        region=price.region or offer.region,
         cost_usd_per_hour=price.usd_per_hour * counted,
         spot_usd_per_hour=None if spot is None else spot * counted,
         price_date=price.date,
@@ -259,8 +278,12 @@ def _at_own_price(one: Offer, available: Available) -> Offer:
     )
 
 
-def _is_of(price: Price, one: Offer, regions: tuple[str, ...]) -> bool:
-    """Whether a stated price is of an offer: of what it names, all of it, in a region of the team."""
-    named = ((price.pool, one.pool), (price.instance_type, one.instance_type), (price.accelerator, one.accelerator))
+def _applies_to(price: Price, offer: Offer, regions: tuple[str, ...]) -> bool:
+    """Return whether a declared price applies to an offer in one of the team's regions."""
+    named = (
+        (price.pool, offer.pool),
+        (price.instance_type, offer.instance_type),
+        (price.accelerator, offer.accelerator),
+    )
     here = not price.region or not regions or price.region in regions
-    return here and all(not stated or stated == held for stated, held in named)
+    return here and all(not stated or stated == value for stated, value in named)

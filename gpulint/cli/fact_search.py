@@ -1,4 +1,4 @@
-"""Vocabulary: the facts that a rule may compare, searched by their words, and what each is worth for one workload."""
+"""Facts for rules: search them by words, and show their values for one workload."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Known, Missing
-from gpulint.pipeline.check import Judged
 from gpulint.pipeline.rule_tests.runner import literal
-from gpulint.policy.rules.evaluate import shown
+from gpulint.policy.rules.evaluate import EvaluatedRole, shown
 from gpulint.report.model import Worlds
 from gpulint.workload import Value
 
@@ -24,11 +23,14 @@ OF_A_PART = frozenset({"part", "key", "words", "inherits"})
 UNSTATED = "nothing states it"
 HOW_MAX = 100
 NEEDS_MAX = 8
-"""So many quantities are named that most of the unknown facts lack."""
+"""Maximum number of missing inputs that are named, most frequent first."""
 
 
 class Worth(NamedTuple):
-    """A fact of one role: its value in each world, as a message prints it, and where it comes from; `needs` what it lacks."""
+    """A fact of one role: its value in each scenario, as printed, and its source;
+
+    `needs` are missing inputs.
+    """
 
     quantity: Quantity
     worlds: Worlds[Value] | None = None
@@ -47,39 +49,41 @@ class Held(NamedTuple):
 
 
 def found(words: Sequence[str]) -> list[Quantity]:
-    """The facts whose name, unit or meaning holds every one of these words."""
+    """Return the facts whose name, unit or meaning contains every one of these words."""
     wanted = [word.lower() for word in words]
-    return [one for one in glossary().values() if all(word in _said(one) for word in wanted)]
+    return [quantity for quantity in glossary().values() if all(word in _join_words(quantity) for word in wanted)]
 
 
-def _said(one: Quantity) -> str:
-    return f"{one.name} {one.name.replace('_', ' ')} {one.unit} {one.meaning} {one.ask}".lower()
+def _join_words(quantity: Quantity) -> str:
+    return (
+        f"{quantity.name} {quantity.name.replace('_', ' ')} {quantity.unit} {quantity.meaning} {quantity.ask}".lower()
+    )
 
 
-def held(one: Judged, wanted: Sequence[Quantity]) -> Held:
-    """What each of these facts is worth for a role, or for a part of a facility."""
-    where = one.known.role.anchor.location()
-    values = tuple(_worth(one, quantity) for quantity in wanted if _is_of(one, quantity))
-    return Held(*one.owner, f"{where.path}:{where.line}", values)
+def held(role: EvaluatedRole, wanted: Sequence[Quantity]) -> Held:
+    """Return the values of these facts for a role or a component of a facility."""
+    where = role.facts.role.anchor.location()
+    values = tuple(_find_value(role, quantity) for quantity in wanted if _has_quantity(role, quantity))
+    return Held(*role.owner, f"{where.path}:{where.line}", values)
 
 
-def _is_of(one: Judged, quantity: Quantity) -> bool:
-    """Whether such things have a quantity at all."""
-    if one.part or one.workload.adapter == OF_PARTS:
-        return one.workload.kind in quantity.part
+def _has_quantity(role: EvaluatedRole, quantity: Quantity) -> bool:
+    """Return whether such an object has the quantity at all."""
+    if role.component or role.workload.adapter == OF_PARTS:
+        return role.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _worth(one: Judged, quantity: Quantity) -> Worth:
-    value = one.known.find(quantity.name)
+def _find_value(role: EvaluatedRole, quantity: Quantity) -> Worth:
+    value = role.facts.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, one.known), _how(one, quantity.name, value))
+    return Worth(quantity, value.worlds, shown(quantity.name, role.facts), _describe_source(role, quantity.name, value))
 
 
-def _how(one: Judged, name: str, value: Known) -> str:
-    """Where a value comes from: the line that states it, else in words."""
-    field = one.known.role.fields.get(name)
+def _describe_source(role: EvaluatedRole, name: str, value: Known) -> str:
+    """Return the source of a value: the line that declares it, else a description."""
+    field = role.facts.role.fields.get(name)
     if field is None or not field.origins:
         return value.how
     place = field.origins[0].location()
@@ -90,49 +94,57 @@ def _how(one: Judged, name: str, value: Known) -> str:
 
 
 def list_text(wanted: Sequence[Quantity]) -> str:
-    """A line for each fact: name, unit or type, meaning, and what silence means."""
-    rows = [(one.name, one.unit or one.type, one.meaning + _absence(one)) for one in wanted]
-    return _columns([("fact", "unit", "meaning"), *rows])
+    """Return a line for each fact: name, unit or type, meaning, and default."""
+    rows = [
+        (quantity.name, quantity.unit or quantity.type, quantity.meaning + _describe_default(quantity))
+        for quantity in wanted
+    ]
+    return _align([("fact", "unit", "meaning"), *rows])
 
 
-def _absence(one: Quantity) -> str:
-    return f" ({literal(one.absent[0])} where nothing states it)" if one.absent else ""
+def _describe_default(quantity: Quantity) -> str:
+    return f" ({literal(quantity.absent[0])} if not declared)" if quantity.absent else ""
 
 
 def values_text(roles: Sequence[Held], every: bool) -> str:
-    """The known facts of each role as a condition compares them, and what the unknown ones lack."""
-    return "\n".join(block for role in roles for block in _role(role, every))
+    """Return the known facts of each role as a condition compares them, and the missing inputs of
+    the others.
+    """
+    return "\n".join(block for role in roles for block in _render_role(role, every))
 
 
-def _role(role: Held, every: bool) -> Iterator[str]:
+def _render_role(role: Held, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
-    known = [one for one in role.facts if one.worlds is not None and (every or one.how != UNSTATED)]
-    rows = [(one.quantity.name, _compared(one), _printed(one), textwrap.shorten(one.how, HOW_MAX)) for one in known]
-    yield _columns([("fact", "in a condition", "printed", "where from"), *rows])
-    silent = sum(one.worlds is not None for one in role.facts) - len(known)
+    shown_facts = [fact for fact in role.facts if fact.worlds is not None and (every or fact.how != UNSTATED)]
+    rows = [
+        (fact.quantity.name, _render_compared(fact), _render_printed(fact), textwrap.shorten(fact.how, HOW_MAX))
+        for fact in shown_facts
+    ]
+    yield _align([("fact", "in a condition", "printed", "source"), *rows])
+    silent = sum(fact.worlds is not None for fact in role.facts) - len(shown_facts)
     if silent:
-        yield f"unstated: {silent} more facts, each at what silence means; a WORD shows those that speak of it"
-    unknown = [one for one in role.facts if one.worlds is None]
+        yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
+    unknown = [fact for fact in role.facts if fact.worlds is None]
     if every:
-        yield from (f"unknown: {one.quantity.name} (lacks {', '.join(one.needs)})" for one in unknown)
+        yield from (f"unknown: {fact.quantity.name} (missing: {', '.join(fact.needs)})" for fact in unknown)
     elif unknown:
-        lacking = Counter(need for one in unknown for need in one.needs).most_common(NEEDS_MAX)
-        told = ", ".join(f"{name} ({count})" for name, count in lacking)
-        yield f"unknown: {len(unknown)} more facts; lacking {told}"
+        lacking = Counter(need for fact in unknown for need in fact.needs).most_common(NEEDS_MAX)
+        needs = ", ".join(f"{name} ({count})" for name, count in lacking)
+        yield f"unknown: {len(unknown)} more facts; missing inputs: {needs}"
     yield ""
 
 
-def _compared(one: Worth) -> str:
-    """The values as a condition would write them; three where the worlds differ."""
-    return " / ".join(dict.fromkeys(literal(value) for value in one.worlds or ()))
+def _render_compared(fact: Worth) -> str:
+    """Return the values as a condition would write them; three if the scenarios differ."""
+    return " / ".join(dict.fromkeys(literal(value) for value in fact.worlds or ()))
 
 
-def _printed(one: Worth) -> str:
-    plain = _compared(one).strip("'")
-    return "" if one.printed.replace(",", "") == plain or one.printed == units.human(None, "") else one.printed
+def _render_printed(fact: Worth) -> str:
+    plain = _render_compared(fact).strip("'")
+    return "" if fact.printed.replace(",", "") == plain or fact.printed == units.human(None, "") else fact.printed
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+def _align(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
     return "\n".join(
         "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
@@ -144,30 +156,36 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def list_json(wanted: Sequence[Quantity]) -> str:
-    """The same facts for a program."""
-    return _json({"facts": [_row(one) for one in wanted]})
+    """Return the same facts as JSON."""
+    return _render_json({"facts": [_build_row(quantity) for quantity in wanted]})
 
 
-def _row(one: Quantity) -> dict[str, object]:
-    row: dict[str, object] = {name: getattr(one, name) for name in LISTED}
-    row |= {name: value for name, value in one._asdict().items() if name in OF_A_PART and value}
-    return {**row, "absent": one.absent[0]} if one.absent else row
+def _build_row(quantity: Quantity) -> dict[str, object]:
+    row: dict[str, object] = {name: getattr(quantity, name) for name in LISTED}
+    row |= {name: value for name, value in quantity._asdict().items() if name in OF_A_PART and value}
+    return {**row, "absent": quantity.absent[0]} if quantity.absent else row
 
 
 def values_json(roles: Sequence[Held]) -> str:
-    """The same values for a program: three worlds each, in base units."""
-    return _json({"roles": [_role_data(role) for role in roles]})
+    """Return the same values as JSON: three scenarios each, in base units."""
+    return _render_json({"roles": [_build_role(role) for role in roles]})
 
 
-def _role_data(role: Held) -> dict[str, object]:
-    known = {
-        one.quantity.name: {"unit": one.quantity.unit, **one.worlds._asdict(), "from": one.how}
-        for one in role.facts
-        if one.worlds is not None
+def _build_role(role: Held) -> dict[str, object]:
+    values_known = {
+        fact.quantity.name: {"unit": fact.quantity.unit, **fact.worlds._asdict(), "from": fact.how}
+        for fact in role.facts
+        if fact.worlds is not None
     }
-    unknown = {one.quantity.name: list(one.needs) for one in role.facts if one.worlds is None}
-    return {"workload": role.workload, "role": role.role, "place": role.place, "facts": known, "unknown": unknown}
+    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.worlds is None}
+    return {
+        "workload": role.workload,
+        "role": role.role,
+        "place": role.place,
+        "facts": values_known,
+        "unknown": unknown,
+    }
 
 
-def _json(data: dict[str, object]) -> str:
+def _render_json(data: dict[str, object]) -> str:
     return json.dumps({"format": FORMAT, **data}, indent=2, ensure_ascii=False) + "\n"

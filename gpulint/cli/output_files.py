@@ -18,66 +18,68 @@ TEXT = "text"
 
 
 class Output(NamedTuple):
-    """A format and the file that it goes to; no file is stdout."""
+    """A format and its file; without a file it goes to stdout."""
 
     format: str
     file: str = STDOUT
 
 
 class OutputError(ValueError):
-    """An output that cannot be made: a format that there is not, or a file that cannot be written."""
+    """An output that cannot be produced: an unknown format, or a file that cannot be written."""
 
 
 def formats() -> tuple[str, ...]:
-    """Every format: the modules of the reports that render one."""
+    """Return all formats: the modules of the reports that render one."""
     found = shipped.functions(shipped.PACKAGE / "report" / "formats")
     return tuple(sorted(name for name, public in found.items() if "render" in public))
 
 
 def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()) -> tuple[Output, ...]:
-    """The outputs that FORMAT[:FILE] words ask for, or text on stdout; OutputError before anything is checked."""
+    """Return the outputs of FORMAT[:FILE] words, or text on stdout; raise OutputError before
+    anything is checked.
+    """
     if not words and on_stdout is None:
         return (Output(TEXT),)
-    outputs = (*((Output(_known(on_stdout)),) if on_stdout is not None else ()), *map(_parsed, words))
+    outputs = (*((Output(_check_format(on_stdout)),) if on_stdout is not None else ()), *map(_parse_output, words))
     _refuse_doubles(outputs)
-    for one in outputs:
-        if one.file != STDOUT:
-            _refuse_unwritable(one.file, paths)
+    for output in outputs:
+        if output.file != STDOUT:
+            _refuse_unwritable(output.file, paths)
     return outputs
 
 
-def _parsed(word: str) -> Output:
-    """FORMAT:FILE, where only the first colon parts the two; `-` is stdout."""
+def _parse_output(word: str) -> Output:
+    """Parse FORMAT:FILE at the first colon; `-` is stdout."""
     name, colon, file = word.partition(":")
     if colon and not file:
         raise OutputError(f"{word} names no file: write {name}:FILE, or {name} for stdout")
-    return Output(_known(name), STDOUT if file == "-" else file)
+    return Output(_check_format(name), STDOUT if file == "-" else file)
 
 
-def _known(name: str) -> str:
+def _check_format(name: str) -> str:
     if name in formats():
         return name
     listed = ", ".join(formats())
     if "." in name or "/" in name:
-        raise OutputError(f"{name} is no format: write FORMAT:FILE with one of {listed}")
-    raise OutputError(f"no format is called {name}; there are {listed}")
+        raise OutputError(f"{name} is not a format: write FORMAT:FILE with one of {listed}")
+    raise OutputError(f"no format is called {name}; the formats are {listed}")
 
 
 def _refuse_doubles(outputs: Sequence[Output]) -> None:
-    shown = [one.format for one in outputs if one.file == STDOUT]
+    shown = [output.format for output in outputs if output.file == STDOUT]
     if len(shown) > 1:
         raise OutputError(f"{' and '.join(shown)} would both go to stdout: name a file, as in {shown[-1]}:FILE")
-    files = [os.path.abspath(one.file) for one in outputs if one.file != STDOUT]
-    for one in outputs:
-        if one.file != STDOUT and files.count(os.path.abspath(one.file)) > 1:
-            raise OutputError(f"two outputs would go to {one.file}")
+    files = [os.path.abspath(output.file) for output in outputs if output.file != STDOUT]
+    for output in outputs:
+        if output.file != STDOUT and files.count(os.path.abspath(output.file)) > 1:
+            raise OutputError(f"two outputs would go to {output.file}")
 
 
 def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
-    """OutputError where a file could not be put: found before a long run, not after it."""
+    """Raise OutputError if a file cannot be written, before a long run instead of after it."""
     place = Path(file)
     if os.path.abspath(file) in map(os.path.abspath, paths):
-        raise OutputError(f"{file} is to be checked, and would be overwritten by an output")
+        raise OutputError(f"{file} is one of the files to check, and the output would overwrite it")
     if not place.parent.is_dir():
         raise OutputError(f"there is no folder {place.parent} for {file}")
     try:
@@ -92,37 +94,37 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
 
 
 def rendered(report: Report, name: str) -> str:
-    """The report in a format; OutputError where there is none of that name."""
-    module = _module(_known(name))
+    """Return the report in a format; raise OutputError for an unknown one."""
+    module = _load_module(_check_format(name))
     needy = getattr(module, "NEEDS_SAMPLES", False)
-    shown: str = module.render(_with_samples(report) if needy else report)
+    shown: str = module.render(_add_samples(report) if needy else report)
     return shown
 
 
-def _module(name: str) -> ModuleType:
+def _load_module(name: str) -> ModuleType:
     return importlib.import_module(f"gpulint.report.formats.{name}")
 
 
 def write(report: Report, outputs: Iterable[Output]) -> list[str]:
-    """Write the files; of those that could not be written, why."""
+    """Write the files and return the errors."""
     troubles = []
-    for one in outputs:
-        if one.file != STDOUT:
+    for output in outputs:
+        if output.file != STDOUT:
             from gpulint.source import atomic_write as disk
 
             try:
-                disk.write(Path(one.file), rendered(report, one.format).encode("utf-8", "replace"))
+                disk.write(Path(output.file), rendered(report, output.format).encode("utf-8", "replace"))
             except OSError as error:
-                troubles.append(f"{one.file} was not written: {(error.strerror or str(error)).lower()}")
+                troubles.append(f"{output.file} was not written: {(error.strerror or str(error)).lower()}")
     return troubles
 
 
-def _with_samples(report: Report) -> Report:
-    """A report whose rules show their first wrong and right sample."""
-    return report._replace(rules={name: _sampled(card) for name, card in report.rules.items()})
+def _add_samples(report: Report) -> Report:
+    """Return a report whose rules show their first bad and good example."""
+    return report._replace(rules={name: _add_sample(card) for name, card in report.rules.items()})
 
 
-def _sampled(card: RuleCard) -> RuleCard:
+def _add_sample(card: RuleCard) -> RuleCard:
     file = card.file or shipped.folder("rules") / card.family / f"{card.name}.yaml"
     data = shipped.read_yaml(file) if file.is_file() else {}
     samples = data.get("examples", {}) if isinstance(data, dict) else {}

@@ -1,4 +1,6 @@
-"""Checkpoints: the architecture of the one that a role names, from the catalog or the repository."""
+"""Checkpoints: resolve the architecture of a role's checkpoint from the catalog or the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,23 @@ from gpulint.workload import Role
 
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:
-    """The architecture of a role's checkpoint; None when no checkpoint is stated."""
+    """Return the architecture of a role's checkpoint; None if no checkpoint is declared."""
     reference = role.text("checkpoint")
     if not reference:
         return None
-    resolved = architecture.resolve(reference, lambda name: _config(repository, path, name), like)
-    config = _config(repository, path, reference) if resolved.how.startswith("config.json") else None
+    resolved = architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
+    config = _read_config(repository, path, reference) if resolved.how.startswith("config.json") else None
     if config is None:
         return resolved
     from gpulint.catalog.architecture import index
 
-    return index.with_files(resolved, config, lambda name, length: _head(repository, path, reference, name, length))
+    return index.with_files(
+        resolved, config, lambda name, length: _read_head(repository, path, reference, name, length)
+    )
 
 
-def _config(repository: Repository, path: str, reference: str) -> str | None:
-    """The text of a checkpoint's config.json beside the file or in the repository."""
+def _read_config(repository: Repository, path: str, reference: str) -> str | None:
+    """Return the text of a checkpoint's config.json, next to the file or in the repository."""
     if reference.startswith("/") or "://" in reference:
         return None
     name = join(reference, "config.json")
@@ -34,8 +38,8 @@ def _config(repository: Repository, path: str, reference: str) -> str | None:
     return None if content is None else content.decode("utf-8", "replace")
 
 
-def _head(repository: Repository, path: str, reference: str, name: str, length: int) -> bytes | None:
-    """The first bytes of a file that lies beside a checkpoint's config.json."""
+def _read_head(repository: Repository, path: str, reference: str, name: str, length: int) -> bytes | None:
+    """Return the first bytes of a file next to a checkpoint's config.json."""
     near = normpath(join(dirname(path), reference))
     if repository.read(join(near, "config.json")) is not None:
         return repository.head(join(near, name), length)

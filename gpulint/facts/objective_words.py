@@ -1,4 +1,6 @@
-"""Objectives: the words in which people state what a service or a run is there to reach, and the quantity of each."""
+"""Objectives: the keys for declaring service-level objectives and loads, and the quantity of
+each.
+"""
 
 from __future__ import annotations
 
@@ -11,52 +13,54 @@ from gpulint.workload import Value
 
 
 class Word(NamedTuple):
-    """What a word states: the quantity, how it is written, and what it means."""
+    """A key: its quantity, how its value is parsed, and what it means."""
 
     quantity: str
     read: Callable[[str | float], Value]
     meaning: str
 
 
-def _positive(value: str | float) -> Value:
+def _parse_positive(value: str | float) -> Value:
     amount = units.amount_of(value)
     if amount <= 0:
-        raise ValueError(f"{value} is not more than nothing")
+        raise ValueError(f"{value} is not greater than 0")
     return amount
 
 
-def _whole(value: str | float) -> Value:
-    amount = _positive(value)
+def _parse_whole(value: str | float) -> Value:
+    amount = _parse_positive(value)
     if not isinstance(amount, int):
         raise ValueError(f"{value} is not a whole number such as 300 or 2k")
     return amount
 
 
-def _time(value: str | float) -> Value:
+def _parse_time(value: str | float) -> Value:
     seconds = units.seconds_of(value)
     if seconds <= 0:
-        raise ValueError(f"{value} is not more than nothing")
+        raise ValueError(f"{value} is not greater than 0")
     return seconds
 
 
-def _growth(value: str | float) -> Value:
+def _parse_growth(value: str | float) -> Value:
     growth = units.amount_of(value)
     if not 1 <= growth <= 1000:
-        raise ValueError(f"{value} is no growth: write the whole, such as 1.5 for half more")
+        raise ValueError(f"{value} is not a growth factor from 1 to 1000; write 1.5 for 50% more")
     return growth
 
 
 WORDS: Mapping[str, Word] = {
-    "tpot": Word("target_tpot_s", _time, "time from one token of an answer to the next, as 50ms"),
-    "ttft": Word("target_ttft_s", _time, "time from a request to its first token, as 1s"),
-    "output-tokens-per-s": Word("target_tokens_per_s", _positive, "output tokens of the whole service per second"),
-    "requests-per-s": Word("target_requests_per_s", _positive, "requests of the whole service per second"),
-    "concurrency": Word("target_concurrency", _whole, "requests of the whole service at once"),
-    "growth": Word("target_growth", _growth, "load that is planned for against today's: 1.5 is half more"),
-    "prompt-tokens": Word("request_prompt_tokens", _whole, "tokens of a usual prompt"),
-    "output-tokens": Word("request_output_tokens", _whole, "tokens of a usual answer"),
-    "time-to-train": Word("target_training_s", _time, "time in which a training run is to end, as 72h"),
-    "tokens": Word("training_total_tokens", _whole, "tokens that a training run computes in all, as 2T"),
+    "tpot": Word("target_tpot_s", _parse_time, "time per output token, such as 50ms"),
+    "ttft": Word("target_ttft_s", _parse_time, "time from a request to its first token, such as 1s"),
+    "output-tokens-per-s": Word(
+        "target_tokens_per_s", _parse_positive, "output tokens of the whole service per second"
+    ),
+    "requests-per-s": Word("target_requests_per_s", _parse_positive, "requests of the whole service per second"),
+    "concurrency": Word("target_concurrency", _parse_whole, "concurrent requests of the whole service"),
+    "growth": Word("target_growth", _parse_growth, "planned load relative to today's: 1.5 means 50% more"),
+    "prompt-tokens": Word("request_prompt_tokens", _parse_whole, "tokens of a typical prompt"),
+    "output-tokens": Word("request_output_tokens", _parse_whole, "tokens of a typical answer"),
+    "time-to-train": Word("target_training_s", _parse_time, "time that a training run may take, such as 72h"),
+    "tokens": Word("training_total_tokens", _parse_whole, "tokens that a training run computes in total, such as 2T"),
 }
 OTHERS: Mapping[str, str] = {
     "itl": "tpot",
@@ -77,18 +81,20 @@ OTHERS: Mapping[str, str] = {
     "training-tokens": "tokens",
     "train-time": "time-to-train",
 }
-"""What others call the same; it is named in a message and never read."""
+"""Common synonyms of the keys. Messages name the right key; the synonym itself is never read."""
 
 
 def read(word: str, value: object) -> Value:
-    """The quantity that a word's value states in base units; ValueError says what is wrong with it."""
+    """Parse the value of a key into base units; ValueError says what is wrong with it."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError("write a number, with its unit where it is a time")
+        raise ValueError("write a number, or a time with its unit")
     return WORDS[word].read(value)
 
 
-def meant(word: str, known: Iterable[str] = WORDS) -> str:
-    """The end of a message about an unknown word: what it may be meant to be; empty when nothing is near."""
+def meant(word: str, words: Iterable[str] = WORDS) -> str:
+    """Return the end of a message that proposes a key for an unknown word; empty if none is
+    near.
+    """
     plain = word.lower().replace("_", "-")
-    other = OTHERS.get(plain) or next(iter(difflib.get_close_matches(plain, known, n=1)), "")
+    other = OTHERS.get(plain) or next(iter(difflib.get_close_matches(plain, words, n=1)), "")
     return f"; did you mean {other}?" if other else ""

@@ -1,4 +1,4 @@
-"""Acceptance: what a report is once waivers of policies and the baseline are held against all that a run looked at."""
+"""Suppression: apply waivers and the baseline to a report and report the unused ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from gpulint.version import __version__
 
 
 class Scope(NamedTuple):
-    """What a run looked at: the files that it checked, and the folders that it went through whole, from the repository's root.
+    """Files that a run checked and folders that it scanned completely, as paths from the root.
 
-    `place` tells that of a path as it is shown.
+    `place` maps a shown path to one from the root.
     """
 
     seen: frozenset[str]
@@ -33,64 +33,80 @@ class Scope(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether all of the repository was gone through."""
+        """Return whether the whole repository was scanned."""
         return not all(self.walked)
 
     def walks(self, folder: str) -> bool:
-        """Whether all of a folder was gone through."""
+        """Return whether a folder was scanned completely."""
         return any(not one or folder == one or folder.startswith(f"{one}/") for one in self.walked)
 
 
 def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
-    """What a run looked at; with paths left out on the command line it has gone through no folder whole."""
+    """Return the scope of a run.
+
+    With paths excluded on the command line, no folder counts as scanned completely.
+    """
 
     def place(path: str) -> str:
         found = run.tree.from_root(path)
         return path if found is None else found
 
     files = frozenset(map(place, seen))
-    folders = () if run.options.exclude else tuple(_folder(path, run.tree.root, place) for path in walked)
-    return Scope(files, tuple(one for one in folders if one not in files), place)
+    folders = () if run.options.exclude else tuple(_resolve_folder(path, run.tree.root, place) for path in walked)
+    return Scope(files, tuple(folder for folder in folders if folder not in files), place)
 
 
-def _folder(path: str, root: Path, place: Callable[[str], str]) -> str:
-    """A folder that was named, from the root, which is empty."""
+def _resolve_folder(path: str, root: Path, place: Callable[[str], str]) -> str:
+    """Return a named folder as a path from the root; the root itself is empty."""
     return "" if root.is_relative_to(os.path.abspath(path)) else place(path)
 
 
 def settled(report: Report, run: Run, scope: Scope) -> Report:
-    """A report under policies and a baseline; where nothing is to be ignored, all that they silence speaks."""
-    report = _with(report, _unused(report, run, scope), run.given)
+    """Apply policies and a baseline to a report.
+
+    With ignores disabled, suppressed findings are shown as open.
+    """
+    report = _add_troubles(report, _find_unused_waivers(report, run, scope), run.given)
     if run.baseline is not None:
-        report = _under(run.baseline, report, run, scope)
+        report = _apply_baseline(run.baseline, report, run, scope)
     return report if run.options.ignores else unsilenced(report)
 
 
-def _under(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
-    held = against(report, known, scope, run.tree)
+def _apply_baseline(accepted_baseline: Baseline, report: Report, run: Run, scope: Scope) -> Report:
+    matched = against(report, accepted_baseline, scope, run.tree)
     accepted = [
-        one._replace(suppressed=baseline.waiver(known, held.accepted[index])) if index in held.accepted else one
-        for index, one in enumerate(report.findings)
+        finding._replace(suppressed=baseline.waiver(accepted_baseline, matched.accepted[index]))
+        if index in matched.accepted
+        else finding
+        for index, finding in enumerate(report.findings)
     ]
-    gone = stale_entries(report, held, scope, run.tree, run.given)
-    stale = [_trouble(known, one, number) for one, number in gone]
-    return _with(report._replace(findings=tuple(accepted)), stale, run.given)
+    gone = stale_entries(report, matched, scope, run.tree, run.given)
+    stale = [_build_stale_trouble(accepted_baseline, entry, number) for entry, number in gone]
+    return _add_troubles(report._replace(findings=tuple(accepted)), stale, run.given)
 
 
-def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
-    """What policies accept and no finding needs, where the run looked at all that it could reach and judged it."""
-    told = {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
-    needing = [(one.rule, scope.place(one.location.path), one) for one in report.findings]
-    lacking = _unjudged(report, scope)
+def _find_unused_waivers(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
+    """Yield unused policy waivers within the scope of the run, unless their rule lacked facts
+    there.
+    """
+    reported = {finding.location for finding in report.findings if finding.family == baseline.ALWAYS_SAID}
+    needing = [(finding.rule, scope.place(finding.location.path), finding) for finding in report.findings]
+    lacking = _find_unevaluated(report, scope)
     active = functools.cache(lambda path: {rule.name for rule in run.given.at(path).rules})
-    for one in (accepted for policy in run.policies.met() for accepted in policy.waivers):
-        place = one.waiver.location
-        if place is None or place in told or not scope.walks(one.folder):
+    for accepted in (accepted for policy in run.policies.met() for accepted in policy.waivers):
+        place = accepted.waiver.location
+        if place is None or place in reported or not scope.walks(accepted.folder):
             continue
-        open_to_doubt = {name for path, name in lacking if run.policies.reaches(one, path)}
-        needed = {name for name, path, finding in needing if name in one.rules and _reaches(one, path, finding, run)}
-        if idle := [name for name in one.rules if name in active(place.path) - needed - open_to_doubt]:
-            yield Trouble("unused-suppression", f"nothing that it reaches is {' or '.join(idle)}", place)
+        open_to_doubt = {name for path, name in lacking if run.policies.reaches(accepted, path)}
+        needed = {
+            name for name, path, finding in needing if name in accepted.rules and _reaches(accepted, path, finding, run)
+        }
+        if idle := [name for name in accepted.rules if name in active(place.path) - needed - open_to_doubt]:
+            yield Trouble(
+                "unused-suppression",
+                f"unused suppression: no {' or '.join(idle)} finding in the files it covers",
+                place,
+            )
 
 
 def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
@@ -99,39 +115,40 @@ def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
     return governs and run.policies.reaches(accepted, path) and about.reaches(finding)
 
 
-def _unjudged(report: Report, scope: Scope) -> set[tuple[str, str]]:
-    """The files and rules of which some role lacked facts."""
+def _find_unevaluated(report: Report, scope: Scope) -> set[tuple[str, str]]:
+    """Return the pairs of file and rule for which some role lacked facts."""
     return {
-        (scope.place(workload.location.path), one.rule)
+        (scope.place(workload.location.path), lack.rule)
         for workload in report.workloads
         for role in workload.roles
-        for one in role.not_evaluated
+        for lack in role.not_evaluated
     }
 
 
-def against(report: Report, known: Baseline, scope: Scope, repository: Repository) -> Held:
-    """A baseline held against a report: an entry may move where its file is gone, or was checked."""
+def against(report: Report, accepted_baseline: Baseline, scope: Scope, repository: Repository) -> Held:
+    """Match a baseline against a report. An entry may move if its file is gone or was checked."""
 
     @functools.cache
     def free(path: str) -> bool:
         return path in scope.seen or repository.at_root(path) is None
 
-    found = subject.no_larger(report.findings, ((one.rule, one.subject) for one in known.entries))
-    return baseline.held(known, found, scope.place, free, __version__)
+    found = subject.no_larger(report.findings, ((entry.rule, entry.subject) for entry in accepted_baseline.entries))
+    return baseline.held(accepted_baseline, found, scope.place, free, __version__)
 
 
 def stale_entries(
-    report: Report, held: Held, scope: Scope, repository: Repository, given: Given
+    report: Report, matched: Held, scope: Scope, repository: Repository, given: Given
 ) -> Iterator[tuple[Entry, int]]:
-    """The entries of which a run would have found more than it did, with how many are gone.
+    """Yield the baseline entries that are no longer found, with the number that is gone.
 
-    Nothing is said of an entry whose rule did not run, or lacked facts in that file, nor of a file that may lie elsewhere.
+    Entries whose rule did not run or lacked facts are skipped, and so are entries of files that
+    could not be read or lie outside the scope.
     """
-    unjudged = _unjudged(report, scope)
-    failed = {*(one.path for one in report.failures), *(one.path for one in report.skipped)}
+    unjudged = _find_unevaluated(report, scope)
+    failed = {*(failure.path for failure in report.failures), *(skip.path for skip in report.skipped)}
     unread = {scope.place(path) for path in failed}
     active = {rule.name for rule in given.rules}
-    for entry, number in held.left.items():
+    for entry, number in matched.left.items():
         if entry.rule not in active or entry.path in unread or (entry.path, entry.rule) in unjudged:
             continue
         if entry.path in scope.seen or (scope.whole and repository.at_root(entry.path) is None):
@@ -139,8 +156,12 @@ def stale_entries(
 
 
 def unsilenced(report: Report) -> Report:
-    """A report in which waivers and baseline silence nothing, with how many findings they would."""
-    shown = tuple(one._replace(suppressed=None) if _is_silenced(one) else one for one in report.findings)
+    """Return a report without suppression, with the number of findings that waivers and the
+    baseline would hide.
+    """
+    shown = tuple(
+        finding._replace(suppressed=None) if _is_silenced(finding) else finding for finding in report.findings
+    )
     return report._replace(findings=shown, unsilenced=sum(map(_is_silenced, report.findings)))
 
 
@@ -148,17 +169,17 @@ def _is_silenced(finding: Finding) -> bool:
     return finding.suppressed is not None and finding.suppressed.kind != "base"
 
 
-def _trouble(known: Baseline, entry: Entry, number: int) -> Trouble:
+def _build_stale_trouble(accepted_baseline: Baseline, entry: Entry, number: int) -> Trouble:
     which = f"{number} of {entry.number} × {entry.rule}" if entry.number > 1 else entry.rule
     of = f" of {entry.subject.object}" if entry.subject.object else ""
-    message = f"{which}{of} is no longer in {entry.path}; gpulint baseline --prune takes the entry out"
-    return Trouble("stale-baseline-entry", message, Location(known.path, entry.line, 1, entry.line, 1))
+    message = f"{which}{of} is no longer found in {entry.path}; remove the entry with gpulint baseline --prune"
+    return Trouble("stale-baseline-entry", message, Location(accepted_baseline.path, entry.line, 1, entry.line, 1))
 
 
-def _with(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
-    """A report with findings about waivers and baseline."""
-    said = subject.told(waivers.as_findings(troubles, given.rules), ())
-    if not said:
+def _add_troubles(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
+    """Return the report with added findings about waivers and the baseline."""
+    findings_added = subject.told(waivers.as_findings(troubles, given.rules), ())
+    if not findings_added:
         return report
-    findings = tuple(sorted((*report.findings, *said), key=Finding.place))
-    return report._replace(findings=findings, rules={**report.rules, **check.cards(said, given.rules)})
+    findings = tuple(sorted((*report.findings, *findings_added), key=Finding.place))
+    return report._replace(findings=findings, rules={**report.rules, **check.cards(findings_added, given.rules)})

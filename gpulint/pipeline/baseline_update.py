@@ -1,4 +1,4 @@
-"""Ledger: how a baseline is made, pruned, and brought up to date with what a run found."""
+"""Baseline update: create, prune and update a baseline from the findings of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from gpulint.report.model import Finding, Report
 
 
 class Change(NamedTuple):
-    """A baseline as it would be: its entries, what is gone from it with its number, and the findings that it lacks."""
+    """A changed baseline: its entries, the stale ones with their number, and the findings that it
+    lacks.
+    """
 
     entries: tuple[Entry, ...]
     gone: tuple[tuple[Entry, int], ...] = ()
@@ -22,37 +24,39 @@ class Change(NamedTuple):
 
 
 def made(report: Report, scope: Scope) -> Change:
-    """A first baseline: all that a run found and no waiver accepts."""
+    """Return a first baseline of all findings that no waiver accepts."""
     return Change(baseline.of(report.open, scope.place))
 
 
-def updated(report: Report, known: Baseline, run: Run, scope: Scope, accept_new: bool) -> Change:
-    """A baseline after a run: without what is gone, at its places of today, and with what is new if that is accepted."""
-    held = acceptance.against(report, known, scope, run.tree)
-    gone = tuple(acceptance.stale_entries(report, held, scope, run.tree, run.given))
-    stood = [one for index, one in enumerate(report.findings) if index in held.accepted]
+def updated(report: Report, before: Baseline, run: Run, scope: Scope, accept_new: bool) -> Change:
+    """Return a baseline after a run: stale entries removed, locations updated, new findings added
+    if accepted.
+    """
+    matched = acceptance.against(report, before, scope, run.tree)
+    gone = tuple(acceptance.stale_entries(report, matched, scope, run.tree, run.given))
+    stood = [finding for index, finding in enumerate(report.findings) if index in matched.accepted]
     new = tuple(
-        one
-        for index, one in enumerate(report.findings)
-        if index not in held.accepted and one.suppressed is None and one.family != ALWAYS_SAID
+        finding
+        for index, finding in enumerate(report.findings)
+        if index not in matched.accepted and finding.suppressed is None and finding.family != ALWAYS_SAID
     )
-    unseen = [one._replace(number=number) for one, number in held.left.items() if one not in dict(gone)]
+    unseen = [entry._replace(number=number) for entry, number in matched.left.items() if entry not in dict(gone)]
     found = baseline.of([*stood, *(new if accept_new else ())], scope.place)
-    return Change(_summed([*found, *unseen]), gone, new)
+    return Change(_merge([*found, *unseen]), gone, new)
 
 
-def pruned(report: Report, known: Baseline, run: Run, scope: Scope) -> Change:
-    """A baseline without what is gone from it, and otherwise as it stands."""
-    held = acceptance.against(report, known, scope, run.tree)
-    gone = dict(acceptance.stale_entries(report, held, scope, run.tree, run.given))
-    kept = (one._replace(number=one.number - gone.get(one, 0)) for one in known.entries)
-    return Change(tuple(one for one in kept if one.number), tuple(gone.items()))
+def pruned(report: Report, before: Baseline, run: Run, scope: Scope) -> Change:
+    """Return a baseline without its stale entries and otherwise unchanged."""
+    matched = acceptance.against(report, before, scope, run.tree)
+    gone = dict(acceptance.stale_entries(report, matched, scope, run.tree, run.given))
+    kept = (entry._replace(number=entry.number - gone.get(entry, 0)) for entry in before.entries)
+    return Change(tuple(entry for entry in kept if entry.number), tuple(gone.items()))
 
 
-def _summed(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Entries of the same debt in the same file as one."""
+def _merge(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Merge entries of the same debt in the same file."""
     numbers: dict[Entry, int] = {}
-    for one in entries:
-        alike = one._replace(number=1, line=1)
-        numbers[alike] = numbers.get(alike, 0) + one.number
-    return tuple(one._replace(number=number) for one, number in numbers.items())
+    for entry in entries:
+        alike = entry._replace(number=1, line=1)
+        numbers[alike] = numbers.get(alike, 0) + entry.number
+    return tuple(entry._replace(number=number) for entry, number in numbers.items())

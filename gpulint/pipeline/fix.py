@@ -1,24 +1,27 @@
-"""Rewriting: fixes carried into the files of a run, as a diff or on the disk, each file whole or not at all."""
+"""Rewriting: write fixes into the files of a run, as a diff or to disk, each file completely or not
+at all.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.policy.resolved import Given
 from gpulint.report.formats.escaping import counted
 from gpulint.report.model import Report, Skip
 from gpulint.source import atomic_write as disk
 from gpulint.source.repository import Source, Tree
-from gpulint.suggestions.edits import apply as fix
-from gpulint.suggestions.edits.apply import Files, Left, Outcome
+from gpulint.suggestions import fixes
+from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits.apply import Files
+from gpulint.suggestions.fixes import Outcome, SkippedFix
 
 
 class Run(NamedTuple):
-    """The files of a run, the report on them as they are, and what fixing them comes to."""
+    """The files of a run, the report on them, and the outcome of fixing them."""
 
     files: Files
     skipped: tuple[Skip, ...]
@@ -27,81 +30,73 @@ class Run(NamedTuple):
 
 
 def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool) -> Run:
-    """Check sources, and work out what answers their findings; nothing is written."""
+    """Check sources and compute their fixes; nothing is written."""
     found = list(sources)
-    files = {one.path: one.content for one in found if isinstance(one, Source)}
-    report = lint.lint(found, tree, rules)
-    skipped = tuple(one for one in found if isinstance(one, Skip))
+    files = {source.path: source.content for source in found if isinstance(source, Source)}
+    report = check.check_files(found, tree, rules)
+    skipped = tuple(source for source in found if isinstance(source, Skip))
     return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
 
 
 def remaining(run: Run, tree: Tree, rules: Given) -> Report:
-    """The report on the files of a run after its fixes."""
+    """Return the report on the files of a run after its fixes."""
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return lint.lint([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
+    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
 def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) -> Outcome:
-    """What answers the findings of a report changes in the files that were given, file after file."""
+    """Fix the findings of a report, file by file."""
     contents: dict[str, bytes] = {}
     outcomes = []
-    for path in dict.fromkeys(one.location.path for one in report.open):
+    for path in dict.fromkeys(finding.location.path for finding in report.open):
         if path in given:
             now = {**given, **contents}
-            outcome = fix.fixed(path, now, _linter(tree, rules, contents), unsafe)
+            evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
+            outcome = fixes.fix_file(path, now, evaluate, unsafe)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
         {path: content for path, content in contents.items() if content != given[path]},
-        tuple(one for outcome in outcomes for one in outcome.done),
-        tuple(one for outcome in outcomes for one in outcome.left),
+        tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.applied),
+        tuple(skipped for outcome in outcomes for skipped in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
     )
-
-
-def _linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
-    def linted(files: Files, alternatives: bool) -> Report:
-        seen = tree.rewritten({**contents, **files})
-        asked = dataclasses.replace(rules, alternatives=alternatives)
-        return lint.lint([Source(path, content) for path, content in files.items()], seen, asked)
-
-    return linted
 
 
 # ---- what is shown
 
 
 def diff(before: Files, after: Files) -> str:
-    """A unified diff of the files that differ, which `patch -p0` takes."""
-    return "".join(_of_file(path, before[path], after[path]) for path in sorted(after))
+    """Return a unified diff of the changed files, for `patch -p0`."""
+    return "".join(_diff_file(path, before[path], after[path]) for path in sorted(after))
 
 
-def _of_file(path: str, before: bytes, after: bytes) -> str:
-    lines = difflib.unified_diff(_lines(before), _lines(after), path, path, n=3)
-    return "".join(one if one.endswith("\n") else f"{one}\n\\ No newline at end of file\n" for one in lines)
+def _diff_file(path: str, before: bytes, after: bytes) -> str:
+    lines = difflib.unified_diff(_split_lines(before), _split_lines(after), path, path, n=3)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def _lines(content: bytes) -> list[str]:
-    text = fix.decoded(content)
-    marked = "\ufeff" if content.startswith(fix.MARK_8) else ""
+def _split_lines(content: bytes) -> list[str]:
+    text = edits.decoded(content)
+    marked = "\ufeff" if content.startswith(edits.MARK_8) else ""
     return [line for line in (marked + text).replace("\n", "\n\0").split("\0") if line]
 
 
 def said(outcome: Outcome, preview: bool) -> Iterator[str]:
-    """What was done, what was left and why, and what --unsafe would do."""
-    for one in outcome.done:
-        place = one.finding.location
+    """Yield lines about applied and skipped fixes, and about those that need --unsafe."""
+    for fixed_finding in outcome.applied:
+        place = fixed_finding.finding.location
         word = "would fix" if preview else "fixed"
-        yield f"{word} {place.path}:{place.line} {one.finding.rule}: {one.suggestion.title}"
-    for left in outcome.left:
-        yield _left(left)
+        yield f"{word} {place.path}:{place.line} {fixed_finding.finding.rule}: {fixed_finding.suggestion.title}"
+    for left in outcome.skipped:
+        yield _describe_skipped(left)
     if outcome.unsafe:
-        yield f"{counted(outcome.unsafe, 'finding')} with alternatives that give something up or cost more: see --unsafe"
+        yield f"{counted(outcome.unsafe, 'finding')} with alternatives that have a trade-off or cost more: see --unsafe"
 
 
-def _left(left: Left) -> str:
+def _describe_skipped(left: SkippedFix) -> str:
     place = left.finding.location
     return f"not fixed {place.path}:{place.line} {left.finding.rule}: {left.reason}"
 
@@ -110,13 +105,13 @@ def _left(left: Left) -> str:
 
 
 def write(before: Files, after: Files, tree: Tree) -> Iterator[str]:
-    """Put new contents in the place of old ones; yields why where a file is left as it is."""
+    """Replace old contents with new ones; yield the reason for each file that is left unchanged."""
     for path, content in sorted(after.items()):
         place = tree.writable(path)
         if place is None:
-            yield f"not written {path}: it is no file of the repository, or a symbolic link leads to it"
+            yield f"not written {path}: it is not a file of the repository, or a symbolic link leads to it"
         elif place.read_bytes() != before[path]:
-            yield f"not written {path}: it was changed while it was checked"
+            yield f"not written {path}: it changed during the check"
         else:
             try:
                 disk.write(place, content)

@@ -1,6 +1,7 @@
-"""Rendering: what the user's own helm or kustomize makes of a chart or overlay, run only when asked for by name.
+"""Rendering: run the user's own helm or kustomize on a chart or overlay, only on request.
 
-Nothing of the chart is executed by gpulint itself; the tool is started without a shell, for a bounded time and output.
+gpulint executes nothing of the chart. The tool starts without a shell, with limits on time and
+output.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ T = TypeVar("T")
 
 
 class RenderError(Exception):
-    """Why a tool gave nothing to check, in a sentence that may go on with what the tool said."""
+    """Why a tool produced nothing to check, possibly with the tool's own error."""
 
 
 class Rendered(NamedTuple):
-    """What a tool made of a folder: as it is shown, the source to check, its documents, and the files it is made of."""
+    """The output of a tool for a folder: its shown path, the source, its documents, and the files
+    it is made of.
+    """
 
     shown: str
     source: Source
@@ -47,34 +50,36 @@ class Rendered(NamedTuple):
 
 
 def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
-    """The objects that helm makes of a chart, or kustomize of an overlay."""
+    """Render a chart with helm, or an overlay with kustomize."""
     if not Path(folder).is_dir():
-        raise RenderError(f"--render {tool} needs a folder, and {folder} is none")
+        raise RenderError(f"--render {tool} needs a folder, and {folder} is not one")
     if missing := next((name for name in values if not Path(name).is_file()), None):
-        raise RenderError(f"there is no values file {missing}")
-    content = _output(_command(tool, folder, values))
+        raise RenderError(f"the values file {missing} does not exist")
+    content = _run_program(_build_command(tool, folder, values))
     source = Source(f"{folder.rstrip('/')} (rendered).yaml", content)
     made = documents.load(source.path, content).documents
-    return Rendered(folder.rstrip("/"), source, made, tuple(_files(folder)) if tool == "kustomize" else ())
+    return Rendered(folder.rstrip("/"), source, made, tuple(_read_files(folder)) if tool == "kustomize" else ())
 
 
 def placed(report: Report, found: Sequence[Rendered]) -> Report:
-    """The report with each place in the files it was rendered from where that is certain, else by object and line."""
-    by_path = {one.source.path: one for one in found}
+    """Return the report with locations in the source files where that is certain, else by object
+    and line.
+    """
+    by_path = {rendering.source.path: rendering for rendering in found}
 
     def move(location: Location) -> Location:
-        one = by_path.get(location.path)
-        return location if one is None else _source_of(one, location)
+        rendering = by_path.get(location.path)
+        return location if rendering is None else _find_source(rendering, location)
 
-    return _mapped(report, move)
+    return _map_locations(report, move)
 
 
-def _mapped(value: T, move: Callable[[Location], Location]) -> T:
-    """A record with every Location inside it moved."""
+def _map_locations(value: T, move: Callable[[Location], Location]) -> T:
+    """Return a record with every Location inside it moved."""
     if isinstance(value, Location):
         return move(value)  # type: ignore[return-value]
     if isinstance(value, tuple):
-        parts = [_mapped(part, move) for part in value]
+        parts = [_map_locations(part, move) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
@@ -82,18 +87,21 @@ def _mapped(value: T, move: Callable[[Location], Location]) -> T:
 # ---- running the tool
 
 
-def _command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
-    """The words that render: of helm without tests, of kustomize without plugins; neither fetches a chart."""
+def _build_command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
+    """Return the command: helm without tests, kustomize without plugins.
+
+    Neither fetches a chart.
+    """
     place = str(Path(folder).resolve())
     if tool == "helm":
         files = [word for name in values for word in ("--values", str(Path(name).resolve()))]
-        return [_program("helm"), "template", "gpulint", place, "--skip-tests", *files]
+        return [_find_program("helm"), "template", "gpulint", place, "--skip-tests", *files]
     if kustomize := shutil.which("kustomize"):
         return [kustomize, "build", place]
-    return [_program("kubectl", "kustomize"), "kustomize", place]
+    return [_find_program("kubectl", "kustomize"), "kustomize", place]
 
 
-def _program(name: str, wanted: str = "") -> str:
+def _find_program(name: str, wanted: str = "") -> str:
     found = shutil.which(name)
     if found is None:
         raise RenderError(
@@ -102,20 +110,20 @@ def _program(name: str, wanted: str = "") -> str:
     return found
 
 
-def _output(command: Sequence[str]) -> bytes:
-    """What a program prints, within bounds of time and size."""
+def _run_program(command: Sequence[str]) -> bytes:
+    """Return the output of a program, limited in time and size."""
     name = Path(command[0]).name
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603  the user's own program, asked for by name
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
         )
         late = threading.Event()
-        timer = threading.Timer(TIMEOUT_S, _end, (process, late))
+        timer = threading.Timer(TIMEOUT_S, _kill, (process, late))
         timer.start()
         try:
             content = process.stdout.read(OUTPUT_BYTES_MAX + 1) if process.stdout else b""
             if len(content) > OUTPUT_BYTES_MAX:
-                _end(process, late)
+                _kill(process, late)
                 raise RenderError(f"{name} printed more than {OUTPUT_BYTES_MAX // 1_000_000} MB")
             status = process.wait()
         finally:
@@ -125,13 +133,13 @@ def _output(command: Sequence[str]) -> bytes:
         if late.is_set():
             raise RenderError(f"{name} took longer than {TIMEOUT_S:.0f} s")
         if status != 0:
-            said.seek(0)
-            raise RenderError(f"{name} failed:\n{said.read(ERROR_BYTES_MAX).decode('utf-8', 'replace').strip()}")
+            errors.seek(0)
+            raise RenderError(f"{name} failed:\n{errors.read(ERROR_BYTES_MAX).decode('utf-8', 'replace').strip()}")
     return content
 
 
-def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    """End a program of ours with whatever it has started."""
+def _kill(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+    """End a program of ours and everything that it started."""
     ended.set()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -141,70 +149,79 @@ def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
 # ---- from the rendered text back to the files
 
 
-def _files(folder: str) -> Iterator[Document]:
-    """The documents of the files below a Kustomization that it names, patches among them."""
+def _read_files(folder: str) -> Iterator[Document]:
+    """Yield the documents of the files that a Kustomization names, including patches."""
     todo, seen = [Path(folder)], set[Path]()
     while todo and len(seen) < FOLDERS_MAX:
         here = todo.pop()
         if here.resolve() in seen:
             continue
         seen.add(here.resolve())
-        for place in _named(here):
+        for place in _find_listed(here):
             if place.is_dir():
                 todo.append(place)
             elif place.is_file():
-                yield from documents.load(_shown(place), place.read_bytes()).documents
+                yield from documents.load(_shorten(place), place.read_bytes()).documents
 
 
-def _named(folder: Path) -> Iterator[Path]:
+def _find_listed(folder: Path) -> Iterator[Path]:
     for name in joins.KUSTOMIZATIONS:
         if not (folder / name).is_file():
             continue
-        for one in documents.load(name, (folder / name).read_bytes()).documents:
+        for document in documents.load(name, (folder / name).read_bytes()).documents:
             for key in LISTS:
-                listed = one.get((key,))
+                listed = document.get((key,))
                 for entry in listed if isinstance(listed, list) else ():
                     path = entry.get("path") if isinstance(entry, dict) else entry
                     if isinstance(path, str) and "\n" not in path and "://" not in path:
                         yield folder / path
 
 
-def _shown(place: Path) -> str:
+def _shorten(place: Path) -> str:
     relative = os.path.relpath(place)
     return relative if not relative.startswith("..") else str(place)
 
 
-def _source_of(one: Rendered, location: Location) -> Location:
-    """The place in the one file that states the same at the same path; else the object, and the line of the rendered text."""
-    offset = _offset(one.source.content.decode("utf-8", "replace"), location)
-    made = next((document for document in one.documents if document.root.start <= offset <= document.root.end), None)
+def _find_source(rendering: Rendered, location: Location) -> Location:
+    """Return the location in the one file with the same value at the same path; else the object and
+    rendered line.
+    """
+    offset = _find_offset(rendering.source.content.decode("utf-8", "replace"), location)
+    made = next(
+        (document for document in rendering.documents if document.root.start <= offset <= document.root.end), None
+    )
     if made is None:
-        return location._replace(path=f"{one.shown} (rendered)")
-    path = _path_at(made.root, offset)
-    stating = [file for file in one.files if _same_object(file, made) and file.node(path) is not None]
-    if path and len(stating) == 1 and stating[0].get(path) == made.get(path) and _same_names(stating[0], made, path):
-        return _within(stating[0], made, path, location)
+        return location._replace(path=f"{rendering.shown} (rendered)")
+    path = _find_path(made.root, offset)
+    stating = [file for file in rendering.files if _is_same_object(file, made) and file.node(path) is not None]
+    if (
+        path
+        and len(stating) == 1
+        and stating[0].get(path) == made.get(path)
+        and _has_same_names(stating[0], made, path)
+    ):
+        return _narrow(stating[0], made, path, location)
     kind, name = made.get(("kind",)), made.get(("metadata", "name"))
-    return location._replace(path=f"{one.shown} (rendered): {kind}/{name}")
+    return location._replace(path=f"{rendering.shown} (rendered): {kind}/{name}")
 
 
-def _offset(text: str, location: Location) -> int:
+def _find_offset(text: str, location: Location) -> int:
     lines = text.splitlines(keepends=True)
     return sum(len(line) for line in lines[: location.line - 1]) + location.column - 1
 
 
-def _path_at(node: Node, offset: int) -> documents.Path:
-    """The path of the innermost value whose text, or whose key, holds an offset."""
+def _find_path(node: Node, offset: int) -> documents.Path:
+    """Return the path of the innermost value or key at an offset."""
     path: list[str | int] = []
     while True:
-        step = next(_steps(node, offset), None)
+        step = next(_find_steps(node, offset), None)
         if step is None:
             return tuple(path)
         path.append(step[0])
         node = step[1]
 
 
-def _steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
+def _find_steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
     if node.kind == "mapping":
         for key, value in node.value:
             if key.start <= offset < max(key.end, value.end):
@@ -215,29 +232,29 @@ def _steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
                 yield at, item
 
 
-def _same_object(one: Document, other: Document) -> bool:
-    """Whether two documents are of one group, kind and name."""
-    groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (one, other)}
-    named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (one, other)}
+def _is_same_object(document: Document, other: Document) -> bool:
+    """Return whether two documents have the same group, kind and name."""
+    groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (document, other)}
+    named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (document, other)}
     return len(groups) == 1 and len(named) == 1
 
 
-def _same_names(one: Document, other: Document, path: documents.Path) -> bool:
-    """Whether the items of lists along a path are called the same in both."""
+def _has_same_names(document: Document, other: Document, path: documents.Path) -> bool:
+    """Return whether the list items along a path have the same names in both."""
     items = [path[: at + 1] for at, part in enumerate(path) if isinstance(part, int)]
-    return all(one.get((*item, "name")) == other.get((*item, "name")) for item in items)
+    return all(document.get((*item, "name")) == other.get((*item, "name")) for item in items)
 
 
-def _within(file: Document, made: Document, path: documents.Path, location: Location) -> Location:
-    """The same word of the value where both write it alike, else the value."""
+def _narrow(file: Document, made: Document, path: documents.Path, location: Location) -> Location:
+    """Return the same part of the value if both write it identically, else the whole value."""
     whole, there = file.locate(path), made.locate(path)
-    alike = _written(file, path) == _written(made, path) and "\n" not in _written(file, path)
+    alike = _find_text(file, path) == _find_text(made, path) and "\n" not in _find_text(file, path)
     if not alike or location.line != there.line:
         return whole
     start, end = (column - there.column for column in (location.column, location.end_column))
     return whole._replace(column=whole.column + start, end_column=whole.column + end)
 
 
-def _written(document: Document, path: documents.Path) -> str:
+def _find_text(document: Document, path: documents.Path) -> str:
     node = document.node(path)
     return document.text[node.start : node.end] if node is not None and node.kind == "scalar" else "\n"

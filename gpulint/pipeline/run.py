@@ -1,10 +1,12 @@
-"""Run: from what governs it and its paths to a Report; the command line and the Python API both start here."""
+"""Run: check paths under resolved policies and return a Report, for the command line and the Python
+API.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.pipeline.session import Run, Unusable
 from gpulint.policy.config.settings import SettingsError
 from gpulint.policy.rules.rule import RuleError
@@ -15,7 +17,9 @@ Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
-    """The files that the paths name; Unusable where one is not there, or what governs it cannot be used."""
+    """Yield the files that the paths name; raise Unusable for a missing path or an unusable
+    policy.
+    """
     accepting = run.baseline.path if run.baseline else None
     try:
         for source in run.tree.sources(list(paths) or ["."]):
@@ -30,33 +34,33 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
 
 
 def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
-    """The report on the files that the paths name, which `watched` passes on one by one."""
+    """Return the report on the named files; `watched` passes them on one by one."""
     found, seen = looked(run, watched(sources(run, paths)))
     return settled(run, found, seen, paths or ["."])
 
 
 def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
-    """The report on files that do not come from folders, settled."""
+    """Return the report on files that do not come from folders, with suppression applied."""
     return settled(run, *looked(run, files))
 
 
 def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
-    """The report on files before it is settled, and the paths of those that were checked."""
+    """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
-    found = lint.lint(_noted(files, seen), run.tree, run.given)
+    found = check.check_files(_record(files, seen), run.tree, run.given)
     return found._replace(comment=run.settings.comment), tuple(seen)
 
 
 def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
-    """A report with what the baseline accepts, and what is useless in it and in the waivers of policies."""
-    if run.baseline is None and run.options.ignores and not any(one.waivers for one in run.policies.met()):
+    """Apply the baseline and policy waivers to a report and add findings about unused ones."""
+    if run.baseline is None and run.options.ignores and not any(policy.waivers for policy in run.policies.met()):
         return found
     from gpulint.pipeline import acceptance
 
     return acceptance.settled(found, run, acceptance.scope(run, seen, walked))
 
 
-def _noted(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
+def _record(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
     for source in files:
         if isinstance(source, Source):
             seen.append(source.path)

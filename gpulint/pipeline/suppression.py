@@ -1,4 +1,4 @@
-"""Waived: what the waivers of a file and of its policy make of findings, and what is wrong with those waivers."""
+"""Suppression of one file: apply its own waivers and those of its policy, and report wrong ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.report.model import Finding
 from gpulint.source.documents import Loaded
 
 SAID = ("gpulint/ignore", "gpulint:")
-"""What a text holds that may silence something, beside its comments."""
+"""Text besides comments that may contain a waiver."""
 
 
 def in_file(
@@ -21,11 +21,11 @@ def in_file(
     loaded: Loaded,
     given: Given,
     lacking: frozenset[str],
-    known: Mapping[tuple[str, str], Facts],
+    facts_by_role: Mapping[tuple[str, str], Facts],
 ) -> tuple[Finding, ...]:
-    """The findings of a file, each with its subject, under the file's own waivers and those of its policy.
+    """Return the findings of a file under its own waivers and those of its policy.
 
-    A waiver of a rule that lacked facts here is not called unused. `known` are the facts by object and role.
+    A waiver of a rule that lacked facts here is not reported as unused.
     """
     about = tuple(subject.told(found, loaded.documents))
     if not loaded.comments and not given.waivers and not any(mark in text for mark in SAID):
@@ -40,17 +40,19 @@ def in_file(
         about,
         (*own, *given.waivers),
         given.available.today,
-        lambda finding: known.get((finding.subject.object, finding.role)),
+        lambda finding: facts_by_role.get((finding.subject.object, finding.role)),
         given.demands,
     )
-    useless = (one for one in judged.unused if one.lines is not None and one.rule not in lacking)
+    useless = (waiver for waiver in judged.unused if waiver.lines is not None and waiver.rule not in lacking)
     idle = waivers.unused(useless, [rule.name for rule in given.rules])
-    said = waivers.as_findings((*troubles, *judged.troubles, *idle), given.rules)
-    return (*judged.findings, *subject.told(said, loaded.documents))
+    findings_added = waivers.as_findings((*troubles, *judged.troubles, *idle), given.rules)
+    return (*judged.findings, *subject.told(findings_added, loaded.documents))
 
 
-def of_budget(finding: Finding, known: Facts, given: Given) -> Iterator[Finding]:
-    """A finding about a budget, which no file's own waiver reaches, under the policy of its place."""
+def of_budget(finding: Finding, facts: Facts, given: Given) -> Iterator[Finding]:
+    """Yield a budget finding under the policy of its location; a file's own waivers do not reach
+    it.
+    """
     governing = given.at(finding.location.path)
     if not governing.waivers:
         yield finding
@@ -58,6 +60,6 @@ def of_budget(finding: Finding, known: Facts, given: Given) -> Iterator[Finding]
     from gpulint.policy.waivers import waivers
 
     today = governing.available.today
-    judged = waivers.applied([finding], governing.waivers, today, lambda _: known, governing.demands)
+    judged = waivers.applied([finding], governing.waivers, today, lambda _: facts, governing.demands)
     yield from judged.findings
     yield from waivers.as_findings(judged.troubles, governing.rules)

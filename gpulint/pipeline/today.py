@@ -1,4 +1,4 @@
-"""Day: the day on which gpulint runs; nothing else asks a clock what day it is."""
+"""Day: the date on which gpulint runs. No other module reads the clock for it."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import time
 
 
 def today() -> str:
-    """Today, as 2026-11-22."""
+    """Return today's date, such as 2026-11-22."""
     return time.strftime("%Y-%m-%d")

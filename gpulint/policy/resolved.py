@@ -1,4 +1,4 @@
-"""Given: what the command line and the policies say of a run, and of each file."""
+"""Resolved policy: options and policies for a run and for each file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
+    """Resolved options and policies. `governed` returns those of one file, if they differ.
 
-    `facility` is the file, as shown, of the racks that workloads run in; `whole` says that the run reads all that may run there.
-    `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
+    `facility` is the shown path of the facility file. `whole` is set if the run reads all files
+    whose workloads may run there.
     """
 
     rules: tuple[Rule, ...]
@@ -44,7 +44,9 @@ class Given:
     vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 
     def at(self, path: str) -> Given:
-        """What governs one file: the policy nearest to it, with what that says of its path."""
+        """Return the resolved policy of one file: the nearest policy with its settings for that
+        path.
+        """
         if self.governed is None:
             return self
         found = self.governed(path)

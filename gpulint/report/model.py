@@ -442,7 +442,7 @@ class Failure(NamedTuple):
 
 
 class RuleCard(NamedTuple):
-    """A rule as a report shows it, with the address of its page.
+    """A rule as a report shows it, with the address of its page where it has one.
 
     `wrong` and `right` are its first samples, which outputs that show them read from its `file`.
     """

@@ -237,7 +237,7 @@ class RuleEntry(Strict):
     status: str = pydantic.Field(description="stable or preview")
     summary: str
     why: str
-    page: str = pydantic.Field(description="the address of its page; empty for a team's own rule")
+    page: str = pydantic.Field(description="the address of its page; empty where it has none")
     references: list[str]
 
 

@@ -1,4 +1,4 @@
-"""Disk: a file written whole or not at all."""
+"""Disk: write files atomically."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from pathlib import Path
 
 
 def write(place: Path, content: bytes) -> None:
-    """Write beside a place, then rename over it: no reader ever sees half of it; what stood there keeps its mode."""
-    mode = _mode(place)
+    """Write next to a place, then rename over it, so that no reader sees a partial file.
+
+    The mode is kept.
+    """
+    mode = _find_mode(place)
     handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -26,8 +29,8 @@ def write(place: Path, content: bytes) -> None:
         raise
 
 
-def _mode(place: Path) -> int:
-    """The mode of a file, of a new one what the process gives."""
+def _find_mode(place: Path) -> int:
+    """Return the mode of a file, or the default mode of the process for a new one."""
     try:
         return stat.S_IMODE(os.lstat(place).st_mode)
     except FileNotFoundError:

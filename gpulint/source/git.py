@@ -1,4 +1,6 @@
-"""Git: commits and what they hold, read through git's plumbing; no work tree, index, hook, filter or remote is touched."""
+"""Git: read commits through git's plumbing, without touching work tree, index, hooks, filters or
+remotes.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +24,34 @@ CLOSED = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""No object is fetched that a partial clone lacks, also by releases of git that know only the first."""
+"""Environment that keeps git from fetching missing objects of a partial clone; old releases know
+only the first variable.
+"""
 ALWAYS = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-FETCH_ALL = "gpulint fetches nothing, so fetch what a partial clone leaves out: git fetch --refetch --no-filter origin"
+FETCH_ALL = "gpulint never fetches; fetch what the partial clone leaves out: git fetch --refetch --no-filter origin"
 BRANCH = re.compile(r"[\w.][\w./+-]*")
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 KINDS = {"100644": "file", "100755": "file", "100664": "file", "120000": "link", "160000": "submodule"}
 
 
 class GitError(ValueError):
-    """What git cannot answer, with what would help."""
+    """A question that git cannot answer, with advice."""
 
 
 class Item(NamedTuple):
-    """What a commit holds at a path: a `file`, a `link` or a `submodule`, and the id of its bytes."""
+    """An entry of a commit at a path: a `file`, a `link` or a `submodule`, and the id of its
+    bytes.
+    """
 
     kind: str
     id: str
 
 
 class Git:
-    """One repository's objects; what was read of them is kept, so that two commits share what they have in common."""
+    """Objects of one repository.
+
+    What was read is kept, so that two commits share common content.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -53,35 +62,36 @@ class Git:
         self._at: dict[str, int] = {}
         if not os.path.lexists(root / ".git"):
             bare = (root / "objects").is_dir() and (root / "HEAD").is_file()
-            raise GitError(_outside(root, bare))
+            raise GitError(_explain_outside(root, bare))
 
     def commit(self, name: str) -> str:
-        """The id of the commit that a name stands for."""
-        if found := self._named(name):
+        """Return the id of the named commit."""
+        if found := self._find_commit(name):
             return found
-        raise GitError(self._unknown(name))
+        raise GitError(self._explain_unknown(name))
 
     def merge_base(self, base: str, head: str) -> str | None:
-        """The commit that two have grown from, the best one where there are several; None where this clone has none.
+        """Return the best common ancestor of two commits; None if this clone has none.
 
-        A shallow clone of a merge does not know its parents as commits; they stand in it all the same.
+        A shallow clone of a merge does not list its parents as commits, but the merge still names
+        them.
         """
-        if base in self._parents(head):
+        if base in self._find_parents(head):
             return base
-        done = self._run("merge-base", _id(base), _id(head), fine=(0, 1))
+        done = self._run("merge-base", _check_id(base), _check_id(head), fine=(0, 1))
         return done.decode("ascii").split("\n")[0] or None
 
-    def _parents(self, commit: str) -> list[str]:
-        head, _, _ = self._run("cat-file", "commit", _id(commit)).partition(b"\n\n")
+    def _find_parents(self, commit: str) -> list[str]:
+        head, _, _ = self._run("cat-file", "commit", _check_id(commit)).partition(b"\n\n")
         return [line[7:].decode("ascii") for line in head.split(b"\n") if line.startswith(b"parent ")]
 
     def is_shallow(self) -> bool:
-        """Whether the clone lacks history."""
+        """Return whether the clone lacks history."""
         return self._run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def items(self, commit: str) -> Iterator[tuple[str, Item]]:
-        """What a commit holds, by its path from the root, in git's order."""
-        listed = self._run("ls-tree", "-r", "-z", "--full-tree", _id(commit))
+        """Yield the entries of a commit with their paths from the root, in git's order."""
+        listed = self._run("ls-tree", "-r", "-z", "--full-tree", _check_id(commit))
         for line in listed.split(b"\0"):
             about, _, path = line.partition(b"\t")
             mode, _, name = about.decode("ascii").partition(" ")
@@ -90,49 +100,54 @@ class Git:
                 yield os.fsdecode(path), Item(kind, name.split(" ")[1])
 
     def expect(self, commit: str, every: Iterable[str], soon: Sequence[str]) -> None:
-        """That the sizes of some objects of a commit will be asked for, and the bytes of others, in that order."""
-        new = [one for one in dict.fromkeys(every) if one not in self._sizes]
+        """Announce which sizes of a commit's objects will be needed, and which contents, in that
+        order.
+        """
+        new = [id_ for id_ in dict.fromkeys(every) if id_ not in self._sizes]
         try:
-            told = self._sized(new)
+            sizes = self._read_sizes(new)
         except GitError:
-            lacking = self._lacking(commit)
-            told = self._sized([one for one in new if one not in lacking])
-        self._sizes.update(told)
-        if lacks := {one for one in soon if one not in self._sizes}:
+            lacking = self._find_missing(commit)
+            sizes = self._read_sizes([id_ for id_ in new if id_ not in lacking])
+        self._sizes.update(sizes)
+        if lacks := {id_ for id_ in soon if id_ not in self._sizes}:
             raise GitError(f"this clone lacks {len(lacks)} files of {commit[:10]}; {FETCH_ALL}")
-        for one in soon:
-            if one not in self._at and self._sizes[one] < AT_ONCE_BYTES:
-                self._at[one] = len(self._order)
-                self._order.append(one)
+        for id_ in soon:
+            if id_ not in self._at and self._sizes[id_] < AT_ONCE_BYTES:
+                self._at[id_] = len(self._order)
+                self._order.append(id_)
 
-    def _sized(self, ids: Iterable[str]) -> dict[str, int]:
-        """The sizes of objects; of one that the clone lacks, git says so or fails on all of them."""
-        told = self._run("cat-file", "--batch-check", "--buffer", told=_lines(ids)).decode("ascii")
-        words = (line.split(" ") for line in told.split("\n"))
+    def _read_sizes(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the sizes of objects.
+
+        If the clone lacks one, git reports it or fails on all of them.
+        """
+        output = self._run("cat-file", "--batch-check", "--buffer", told=_join_lines(ids)).decode("ascii")
+        words = (line.split(" ") for line in output.split("\n"))
         return {line[0]: int(line[2]) for line in words if len(line) == 3}
 
-    def _lacking(self, commit: str) -> set[str]:
-        """The objects of a commit that a partial clone has not fetched."""
-        told = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _id(commit))
-        return {line[1:] for line in told.decode("ascii").split("\n") if line.startswith("?")}
+    def _find_missing(self, commit: str) -> set[str]:
+        """Return the objects of a commit that a partial clone has not fetched."""
+        output = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _check_id(commit))
+        return {line[1:] for line in output.decode("ascii").split("\n") if line.startswith("?")}
 
     def size(self, id_: str) -> int:
-        """How many bytes an object has; OSError where a partial clone lacks it."""
+        """Return the size of an object in bytes; raise OSError if a partial clone lacks it."""
         if id_ not in self._sizes:
             raise OSError("this clone lacks it")
         return self._sizes[id_]
 
     def content(self, id_: str) -> bytes:
-        """The bytes of an object; those that are expected next are read with it."""
+        """Return the bytes of an object and read those that are expected next with it."""
         if id_ not in self._held:
-            self._read(self._next(id_))
+            self._read(self._find_batch(id_))
         return self._held[id_]
 
     def head(self, id_: str, length: int) -> bytes:
-        """The first bytes of an object of any size."""
+        """Return the first bytes of an object of any size."""
         if self.size(id_) <= AT_ONCE_BYTES:
             return self.content(id_)[:length]
-        with self._started("cat-file", "blob", _id(id_)) as running:
+        with self._start("cat-file", "blob", _check_id(id_)) as running:
             watch = threading.Timer(LIMIT_S, running.kill)
             watch.start()
             try:
@@ -141,67 +156,67 @@ class Git:
                 watch.cancel()
                 running.kill()
 
-    def _next(self, id_: str) -> list[str]:
-        """An object and the ones that are expected after it, as many as are read at once."""
+    def _find_batch(self, id_: str) -> list[str]:
+        """Return an object and the expected ones after it, up to the size of one batch."""
         wanted, size = [id_], self.size(id_)
         at = self._at.get(id_)
-        for one in self._order[at + 1 : at + AT_ONCE] if at is not None else ():
-            if one in self._held:
+        for following in self._order[at + 1 : at + AT_ONCE] if at is not None else ():
+            if following in self._held:
                 continue
-            size += self._sizes[one]
+            size += self._sizes[following]
             if size > AT_ONCE_BYTES:
                 break
-            wanted.append(one)
+            wanted.append(following)
         return wanted
 
     def _read(self, wanted: Sequence[str]) -> None:
-        told = self._run("cat-file", "--batch", "--buffer", told=_lines(wanted))
+        output = self._run("cat-file", "--batch", "--buffer", told=_join_lines(wanted))
         at = 0
-        for one in wanted:
-            end = told.index(b"\n", at)
-            words = told[at:end].split(b" ")
+        for id_ in wanted:
+            end = output.index(b"\n", at)
+            words = output[at:end].split(b" ")
             at = end + 1 + int(words[2])
-            self._held[one] = told[end + 1 : at]
+            self._held[id_] = output[end + 1 : at]
             self._held_bytes += int(words[2])
             at += 1
         while self._held_bytes > HELD_BYTES_MAX and len(self._held) > len(wanted):
             self._held_bytes -= len(self._held.pop(next(iter(self._held))))
 
-    def _named(self, name: str) -> str | None:
+    def _find_commit(self, name: str) -> str | None:
         if not name or not name.isprintable():
             return None
-        told = self._run("cat-file", "--batch-check", told=os.fsencode(name) + b"^{commit}\n")
-        words = told.decode("utf-8", "replace").split()
+        output = self._run("cat-file", "--batch-check", told=os.fsencode(name) + b"^{commit}\n")
+        words = output.decode("utf-8", "replace").split()
         return words[0] if len(words) == 3 and words[1] == "commit" else None
 
-    def _unknown(self, name: str) -> str:
-        shown = "".join(one if one.isprintable() else "\ufffd" for one in name)
+    def _explain_unknown(self, name: str) -> str:
+        shown = "".join(character if character.isprintable() else "\ufffd" for character in name)
         if name == "HEAD":
-            return "HEAD names no commit: nothing was committed yet"
-        if self._named(f"origin/{name}"):
+            return "HEAD has no commit yet"
+        if self._find_commit(f"origin/{name}"):
             return f"no commit is called {shown}; did you mean origin/{shown}?"
         if ID.fullmatch(name):
             return f"the commit {shown} is not in this clone; fetch it: git fetch --depth=1 origin {shown}"
         if not BRANCH.fullmatch(name):
-            more = "; fetch the history that a shallow clone lacks: git fetch --unshallow" if self.is_shallow() else ""
+            more = "; the clone is shallow, fetch its history: git fetch --unshallow" if self.is_shallow() else ""
             return f"no commit is called {shown} in this clone{more}"
         branch = shown.removeprefix("origin/")
         fetch = f"git fetch --depth=1 origin {branch}:refs/remotes/origin/{branch}"
         return f"no commit is called {shown} in this clone; if it is a branch of origin, fetch it: {fetch}"
 
     def _run(self, *words: str, told: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
-        with self._started(*words) as running:
+        with self._start(*words) as running:
             try:
-                said, troubles = running.communicate(told, LIMIT_S)
+                output, troubles = running.communicate(told, LIMIT_S)
             except subprocess.TimeoutExpired:
                 running.kill()
                 raise GitError(f"git {words[0]} took longer than {LIMIT_S:.0f} s") from None
         if running.returncode in fine:
-            return said
+            return output
         lines = troubles.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"git {words[0]}: {_said(lines)}")
+        raise GitError(f"git {words[0]}: {_summarize_error(lines)}")
 
-    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         place = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
         pipe = subprocess.PIPE
@@ -214,27 +229,27 @@ class Git:
                 stdout=pipe,
                 stderr=pipe,
             )
-        raise GitError("there is no git to read commits with; install it, or check without --base")
+        raise GitError("git is not installed; install it, or check without --base")
 
 
-def _id(told: str) -> str:
-    """An object's id as git prints it, which can be taken for nothing else."""
-    if not ID.fullmatch(told):
-        raise GitError(f"{told!r} is no object's id")
-    return told
+def _check_id(text: str) -> str:
+    """Return a verified object id."""
+    if not ID.fullmatch(text):
+        raise GitError(f"{text!r} is not an object id")
+    return text
 
 
-def _lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{_id(one)}\n" for one in ids).encode("ascii")
+def _join_lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{_check_id(id_)}\n" for id_ in ids).encode("ascii")
 
 
-def _said(lines: Sequence[str]) -> str:
-    """What git says of a failure: its first line, and the command that it advises."""
+def _summarize_error(lines: Sequence[str]) -> str:
+    """Return git's error: its first line and the command that it advises."""
     advised = [line.strip() for line in lines[1:] if line.startswith("\tgit ")]
-    return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without a word"
+    return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without an error message"
 
 
-def _outside(root: Path, bare: bool) -> str:
+def _explain_outside(root: Path, bare: bool) -> str:
     if bare:
-        return f"{root} is a bare repository, whose files lie nowhere; run it in a work tree: git worktree add DIR HEAD"
-    return f"{root} lies in no git repository, so there is no commit to compare with"
+        return f"{root} is a bare repository without a work tree; add one: git worktree add DIR HEAD"
+    return f"{root} is not in a git repository, so there is no commit to compare with"

@@ -1,4 +1,4 @@
-"""Smallest: the card, count and layout that fits where a spec names no accelerator, of what can be had."""
+"""Smallest hardware: the accelerator, count and layout that fits if a spec names no accelerator."""
 
 from __future__ import annotations
 
@@ -7,29 +7,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.model import Facts, Missing
-from gpulint.report.model import Fit, Worlds
-from gpulint.suggestions.serving import changes as moves
-from gpulint.workload import Field, Value
+from gpulint.policy.rules import cel, evaluate
+from gpulint.policy.rules.evaluate import Outcome
+from gpulint.policy.rules.rule import Rule, shipped_rules
+from gpulint.report.model import Fit, Severity, Worlds
+from gpulint.suggestions.serving import changes
+from gpulint.workload import Field, Unknown, Value
 
 COUNTS = (1, 2, 4, 8)
-"""GPUs of one machine that are tried where none are stated."""
+"""GPUs of one machine to try if no count is declared."""
 OPEN = frozenset({"accelerator", "gpus_per_pod", "gpus_per_replica", "tensor_parallel"})
-"""What may be missing: the card, how many of it, and the ranks that they make."""
+"""Inputs that may be missing: the accelerator, the GPU count, and the ranks."""
 SHARED = ("mig_profile", "sharing")
-"""Slices and shares of a card are no card to choose."""
+"""Quantities of partitioned or shared GPUs, for which no accelerator is proposed."""
 FILLED = 0.98
-"""Share of the cards that weights may take before the formulas are asked."""
+"""Maximum share of memory for weights before the formulas are computed."""
 HALF = ("half", "float16", "fp16")
+CAPABILITIES = frozenset({"compute_capability", "vendor"})
+"""Facts of an accelerator that rules compare, beside those whose names end in `_capability`."""
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
-"""The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
 
 
 class Layout(NamedTuple):
-    """How many GPUs, in pods of how many, in how many tensor parallel ranks, whether the file states it, and what it sets."""
+    """The GPUs, the GPUs per pod, the tensor parallel ranks, whether the file declares it, and the
+    fields it sets.
+    """
 
     gpus: int
     gpus_per_pod: int
@@ -39,26 +44,26 @@ class Layout(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A product, and a machine to be had that holds it."""
+    """An accelerator, and an available machine that holds it."""
 
     product: hardware.Accelerator
     offer: Offer
 
     def cost_usd_per_hour(self, gpus: int) -> float | None:
-        """What so many of the machine's GPUs cost, as their share of it."""
+        """Return the cost of so many of the machine's GPUs, as their share of it."""
         whole = self.offer.cost_usd_per_hour
         return None if whole is None else whole * gpus / self.offer.node_gpus
 
     def order(self, gpus: int) -> tuple[float, int, str, str, str, str]:
-        """Cheapest first, of what has no price the least memory; the rest settles ties."""
+        """Sort by cost, then by memory, then by name."""
         cost = self.cost_usd_per_hour(gpus)
-        one = self.offer
+        offer = self.offer
         memory = memory_bytes(self.product)
-        return math.inf if cost is None else cost, memory, self.product.id, one.cloud, one.instance_type, one.pool
+        return math.inf if cost is None else cost, memory, self.product.id, offer.cloud, offer.instance_type, offer.pool
 
 
 class Asked(NamedTuple):
-    """The role that is asked about, its facts with what they rest on, and what else must be said of a card."""
+    """The requested role, its traced facts, and a further condition on an accelerator."""
 
     known: Facts
     traced: Facts
@@ -66,133 +71,152 @@ class Asked(NamedTuple):
 
 
 def smallest(
-    known: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
+    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
 ) -> tuple[Fit, ...]:
-    """What fits even in the adverse world: the cheapest first (without prices that of least memory), then other counts
-    where they take a smaller card. Nothing where the card is known, or more than card and count is missing."""
-    if not _asks(known):
-        return ()
-    asked = Asked(known, known.traced(), accepted)
-    return _ordered(_search(asked, _cards(known, offered)))
+    """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
+    memory), then other counts on smaller GPUs.
 
-
-def room(known: Facts) -> str:
-    """The fact that says how much of a card, or of an engine's share of it, is left."""
-    return "training_room" if engines.trains(known.role) else "headroom"
-
-
-def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
-    """What is to be had of the maker whose cards the role asks for, smallest first.
-
-    Cards on hosts with Arm processors are among them, unless a team says what it has.
+    Return nothing if the accelerator is known or other inputs are missing.
     """
-    maker, had = maker_of(known), {offer.accelerator for offer in offered}
-    if known.role.available == EVERYTHING:
-        had |= {node.accelerator for node in hardware.list_nodes() if cloud_of(known) in (None, node.cloud)}
-    found = [one for one in hardware.list_accelerators() if one.id in had and one.vendor == maker]
-    return sorted(found, key=lambda one: (memory_bytes(one), one.id))
+    if not _is_answerable(facts):
+        return ()
+    asked = Asked(facts, facts.traced(), accepted)
+    return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
 
 
-def cloud_of(known: Facts) -> str | None:
-    """The cloud that the file is for; None where any may be."""
-    cloud = known.likely("cloud")
+def room(facts: Facts) -> str:
+    """Return the name of the fact for the memory left on a GPU, or in an engine's share of it."""
+    return "training_room" if engines.trains(facts.role) else "headroom"
+
+
+def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
+    """Return the available accelerators of the vendor that the role requests, smallest memory
+    first.
+
+    GPUs on hosts with Arm processors are included, unless a team declares what it has.
+    """
+    maker, had = maker_of(facts), {offer.accelerator for offer in offered}
+    if facts.role.available == EVERYTHING:
+        had |= {node.accelerator for node in hardware.list_nodes() if cloud_of(facts) in (None, node.cloud)}
+    found = [
+        accelerator
+        for accelerator in hardware.list_accelerators()
+        if accelerator.id in had and accelerator.vendor == maker
+    ]
+    return sorted(found, key=lambda product: (memory_bytes(product), product.id))
+
+
+def cloud_of(facts: Facts) -> str | None:
+    """Return the cloud of the file; None if any is possible."""
+    cloud = facts.likely("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
-def maker_of(known: Facts) -> str:
-    """The maker of the cards that a role asks for."""
-    return MAKERS.get(known.role.text("accelerator_resource").partition("/")[0], "nvidia")
+def maker_of(facts: Facts) -> str:
+    """Return the vendor of the GPUs that a role requests."""
+    return resource_names.find_vendor(facts.role.text("accelerator_resource")) or "nvidia"
 
 
 def memory_bytes(product: hardware.Accelerator | None) -> int:
-    """The memory of a card, as CUDA reports it where that is established."""
+    """Return the memory of an accelerator, as CUDA reports it if that is known."""
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
-def _asks(known: Facts) -> bool:
-    left = known.worlds(room(known))
+def _is_answerable(facts: Facts) -> bool:
+    left = facts.worlds(room(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
-    whole = known.role.value("device") in (None, "gpu") and not any(known.role.value(name) for name in SHARED)
-    return whole and known.likely("gpus_per_replica") != 0
+    whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
+    return whole and facts.likely("gpus_per_replica") != 0
 
 
-def _search(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
-    """The cheapest card of each layout, as long as it is smaller than those of fewer GPUs."""
+def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
+    """Yield the cheapest accelerator of each layout, if it is smaller than those of fewer GPUs."""
     largest = math.inf
-    for layout in _layouts(asked.known):
-        smaller = [card for card in _cheapest(cards, layout) if memory_bytes(card.product) < largest]
-        if found := next(_fitting(smaller, layout, asked), None):
+    for layout in _list_layouts(asked.known):
+        smaller = [card for card in _find_best_machines(cards, layout) if memory_bytes(card.product) < largest]
+        if found := next(_find_fitting(smaller, layout, asked), None):
             yield found
             largest = memory_bytes(hardware.accelerator(found.accelerator))
             if layout.stated:
                 return
 
 
-def _cheapest(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
-    """The best machine of each product that holds a pod, cheapest first."""
+def _find_best_machines(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
+    """Return the best machine of each accelerator that holds a pod, cheapest first."""
     best: dict[str, Card] = {}
-    for card in sorted(cards, key=lambda one: one.order(layout.gpus)):
+    for card in sorted(cards, key=lambda card: card.order(layout.gpus)):
         if card.offer.node_gpus >= layout.gpus_per_pod:
             best.setdefault(card.product.id, card)
     return tuple(best.values())
 
 
-def _layouts(known: Facts) -> Iterator[Layout]:
-    """What the file states; where it leaves the count open, or no card does on it, the GPUs of one machine."""
-    gpus, pods = moves.count_of(known, "gpus_per_replica"), moves.count_of(known, "pods_per_replica") or 1
-    ranks, stages, copies = (moves.count_of(known, name) or 1 for name in AXES)
+def _list_layouts(facts: Facts) -> Iterator[Layout]:
+    """Yield the declared layout, and those of one machine if the count is open or no accelerator
+    fits.
+    """
+    gpus, pods = changes.count_of(facts, "gpus_per_replica"), changes.count_of(facts, "pods_per_replica") or 1
+    ranks, stages, copies = (changes.count_of(facts, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
     if gpus or whole > 1:
-        yield Layout(whole, whole // pods, ranks, True, {} if gpus else _counted(whole))
-    alone = pods == 1 and (engines.trains(known.role) or whole == ranks)
+        yield Layout(whole, whole // pods, ranks, True, {} if gpus else _build_counts(whole))
+    alone = pods == 1 and (engines.trains(facts.role) or whole == ranks)
     for count in COUNTS if alone else ():
-        if count > (whole if gpus or whole > 1 else 0) and _divides(known, count):
-            yield _on(count, known)
+        if count > (whole if gpus or whole > 1 else 0) and _divides(facts, count):
+            yield _build_layout(count, facts)
 
 
-def _on(count: int, known: Facts) -> Layout:
-    """So many GPUs of one machine: as tensor parallel ranks of a server, as ranks of data in training."""
-    if engines.trains(known.role):
-        return Layout(count, count, 1, False, _counted(count))
-    return Layout(count, count, count, False, {**_counted(count), "tensor_parallel": Field(count)})
+def _build_layout(count: int, facts: Facts) -> Layout:
+    """Return a layout of one machine: tensor parallel ranks of a server, data-parallel ranks in
+    training.
+    """
+    if engines.trains(facts.role):
+        return Layout(count, count, 1, False, _build_counts(count))
+    return Layout(count, count, count, False, {**_build_counts(count), "tensor_parallel": Field(count)})
 
 
-def _counted(gpus: int) -> Mapping[str, Field]:
+def _build_counts(gpus: int) -> Mapping[str, Field]:
     return {"gpus_per_pod": Field(gpus), "gpus_per_replica": Field(gpus), "pods_per_replica": Field(1)}
 
 
-def _divides(known: Facts, count: int) -> bool:
-    heads = moves.count_of(known, "attention_heads")
-    return engines.trains(known.role) or heads is None or heads % count == 0
+def _divides(facts: Facts, count: int) -> bool:
+    heads = changes.count_of(facts, "attention_heads")
+    return engines.trains(facts.role) or heads is None or heads % count == 0
 
 
-def _cards(known: Facts, offered: Sequence[Offer]) -> list[Card]:
-    """Each offer of the maker that the role asks for, of products that compute in its number format."""
+def _list_cards(facts: Facts, offered: Sequence[Offer]) -> list[Card]:
+    """Return each offer of the requested vendor whose accelerator supports the number format."""
     had = ((offer, hardware.accelerator(offer.accelerator)) for offer in offered)
-    maker = maker_of(known)
-    return [Card(one, offer) for offer, one in had if one and one.vendor == maker and _computes(one, known)]
+    maker = maker_of(facts)
+    return [
+        Card(product, offer)
+        for offer, product in had
+        if product and product.vendor == maker and _computes(product, facts)
+    ]
 
 
-def _computes(product: hardware.Accelerator, known: Facts) -> bool:
-    """Whether a product computes in the checkpoint's format, or the file casts it; all of AMD's and Intel's do."""
-    cast = any(known.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
-    return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(known, product)
+def _computes(product: hardware.Accelerator, facts: Facts) -> bool:
+    """Return whether an accelerator supports the checkpoint's format, or the file casts it.
+
+    Those of AMD and Intel do.
+    """
+    cast = any(facts.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
+    return cast or product.vendor != "nvidia" or not changes.loses_bfloat16(facts, product)
 
 
-def _fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
-    """The cards that leave room in every world, and that nothing speaks against."""
+def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
+    """Yield the accelerators that fit in every scenario and that no rule rejects."""
     for card in cards:
         if not _holds_the_weights(card, layout, asked.known):
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
         left = tried.worlds(room(asked.known))
-        if not isinstance(left, Missing) and _room_in_every_world(left) and asked.accepted(tried):
-            yield _shown(card, layout, left)
+        if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
+            yield _build_fit(card, layout, left)
 
 
-def _shown(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
+def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -207,26 +231,112 @@ def _shown(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
     )
 
 
-def _room_in_every_world(left: Worlds[Value]) -> bool:
-    return all(isinstance(one, int | float) and one >= 0 for one in left)
+def _fits_every_scenario(left: Worlds[Value]) -> bool:
+    return all(isinstance(value, int | float) and value >= 0 for value in left)
 
 
-def _holds_the_weights(card: Card, layout: Layout, known: Facts) -> bool:
-    weights = known.likely("weight_bytes")
-    if engines.trains(known.role) or not isinstance(weights, int | float):
+def _holds_the_weights(card: Card, layout: Layout, facts: Facts) -> bool:
+    weights = facts.likely("weight_bytes")
+    if engines.trains(facts.role) or not isinstance(weights, int | float):
         return True
     return weights <= FILLED * memory_bytes(card.product) * layout.gpus
 
 
-def _ordered(found: Iterator[Fit]) -> tuple[Fit, ...]:
-    """The smallest first, the others by count."""
+def _sort_fits(found: Iterator[Fit]) -> tuple[Fit, ...]:
+    """Return the smallest first and the others by count."""
     fits = tuple(found)
     if not fits:
         return ()
-    first = min(fits, key=_size)
-    return (first, *(one for one in fits if one is not first))
+    first = min(fits, key=_sort_key)
+    return (first, *(fit for fit in fits if fit is not first))
 
 
-def _size(fit: Fit) -> tuple[float, int, int]:
+def _sort_key(fit: Fit) -> tuple[float, int, int]:
     cost = math.inf if fit.cost_usd_per_hour is None else fit.cost_usd_per_hour
     return cost, memory_bytes(hardware.accelerator(fit.accelerator)) * fit.gpus, fit.gpus
+
+
+# ---- every accelerator that a role fits on
+
+
+class Fitting(NamedTuple):
+    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot run it is not listed.
+
+    `smallest` is the accelerator, count and layout to take, and others of another count.
+    """
+
+    fits: tuple[str, ...] = ()
+    borderline: tuple[str, ...] = ()
+    too_small: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
+
+
+def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitting:
+    """Return how a role that names no accelerator fits on each one that is available."""
+    accelerator = facts.role.value("accelerator")
+    if accelerator is not None and not isinstance(accelerator, Unknown):
+        return Fitting()
+    left = facts.worlds(room(facts))
+    if not isinstance(left, Missing) or "accelerator" not in left.names:
+        return Fitting()
+    offered = offers.of(facts.role.available, cloud_of(facts))
+    listed = Fitting()
+    if left.names == {"accelerator"}:
+        listed = _try_accelerators(facts, outcome, products(facts, offered))
+    severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
+    found = smallest(facts, offered, lambda tried: _adds_no_error(severe, tried, outcome))
+    return listed._replace(smallest=found)
+
+
+def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardware.Accelerator]) -> Fitting:
+    """Try each accelerator in the layout that the file declares."""
+    name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
+    fits: list[str] = []
+    borderline: list[str] = []
+    too_small: list[str] = []
+    unevaluated = False
+    rules = tuple(_find_capability_rules(outcome))
+    traced = facts.traced()
+    for product in candidates:
+        tried = traced.variant(facts.role.having(accelerator=Field(product.id)))
+        left = tried.worlds(name)
+        if isinstance(left, Missing):
+            continue
+        if _number(left.favourable) < 0:
+            too_small.append(product.name)
+            continue
+        after = evaluate.judged(rules, tried)
+        unevaluated |= bool(after.not_evaluated)
+        if not after.holding and not after.not_evaluated:
+            (fits if _number(left.adverse) >= 0 else borderline).append(product.name)
+    if unevaluated and not fits and not borderline:
+        return Fitting()
+    return Fitting(tuple(fits), tuple(borderline), tuple(too_small))
+
+
+def _adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
+    """Whether no error holds that did not hold before, and every capability of the accelerator is known."""
+    after = evaluate.judged(rules, tried)
+    return after.holding <= before.holding and not any(_needs_capability(entry.rule) for entry in after.not_evaluated)
+
+
+def _find_capability_rules(outcome: Outcome) -> Iterator[Rule]:
+    """Yield the error rules that were not evaluated and compare a capability of the accelerator."""
+    for entry in outcome.not_evaluated:
+        rule = shipped_rules().get(entry.rule)
+        if rule is not None and rule.severity is Severity.ERROR and _needs_capability(entry.rule):
+            yield rule
+
+
+def _needs_capability(name: str) -> bool:
+    """Whether a shipped rule compares a capability of the accelerator."""
+    rule = shipped_rules().get(name)
+    return rule is not None and any(map(_is_capability, cel.names(rule.when)))
+
+
+def _is_capability(name: str) -> bool:
+    return name in CAPABILITIES or name.endswith("_capability")
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -19,6 +19,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("argoproj.io",)
+TRIGGERS = ()
 
 KINDS = frozenset({("argoproj.io", "Application"), ("argoproj.io", "ApplicationSet")})
 SPECS: tuple[Path, ...] = (("spec",), ("spec", "template", "spec"))

@@ -13,6 +13,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("{{", "{%", "<%", "@", "$", "dependencies", "appVersion", "version")
+TRIGGERS = ()
 READS = ("object", "plain", "template")
 
 DESCRIPTIONS = ("Chart.yaml", "Chart.yml")

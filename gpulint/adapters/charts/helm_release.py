@@ -14,6 +14,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("helm.toolkit.fluxcd.io", "helm.cattle.io")
+TRIGGERS = ()
 
 FLUX = ("helm.toolkit.fluxcd.io", "HelmRelease")
 K3S = (("helm.cattle.io", "HelmChart"), ("helm.cattle.io", "HelmChartConfig"))

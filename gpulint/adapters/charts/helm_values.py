@@ -10,6 +10,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = (":",)
+TRIGGERS = ()
 READS = ("plain",)
 
 NAMED = re.compile(

@@ -12,6 +12,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("kustomize", "resources:", "patches", "op:", "components:")
+TRIGGERS = ()
 READS = ("object", "plain")
 
 GROUP = "kustomize.config.k8s.io/"

@@ -28,6 +28,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("kind",)
+TRIGGERS = ()
 
 DESCRIPTIVE = frozenset(
     {

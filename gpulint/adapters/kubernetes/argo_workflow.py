@@ -14,6 +14,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Role, Unknown, Workload
 
 MENTIONS = ("argoproj.io",)
+TRIGGERS = ()
 
 GROUP = "argoproj.io"
 SPECS: dict[str, Path] = {

@@ -16,6 +16,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
+TRIGGERS = ("gpulint/v1",)
 UNIONS = frozenset({"int", "float", "str", "bool"})
 """Names that pydantic adds to the path of a value that matches none of its types."""
 _MAPPING = "begin the entry with a key, as `- name:` or `- type:`"
@@ -35,7 +36,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     return iter(())
 
 
-def facility(document: Document, repository: Repository | None = None) -> Part | None:
+def read_facility(document: Document, repository: Repository | None = None) -> Part | None:
     """Return the facility of a document, merged with the inventories that it names.
 
     None if the document is not a valid facility.

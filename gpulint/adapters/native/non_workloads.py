@@ -10,6 +10,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("jobs", "steps", "panels", "devcontainer", "stage", "customizations")
+TRIGGERS = ()
 READS = ("plain",)
 
 BY_NAME = {"devcontainer.json": "devcontainer", ".devcontainer.json": "devcontainer", ".gitlab-ci.yml": "GitLab CI"}

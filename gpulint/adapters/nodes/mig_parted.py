@@ -12,6 +12,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("mig-configs", "sharing", "migStrategy")
+TRIGGERS = ("mig-configs", "mig-devices", "migStrategy")
 READS = ("plain",)
 
 LAYOUTS = "mig-configs"

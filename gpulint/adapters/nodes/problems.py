@@ -14,7 +14,7 @@ from gpulint.adapters.nodes import parallel_cluster
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.programs import replica as instance
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin
@@ -286,4 +286,4 @@ def _is_gpu_pool(document: Document, demands: list[node_objects.Requirement]) ->
     limits = document.get(("spec", "limits"))
     inner = limits.get("resources") if isinstance(limits, dict) else None
     names = [*(limits if isinstance(limits, dict) else ()), *(inner if isinstance(inner, dict) else ())]
-    return any(str(name) == "nvidia.com/gpu" for name in names) or any("gpu-" in demand.key for demand in demands)
+    return resource_names.find_name("nvidia") in map(str, names) or any("gpu-" in demand.key for demand in demands)

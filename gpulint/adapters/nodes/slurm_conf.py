@@ -18,6 +18,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("=",)
+TRIGGERS = ()
 READS = ("slurm",)
 RANGE = re.compile(r"(?P<head>[^\[\],]*)\[(?P<list>[\d,-]+)\](?P<tail>[^\[\],]*)|(?P<plain>[^\[\],]+)")
 HOSTS_MAX = 20_000

@@ -22,6 +22,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("kaito.sh",)
+TRIGGERS = ("kaito",)
 
 GROUP = "kaito.sh"
 WORKSPACE, SET, ROLES, RAG = "Workspace", "InferenceSet", "MultiRoleInference", "RAGEngine"

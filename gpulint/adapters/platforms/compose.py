@@ -20,6 +20,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("services", "include")
+TRIGGERS = ()
 READS = ("plain",)
 
 TOP = frozenset({"configs", "include", "models", "name", "networks", "secrets", "services", "version", "volumes"})

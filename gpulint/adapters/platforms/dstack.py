@@ -26,6 +26,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("type:", 'type":')
+TRIGGERS = ("dstack",)
 READS = ("plain",)
 
 RUNS = frozenset({"task", "service", "dev-environment"})

@@ -24,6 +24,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("resources", "num_nodes", "SKYPILOT_")
+TRIGGERS = ("SKYPILOT_",)
 READS = ("plain",)
 
 TOP = shapes.keys("SkyPilot", "task")

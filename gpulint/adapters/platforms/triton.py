@@ -18,6 +18,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("instance_group", "backend", "platform", "max_batch_size")
+TRIGGERS = ("max_batch_size", "data_type: type_")
 READS = ("pbtxt",)
 
 KEYS = shapes.keys("Triton config.pbtxt", "model")

@@ -19,6 +19,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("model_name", "base_image", "docker_server", "trt_llm", "model_metadata")
+TRIGGERS = ("docker_server", "trt_llm", "model_metadata")
 READS = ("plain",)
 
 OF_RESOURCES = frozenset({"accelerator", "cpu", "fabric", "instance_type", "memory", "node_count", "use_gpu"})

@@ -29,6 +29,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("",)
+TRIGGERS = ()
 READS = ("shell",)
 
 BATCH = re.compile(r"(?m)^[ \t]*#(?:SBATCH|PBS|BSUB)[ \t]")

@@ -16,6 +16,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("distributed_type", "num_processes")
+TRIGGERS = ("distributed_type", "num_processes", "compute_environment")
 READS = ("plain",)
 ENGINE = ""
 OWN = frozenset(

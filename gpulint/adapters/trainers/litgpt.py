@@ -46,7 +46,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
     """Return batch, machines and adapters of the run.
 
-    `checkpoints/OWNER/NAME` is LitGPT's checkpoint folder.
+    `checkpoints/ORG/NAME` is LitGPT's checkpoint folder.
     """
     fields = settings.stated(document, "litgpt")
     for key in ("checkpoint_dir", "initial_checkpoint_dir"):

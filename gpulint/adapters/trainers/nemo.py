@@ -12,6 +12,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("trainer", "gpus_per_task", "train_settings", "megatron", "nemo")
+TRIGGERS = ("megatron", "gpus_per_task", "train_settings", "tensor_model_parallel")
 READS = ("plain",)
 ENGINE = "nemo"
 SETTLES = frozenset({"virtual_stages", "sequence_parallel"})

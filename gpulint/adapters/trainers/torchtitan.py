@@ -12,6 +12,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("[training]", "[parallelism]", "parallelism]", "[job]")
+TRIGGERS = ("[training]", "parallelism")
 READS = ("plain",)
 ENGINE = "torchtitan"
 TABLES = frozenset({"job", "profiling", "metrics", "model", "optimizer", "lr_scheduler", "training", "parallelism"})

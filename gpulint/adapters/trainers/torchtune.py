@@ -15,6 +15,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("torchtune.",)
+TRIGGERS = ("torchtune.", "_component_")
 READS = ("plain",)
 ENGINE = "torchtune"
 ADAPTED = re.compile(r"\.q?(?:lora|dora)_")

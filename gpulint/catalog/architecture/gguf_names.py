@@ -1,4 +1,4 @@
-"""GGUF: what the name of a file, or of a repository of files, tells of the weights inside."""
+"""GGUF: checkpoint and number format from the name of a file or repository."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ FORMATS = {
     "mxfp4": "mxfp4",
     "mxfp4_moe": "mxfp4",
 }
-"""Types that the catalog lists under the name they have outside of GGUF."""
+"""Types that the catalog lists under their names outside of GGUF."""
 
 
 class Weights(NamedTuple):
-    """The checkpoint that was converted and the number format of the copy; empty where the name does not tell."""
+    """The converted checkpoint and its number format; empty if the name does not show them."""
 
     checkpoint: str
     quantization: str
 
 
 def of_file(path: str) -> Weights:
-    """What a file's name tells: `<checkpoint>-<type>.gguf`, whole or the first of several parts.
+    """Parse the name of a file: `<checkpoint>-<type>.gguf`, whole or the first of several parts.
 
     >>> of_file("/models/Llama-3.3-70B-Instruct-Q4_K_M-00001-of-00002.gguf")
     Weights(checkpoint='Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
@@ -50,7 +50,7 @@ def of_file(path: str) -> Weights:
 
 
 def of_repository(reference: str) -> Weights:
-    """What `<owner>/<checkpoint>-GGUF[:<type>]` tells; a tag that is no type (latest) says nothing.
+    """Parse `<owner>/<checkpoint>-GGUF[:<type>]`; a tag such as latest is no type.
 
     >>> of_repository("bartowski/Llama-3.3-70B-Instruct-GGUF:Q4_K_M")
     Weights(checkpoint='bartowski/Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
@@ -60,7 +60,7 @@ def of_repository(reference: str) -> Weights:
 
 
 def format_of(type_name: str) -> str:
-    """The catalog's name of a GGUF type.
+    """Return the catalog's name of a GGUF type.
 
     >>> format_of("Q4_K_M"), format_of("BF16")
     ('gguf-q4_k_m', 'bfloat16')

@@ -1,4 +1,6 @@
-"""A hub of checkpoints, asked over HTTP for config.json and for what the weights' files hold; only `size --online` does."""
+"""Hub: read config.json and the index of a checkpoint's weights over HTTP, for `size --online`
+only.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from gpulint.version import __version__
 
 HUB = "https://huggingface.co"
 ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-"""An id with its owner, as hubs accept them (huggingface_hub v1.9.2 utils/_validators.py, validate_repo_id)."""
+"""An id with its owner, as hubs accept it (huggingface_hub v1.9.2 utils/_validators.py,
+validate_repo_id).
+"""
 CONFIG = "config.json"
 CONFIG_BYTES_MAX = 5_000_000
 ANSWER_S = 15.0
@@ -29,15 +33,15 @@ PATIENCE_S = 120.0
 BLOCK = 1_000_000
 AT_A_TIME = 8
 REFUSED = {
-    401: "it has no such checkpoint, or wants a token",
-    403: "it refuses this reader",
-    429: "it asks for fewer requests",
+    401: "it has no such checkpoint, or it requires a token",
+    403: "access is denied",
+    429: "too many requests were sent",
 }
 ABSENT = frozenset({404, 410})
 
 
 class Unanswered(Exception):
-    """Why a hub did not say what was asked, as a sentence."""
+    """Why a hub did not answer, as a sentence."""
 
 
 class Hub:
@@ -46,14 +50,17 @@ class Hub:
     def __init__(self, address: str = HUB, token: str | None = None, patience_s: float = PATIENCE_S) -> None:
         self.address = address.rstrip("/")
         if urlsplit(self.address).scheme not in ("http", "https") or not urlsplit(self.address).hostname:
-            raise Unanswered(f"{address} is no address of a hub: http(s)://HOST is")
+            raise Unanswered(f"{address} is not the address of a hub; write http(s)://HOST")
         self.token = token
         self.patience_s = patience_s
         self.deadline = time.monotonic() + patience_s
-        self.opener = _opener()
+        self.opener = _build_opener()
 
     def head(self, reference: str, file: str, length: int) -> bytes | None:
-        """The first bytes of a checkpoint's file, at most so many; None where the hub has no such file."""
+        """Return the first bytes of a checkpoint's file, up to a length;
+
+        None if the hub has no such file.
+        """
         request = urllib.request.Request(f"{self.address}/{quote(reference)}/resolve/main/{quote(file)}")  # noqa: S310
         request.add_header("User-Agent", f"gpulint/{__version__}")
         request.add_header("Range", f"bytes=0-{length - 1}")
@@ -66,12 +73,15 @@ class Hub:
             error.close()
             if error.code in ABSENT:
                 return None
-            raise Unanswered(self._refusal(reference, file, error.code)) from None
+            raise Unanswered(self._explain_refusal(reference, file, error.code)) from None
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-            raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_said(error)}") from None
+            raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_explain_error(error)}") from None
 
     def _read(self, read: Callable[[int], bytes], length: int) -> bytes:
-        """At most so many bytes, in blocks: a server that ignores the range, or trickles, is left."""
+        """Read up to a length in blocks.
+
+        A server that ignores the range or is too slow is abandoned.
+        """
         content = bytearray()
         while len(content) < length and (block := read(min(BLOCK, length - len(content)))):
             content += block
@@ -79,21 +89,21 @@ class Hub:
                 raise Unanswered(f"{self.address} took longer than {self.patience_s:g} s")
         return bytes(content)
 
-    def _refusal(self, reference: str, file: str, code: int) -> str:
+    def _explain_refusal(self, reference: str, file: str, code: int) -> str:
         why = REFUSED.get(code, "no reason given")
         hint = " (--token sends HF_TOKEN)" if code in (401, 403) and not self.token else ""
         return f"{self.address} answered {code} for {reference}/{file}: {why}{hint}"
 
 
 def resolve(reference: str, hub: Hub) -> Resolved:
-    """The architecture of a hub's checkpoint with the weights that its files hold."""
+    """Return the architecture of a hub's checkpoint with the weights of its files."""
     if not ID.fullmatch(reference):
-        raise Unanswered(f"{reference} is no id of a hub: OWNER/NAME is")
+        raise Unanswered(f"{reference} is not the id of a checkpoint on a hub; write ORG/NAME")
     content = hub.head(reference, CONFIG, CONFIG_BYTES_MAX)
     if content is None:
         raise Unanswered(f"{hub.address} has no {reference} with a config.json")
     config = content.decode("utf-8", "replace")
-    resolved = _shape(reference, config, hub)
+    resolved = _read_shape(reference, config, hub)
     pool = ThreadPoolExecutor(AT_A_TIME)
     try:
         return index.with_files(resolved, config, lambda file, length: hub.head(reference, file, length), pool.map)
@@ -101,35 +111,37 @@ def resolve(reference: str, hub: Hub) -> Resolved:
         pool.shutdown(cancel_futures=True)
 
 
-def _shape(reference: str, config: str, hub: Hub) -> Resolved:
-    """What config.json describes; of a family that is not read, what the catalog or the name tells."""
+def _read_shape(reference: str, config: str, hub: Hub) -> Resolved:
+    """Return the architecture of config.json; for unsupported families, that of the catalog or the
+    name.
+    """
     try:
         shape = network.read(reference, config).architecture
     except Unread as reason:
-        known = architecture.resolve(reference)
-        if known.architecture is None:
+        fallback = architecture.resolve(reference)
+        if fallback.architecture is None:
             raise Unanswered(f"config.json of {reference} gives no architecture: {reason}") from None
-        return known
+        return fallback
     return Resolved(shape, f"config.json of {urlsplit(hub.address).hostname}")
 
 
-def _said(error: Exception) -> str:
+def _explain_error(error: Exception) -> str:
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, TimeoutError):
         return f"no answer in {ANSWER_S:g} s"
     if isinstance(reason, socket.gaierror):
-        return "its name is not found; is this machine on line?"
+        return "its host name cannot be resolved; is this machine online?"
     return (getattr(reason, "strerror", None) or str(reason) or type(reason).__name__).lower()
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a hub to its file servers: never from https to http; the token stays with the hub."""
+    """Follow a hub to its file servers, never from https to http. The token stays with the hub."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(newurl).scheme not in {"https", urlsplit(req.full_url).scheme}:
-            raise Unanswered(f"{req.host} leads to {urlsplit(newurl).hostname} without encryption")
+            raise Unanswered(f"{req.host} redirects to {urlsplit(newurl).hostname} without encryption")
         request = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
         token = req.get_header("Authorization")
         if request is not None and token and urlsplit(newurl)[:2] == urlsplit(req.full_url)[:2]:
@@ -137,8 +149,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return request
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """HTTP and HTTPS, through the system's proxy, and no other protocol."""
+def _build_opener() -> urllib.request.OpenerDirector:
+    """Return an opener for HTTP and HTTPS through the system's proxy, without other protocols."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

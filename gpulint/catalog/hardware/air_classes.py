@@ -1,4 +1,4 @@
-"""Climate: the classes of air that servers are built for, by ASHRAE's table."""
+"""Climate: ASHRAE's classes of inlet air for servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from gpulint.catalog import tables as catalog
 
 
 class InletClass(NamedTuple):
-    """Temperatures of supply air that a class recommends and allows, and how the highest falls with elevation."""
+    """Supply-air temperatures that a class recommends and allows, and how the maximum falls with
+    altitude.
+    """
 
     recommended_max_c: float
     allowable_min_c: float
@@ -20,6 +22,6 @@ class InletClass(NamedTuple):
 
 @functools.cache
 def inlet_class(name: str) -> InletClass:
-    """The class of that name; KeyError for none."""
+    """Return the class with that name; KeyError if there is none."""
     row = catalog.by("inlet_classes", "class")[name]
     return InletClass(*(float(row[field]) for field in InletClass._fields))

@@ -1,4 +1,4 @@
-"""Outlets: which sockets of a distribution unit an inlet of a supply fits, and what they carry."""
+"""Outlets: which sockets of a power distribution unit an inlet fits, and their ratings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from gpulint.catalog import tables as catalog
 
 
 class Outlet(NamedTuple):
-    """A kind of socket: the inlets that a cord joins to it, and its rating by IEC and in North America."""
+    """A kind of socket: the inlets that a cord connects to it, and its rating by IEC and in North
+    America.
+    """
 
     name: str
     inlets: frozenset[str]
@@ -20,34 +22,34 @@ class Outlet(NamedTuple):
 
 
 @functools.cache
-def _outlets() -> Mapping[str, Outlet]:
+def _load_outlets() -> Mapping[str, Outlet]:
     rows = catalog.rows("outlets")
-    return {row["outlet"]: _outlet(row) for row in rows}
+    return {row["outlet"]: _read_outlet(row) for row in rows}
 
 
-def _outlet(row: catalog.Row) -> Outlet:
+def _read_outlet(row: catalog.Row) -> Outlet:
     iec_a, ul_a = (units.parse(row[column], "a") for column in ("iec_a", "ul_a"))
     return Outlet(row["outlet"], frozenset(row["inlets"].split()), iec_a, ul_a)
 
 
 def inlets(word: str) -> frozenset[str]:
-    """The inlets that a socket serves, by its name or by those of one that takes several plugs; all where it is not listed.
+    """Return the inlets that a socket or a combined socket serves; all if it is not listed.
 
     >>> sorted(inlets("C13")), inlets("C13/C19") == inlets("C19"), inlets("L6-30R") == every_inlet()
     (['C14', 'C16'], True, True)
     """
-    named = [_outlets().get(one.strip().upper()) for one in word.split("/")]
-    known = [one.inlets for one in named if one is not None]
-    return frozenset().union(*known) if len(known) == len(named) else every_inlet()
+    named = [_load_outlets().get(part.strip().upper()) for part in word.split("/")]
+    served = [outlet.inlets for outlet in named if outlet is not None]
+    return frozenset().union(*served) if len(served) == len(named) else every_inlet()
 
 
 def every_inlet() -> frozenset[str]:
-    """All inlets that some outlet serves."""
-    return frozenset().union(*(one.inlets for one in _outlets().values()))
+    """Return all inlets that some outlet serves."""
+    return frozenset().union(*(outlet.inlets for outlet in _load_outlets().values()))
 
 
 def inlet(word: str) -> str:
-    """The inlet that a word names, also by the connector that goes into it: C19, C20 and C19/C20 are all C20.
+    """Return the inlet that a word names, also by its connector: C19, C20 and C19/C20 are all C20.
 
     >>> inlet("c20"), inlet("C19/C20"), inlet("busbar")
     ('C20', 'C20', 'BUSBAR')
@@ -61,6 +63,9 @@ _MADE_FOR = {inlet: connector for connector, inlet in _CONNECTORS.items()}
 
 
 def rated_for(word: str) -> tuple[float, float] | None:
-    """The rating of the outlets made for an inlet, by IEC and in North America; None where it is no inlet for a cord."""
-    found = _outlets().get(_MADE_FOR.get(inlet(word), ""))
+    """Return the rating of the outlets for an inlet, by IEC and in North America;
+
+    None if no cord fits it.
+    """
+    found = _load_outlets().get(_MADE_FOR.get(inlet(word), ""))
     return (found.iec_a, found.ul_a) if found else None

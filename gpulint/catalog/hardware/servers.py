@@ -14,7 +14,10 @@ _BETWEEN = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One machine as its vendor publishes it, in base units; None is not published, or depends on what it is ordered with."""
+    """One machine as its vendor publishes it, in base units;
+
+    None means unpublished or dependent on the configuration.
+    """
 
     id: str
     name: str
@@ -43,44 +46,48 @@ class Server:
 
     @property
     def published_max_w(self) -> float | None:
-        """Its maximum where it comes in one make only; None where it depends on what it is ordered with."""
+        """The maximum power of a machine with a fixed configuration; else None."""
         return self.server_max_w if self.accelerator else None
 
 
 def named(name: str) -> Server | None:
-    """The server of an id, of its name with or without its vendor's, or of another listed name, in either case.
+    """Return the server with an id, a name with or without vendor, or another listed name, in any
+    case.
 
-    A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type libraries dell-xe9680.
+    Space, hyphen and underscore are equivalent: people write Dell XE9680, device-type libraries
+    dell-xe9680.
     """
-    return _by_name().get(_key(name))
+    return _index_by_name().get(_normalise(name))
 
 
 def servers() -> tuple[Server, ...]:
-    """All servers of the catalog, by id."""
-    return tuple(_servers().values())
+    """Return all servers of the catalog, by id."""
+    return tuple(_load_servers().values())
 
 
 @functools.cache
-def _servers() -> dict[str, Server]:
-    return {row["id"]: _server(row) for row in catalog.rows("servers")}
+def _load_servers() -> dict[str, Server]:
+    return {row["id"]: _read_server(row) for row in catalog.rows("servers")}
 
 
 @functools.cache
-def _by_name() -> dict[str, Server]:
-    listed = {_key(row["name"]): _servers()[row["server"]] for row in catalog.rows("server_names")}
-    return listed | {_key(name): one for one in servers() for name in _names_of(one)}
+def _index_by_name() -> dict[str, Server]:
+    listed = {_normalise(row["name"]): _load_servers()[row["server"]] for row in catalog.rows("server_names")}
+    return listed | {_normalise(name): server for server in servers() for name in _list_names(server)}
 
 
-def _key(name: str) -> str:
+def _normalise(name: str) -> str:
     return _BETWEEN.sub("-", name.lower())
 
 
-def _names_of(one: Server) -> tuple[str, ...]:
-    """What follows from the vendor and the model: the slug of a device-type library is made of the same two."""
-    return one.id, f"{one.vendor}-{one.id}", one.name, f"{one.vendor} {one.name}"
+def _list_names(server: Server) -> tuple[str, ...]:
+    """Return the names that follow from vendor and model, such as the slug of a device-type
+    library.
+    """
+    return server.id, f"{server.vendor}-{server.id}", server.name, f"{server.vendor} {server.name}"
 
 
-def _server(row: catalog.Row) -> Server:
+def _read_server(row: catalog.Row) -> Server:
     return Server(
         id=row["id"],
         name=row["name"],

@@ -11,7 +11,7 @@ from gpulint.catalog import tables as catalog
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One model: its ports at full speed, and the most that splitting them makes."""
+    """One model: its ports at full speed, and their maximum number when split."""
 
     name: str
     switch_ports: int
@@ -24,23 +24,23 @@ class Switch:
 
 
 def named(text: str) -> Switch | None:
-    """The switch of a listed name, in either case."""
-    return _by_name().get(text.strip().lower())
+    """Return the switch with a listed name, in any case."""
+    return _index_by_name().get(text.strip().lower())
 
 
 @functools.cache
 def switches() -> tuple[Switch, ...]:
-    """All switches of the catalog."""
-    return tuple(_switch(row) for row in catalog.rows("switches"))
+    """Return all switches of the catalog."""
+    return tuple(_read_switch(row) for row in catalog.rows("switches"))
 
 
 @functools.cache
-def _by_name() -> dict[str, Switch]:
+def _index_by_name() -> dict[str, Switch]:
     rows = zip(catalog.rows("switches"), switches(), strict=True)
-    return {name.lower(): one for row, one in rows for name in (row["name"], *row["aliases"].split(";")) if name}
+    return {name.lower(): switch for row, switch in rows for name in (row["name"], *row["aliases"].split(";")) if name}
 
 
-def _switch(row: catalog.Row) -> Switch:
+def _read_switch(row: catalog.Row) -> Switch:
     return Switch(
         name=row["name"],
         switch_ports=int(row["ports"]),

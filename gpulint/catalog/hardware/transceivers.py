@@ -1,4 +1,4 @@
-"""Transceivers and ready-made cables of the catalog, looked up by exact name."""
+"""Optics: transceivers and ready-made cables of the catalog, looked up by exact name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ GRADES = ("om3", "om4", "om5", "os2")
 
 @dataclass(frozen=True, slots=True)
 class Optic:
-    """One product or standard; the links of its `ports` share its rate, and a ready-made cable has a length of its own."""
+    """One product or standard.
+
+    The links of its `ports` share its rate, and a ready-made cable has a length.
+    """
 
     name: str
     kind: str
@@ -44,12 +47,14 @@ class Optic:
 
 
 def named(text: str) -> Optic | None:
-    """The transceiver or cable of a listed name, in either case."""
-    return _by_name().get(text.strip().lower())
+    """Return the transceiver or cable with a listed name, in any case."""
+    return _index_by_name().get(text.strip().lower())
 
 
 def listed(text: str, quantity: str) -> Optic:
-    """The transceiver or cable of that name; where the catalog has none, the quantity that named it is not known."""
+    """Return the transceiver or cable with that name; raise MissingInput with the quantity if the
+    catalog has none.
+    """
     found = named(text)
     if found is None:
         raise MissingInput(quantity)
@@ -58,17 +63,17 @@ def listed(text: str, quantity: str) -> Optic:
 
 @functools.cache
 def optics() -> tuple[Optic, ...]:
-    """All transceivers and cables of the catalog."""
-    return tuple(_optic(row) for row in catalog.rows("optics"))
+    """Return all transceivers and cables of the catalog."""
+    return tuple(_read_optic(row) for row in catalog.rows("optics"))
 
 
 @functools.cache
-def _by_name() -> dict[str, Optic]:
+def _index_by_name() -> dict[str, Optic]:
     rows = zip(catalog.rows("optics"), optics(), strict=True)
-    return {name.lower(): one for row, one in rows for name in (row["name"], *_several(row["aliases"]))}
+    return {name.lower(): optic for row, optic in rows for name in (row["name"], *_split_cell(row["aliases"]))}
 
 
-def _optic(row: catalog.Row) -> Optic:
+def _read_optic(row: catalog.Row) -> Optic:
     return Optic(
         name=row["name"],
         kind=row["kind"],
@@ -78,24 +83,24 @@ def _optic(row: catalog.Row) -> Optic:
         lanes=units.count(row["lanes"]),
         signal=row["signal"],
         fibre=row["fibre"],
-        reach_m=_by_grade(row, "m"),
-        loss_db=_by_grade(row, "db"),
+        reach_m=_read_grades(row, "m"),
+        loss_db=_read_grades(row, "db"),
         length_m=units.scaled(row["length_m"], 1),
-        connectors=_several(row["connectors"]),
+        connectors=_split_cell(row["connectors"]),
         polish=row["polish"],
         form_factor=row["form_factor"],
         ends=row["ends"],
-        networks=_several(row["networks"]),
+        networks=_split_cell(row["networks"]),
         source=row["source"],
         date=row["date"],
     )
 
 
-def _by_grade(row: catalog.Row, unit: str) -> dict[str, float]:
-    """The cells of a row that hold a figure for each grade of fibre."""
+def _read_grades(row: catalog.Row, unit: str) -> dict[str, float]:
+    """Return the cells of a row that have a figure for each grade of fibre."""
     cells = {grade.upper(): row[f"{grade}_{unit}"] for grade in GRADES}
     return {grade: float(cell) for grade, cell in cells.items() if cell}
 
 
-def _several(cell: str) -> tuple[str, ...]:
+def _split_cell(cell: str) -> tuple[str, ...]:
     return tuple(cell.split(";")) if cell else ()

@@ -1,4 +1,6 @@
-"""What `gpulint rule new` writes: a small rule that passes its own samples, each key explained, to be made one's own."""
+"""Rule scaffold: the file that `gpulint rule new` writes, a small rule that passes its own
+examples.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,17 @@ for: {{scope: workload}}
 why: Several nodes are taken at once; the platform team reserves them first, or the pods wait.
 
 # The condition, in CEL, over facts in base units: `gpulint facts WORD` finds them. A fact that may be null is guarded:
-# host_memory_bytes != null && host_memory_bytes > 1e11. A fact that nobody knows leaves the rule *not evaluated*.
+# host_memory_bytes != null && host_memory_bytes > 1e11. An unknown fact leaves the rule *not evaluated*.
 when: gpus_per_replica > 8
 
-# Where the finding stands: the first of these facts that a line of the file states.
+# Where the finding is reported: the first of these facts that the file declares.
 at: [gpus_per_pod]
 
-# What is said. Facts in braces are printed in human units.
+# The message. Facts in braces are printed in human units.
 message: "{{gpus_per_replica}} GPUs for one instance; above 8, ask the platform team first"
 
 # Where the reader finds more.
-# references: [https://github.com/OWNER/REPOSITORY/blob/main/docs/gpus.md]
+# references: [https://git.example.com/platform/docs/gpus.md]
 
 # The samples that test it: the smallest spec that is wrong, its line marked, and the smallest change that is right.
 examples:
@@ -73,11 +75,11 @@ why: The cluster's default class is slow; weights take minutes longer to load.
 # The condition, in CEL. `object` is the document; has() asks whether a key is there before it is read.
 when: "!has(object.spec.storageClassName)"
 
-# What is said.
+# The message.
 message: no storageClassName; name one, or the default class is taken
 
 # Where the reader finds more.
-# references: [https://github.com/OWNER/REPOSITORY/blob/main/docs/storage.md]
+# references: [https://git.example.com/platform/docs/storage.md]
 
 # The samples that test it: the smallest object that is wrong, its line marked, and the smallest change that is right.
 examples:
@@ -103,16 +105,18 @@ TEXTS = {"workload": WORKLOAD, "document": DOCUMENT}
 WORD = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 ARTICLES = ("a", "an", "the")
 PREFIXES = ("no", "check", "ensure", "must", "require")
-"""A rule is named for the defect that it finds, not for what is done about it."""
+"""A rule is named for its defect, not for the remedy."""
 
 
 def text(name: str, scope: str, folder: str) -> str:
-    """A rule file that passes its own samples as it is written."""
+    """Return a rule file that passes its own examples."""
     return TEXTS[scope].format(name=name, folder=folder)
 
 
 def unfit(name: str, what: str = "rule") -> str:
-    """What is wrong with the name of a rule or a family, with one that will do; empty where nothing is."""
+    """Return what is wrong with the name of a rule or family, with a valid one; empty if nothing
+    is.
+    """
     words = re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower())
     kept = [word for word in words if word not in ARTICLES]
     if not WORD.fullmatch(name):

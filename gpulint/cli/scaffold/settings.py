@@ -1,4 +1,6 @@
-"""What `gpulint init` writes: settings with the hints that a repository lacks, a hook, and a commented native spec."""
+"""Scaffold: what `gpulint init` writes: settings with the hints that a repository lacks, a hook,
+and a native spec.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +9,27 @@ from collections.abc import Iterator
 
 from gpulint.report.model import Report, Severity, WorkloadSummary
 
-PROJECT = "https://github.com/OWNER/gpulint"
-
 HOOK = """\
 repos:
-  - repo: {project}  # where your gpulint comes from
+  - repo: {address}
     rev: v{release}
     hooks:
       - id: gpulint
 """
 
 SPEC = """\
-# A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
+# A workload that no other file describes, in gpulint's own format. Check it with: gpulint check FILE
 # Every quantity and its unit: gpulint explain NAME. Delete the lines that you do not need.
 apiVersion: gpulint/v1
 kind: InferenceService          # or TrainingJob
 metadata:
   name: chat
 spec:
-  # objective:                  # what it is there to reach; docs/objectives.md
+  # objective:                  # service-level objectives; docs/objectives.md
   #   tpot: 50ms                # from one token of an answer to the next
   #   ttft: 1s                  # from a request to its first token
-  #   concurrency: 64           # requests at once
-  #   prompt-tokens: 2000       # of a usual request
+  #   concurrency: 64           # concurrent requests
+  #   prompt-tokens: 2000       # of a typical request
   #   output-tokens: 300
   roles:                        # prefill and decode, or leader and worker, are roles of one workload
     - name: server
@@ -48,8 +48,8 @@ spec:
 """
 
 FACILITY = """\
-# The racks that GPUs stand in. Draw them with: gpulint facility FILE. Judge them with: gpulint check FILE
-# Delete the lines that you do not need: what nobody states is not assumed. Every key and its unit: schemas/facility.json
+# The racks that house GPUs. Draw them with: gpulint facility FILE. Check them with: gpulint check FILE
+# Delete the lines that you do not need: gpulint assumes no undeclared value. Every key and its unit: schemas/facility.json
 apiVersion: gpulint/v1
 kind: Facility
 metadata:
@@ -81,9 +81,9 @@ spec:
           servers:
             - {type: DGX H100, count: 2, position: 3}     # gpulint catalog servers
             # - {name: head, count: 2, power: 800 W, units: 2, psus: 2, psus_needed: 1, weight: 30 kg}
-  # panels:                         # what feeds hang on
+  # panels:                         # what supplies the feeds
   #   - {name: rpp-1, power_limit: 500 kW}
-  # pools:                          # what leads workloads to racks: labels of nodes, a partition, a queue
+  # pools:                          # how workloads map to racks: node labels, a partition, a queue
   #   - {name: h100, labels: {pool: h100}}
 """
 
@@ -93,18 +93,18 @@ HEAD = """\
 # "# yaml-language-server: $schema=gpulint.schema.json"
 # extends: [recommended]      # packs by name (gpulint policy packs), ./files of this repository, package:NAME
 # fail-on: error              # error, warning or note
-# ignore: [oversizing]        # rules or families that shall not speak
+# ignore: [oversizing]        # rules or families to turn off
 # severity: {util-too-high: error, interconnect: note}    # error, warning, note or off
-# overrides:                  # what holds in some paths; later entries win
+# overrides:                  # settings for some paths; later entries win
 #   - {paths: [dev/], severity: {oversizing: off}}
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
 # rules: [policies/gpulint]   # folders with rules of your own
-# accelerator: h100-sxm-80gb  # of workloads that name none
-# Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
-# objectives:                 # what services and runs are there to reach
+# accelerator: h100-sxm-80gb  # for workloads that name none
+# Or declare it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
+# objectives:                 # targets of services and training runs
 #   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
 # facility: facility.yaml     # the racks that workloads run in: gpulint init --facility
-# like:                       # private checkpoints that have the shape of a known one
+# like:                       # private checkpoints with the architecture of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """
 
@@ -115,31 +115,36 @@ ASKED = {
     "gpus": {"gpus_per_pod", "gpus_per_replica"},
     "nodes": {"pods_per_replica"},
 }
-"""What a hint can say, by the quantities that checks may lack."""
+"""The keys of a hint, with the quantities that checks may lack."""
 
 
 def settings_file(report: Report) -> str:
-    """gpulint.yaml with one commented hint for each workload that lacks one."""
-    hints = list(_hints(report))
+    """Return gpulint.yaml with a commented hint for each workload that lacks a value."""
+    hints = list(_render_hints(report))
     if not hints:
-        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
-    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+        return HEAD + "# hints: []                   # values that files do not declare; none is missing now\n"
+    return (
+        HEAD
+        + "\n# Values that these files do not declare: fill in and uncomment.\n# hints:\n"
+        + "\n".join(hints)
+        + "\n"
+    )
 
 
-def hook_file(release: str) -> str:
-    """.pre-commit-config.yaml with the hook of one release."""
-    return HOOK.format(project=PROJECT, release=release)
+def hook_file(address: str, release: str) -> str:
+    """Return .pre-commit-config.yaml with the hook of one release of the repository at an address."""
+    return HOOK.format(address=address, release=release)
 
 
-def _lacking(workload: WorkloadSummary) -> list[str]:
-    """What a hint can say of a workload, and nothing says."""
-    needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
+def _find_missing(workload: WorkloadSummary) -> list[str]:
+    """Return the missing values of a workload that a hint can declare."""
+    needs = {need for role in workload.roles for lack in role.not_evaluated for need in lack.needs}
     return [key for key, names in ASKED.items() if names & needs]
 
 
-def _hints(report: Report) -> Iterator[str]:
+def _render_hints(report: Report) -> Iterator[str]:
     for workload in report.workloads:
-        lacking = _lacking(workload)
+        lacking = _find_missing(workload)
         if not lacking:
             continue
         yield f"#   - path: {workload.location.path}"
@@ -148,19 +153,19 @@ def _hints(report: Report) -> Iterator[str]:
 
 
 def said(report: Report, facility: str | None = None) -> str:
-    """What was found, and what to do next, with a facility that was written to begin with."""
-    lacking = sum(bool(_lacking(workload)) for workload in report.workloads)
+    """Return what was found and the next steps, including a facility file if one was written."""
+    lacking = sum(bool(_find_missing(workload)) for workload in report.workloads)
     found = len(report.workloads)
     counts = Counter(finding.severity for finding in report.open)
-    standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    standing = ", ".join(_count_noun(counts[level], level.word) for level in reversed(Severity) if counts[level])
     room = (
-        [f"  gpulint facility {facility}  draws its racks, once they are yours and not the example's"]
+        [f"  gpulint facility {facility}  draws its racks; replace the example racks with yours first"]
         if facility
         else []
     )
-    lines = [f"{_several(found, 'workload')} found, {lacking} lack something that a hint can say"]
+    lines = [f"{_count_noun(found, 'workload')} found, {lacking} of them without a value that a hint can declare"]
     steps = [
-        *([f"standing today: {standing}"] if standing else []),
+        *([f"current findings: {standing}"] if standing else []),
         "next",
         *room,
         *(BASELINE if standing else ()),
@@ -169,12 +174,12 @@ def said(report: Report, facility: str | None = None) -> str:
     return "".join(f"{line}\n" for line in (*lines, *steps))
 
 
-BASELINE = ("  gpulint baseline           accepts what stands today, so that only what is new is reported",)
+BASELINE = ("  gpulint baseline           accepts the current findings, so that only new ones are reported",)
 STEPS = (
-    "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes",
-    "  gpulint check --base main  holds a branch to what it changes",
+    "  pre-commit install         checks the files of each commit; gpulint init --hook writes the hook",
+    "  gpulint check --base main  reports only what a branch changes",
 )
 
 
-def _several(number: int, noun: str) -> str:
+def _count_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

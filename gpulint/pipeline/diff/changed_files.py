@@ -1,4 +1,6 @@
-"""Changed: the files that differ between two trees by their bytes, and those that name what such a file holds."""
+"""Changed files: those that differ between two trees, and those that refer to what such a file
+contains.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +19,33 @@ from gpulint.source.repository.tree import NAME
 Files = Iterable[Source | Skip]
 OF_POLICY = frozenset({settings.FILE, settings.PROJECT, settings.BASELINE})
 WORD_LEAST, WORDS_MAX = 3, 2_000
-"""Names that are shorter stand everywhere; a change of so many names touches everything."""
+"""Shorter names are too common to search for. More changed names than that touch everything."""
 WITHIN = frozenset({"containers", "initContainers", "env", "ports", "volumeMounts"})
-"""Lists whose items have names of their own, such as `vllm`, that are only meant beside them."""
+"""Lists whose items have local names, such as `vllm`, that other files do not refer to."""
 DEPTH = 24
 
 
 def since(files: Files, commit: GitTree) -> list[Source | Skip]:
-    """The files whose bytes a commit does not have at their path; all of them where one is a policy or a rule.
+    """Return the files whose bytes differ from a commit's; all files if a policy or a rule changed.
 
-    A file that a checkout gave other line ends has not changed.
+    A file with other line endings after a checkout counts as unchanged.
     """
-    held = list(files)
-    new = [one for one in held if isinstance(one, Skip) or not _stands(one, commit)]
-    governs = any(isinstance(one, Source) and _governs(one.path, one.content) for one in new)
-    return held if governs else new
+    every = list(files)
+    new = [source for source in every if isinstance(source, Skip) or not _is_unchanged(source, commit)]
+    governs = any(isinstance(source, Source) and _governs(source.path, source.content) for source in new)
+    return every if governs else new
 
 
 def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
-    """Passes on the files of a side that differ on the other, and those that name what one of these holds.
+    """Return a filter for the files of a side that differ on the other side or refer to such a
+    file.
 
-    All pass where a policy differs, a rule, or a file that may define pools of nodes, which are found by their labels.
+    All files pass if a policy, a rule, or a file that may define node pools differs. Pools are
+    found by their labels.
     """
-    paths = _differing(base, head)
-    contents = [(path, content) for path in sorted(paths) for content in _contents(path, base, head)]
-    names = {word for path, content in contents for word in _names(path, content)}
+    paths = _find_differing(base, head)
+    contents = [(path, content) for path in sorted(paths) for content in _read_contents(path, base, head)]
+    names = {word for path, content in contents for word in _find_names(path, content)}
     if len(names) > WORDS_MAX or any(_reaches_far(path, content) for path, content in contents):
         return iter
     words = b"|".join(map(re.escape, sorted(names))) or b"(?!)"
@@ -49,58 +53,63 @@ def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source |
 
     def touched(files: Files) -> Iterator[Source | Skip]:
         return (
-            one
-            for one in files
-            if isinstance(one, Skip) or head.from_root(one.path) in paths or named.search(one.content)
+            source
+            for source in files
+            if isinstance(source, Skip) or head.from_root(source.path) in paths or named.search(source.content)
         )
 
     return touched
 
 
-def _stands(one: Source, commit: GitTree) -> bool:
-    item = commit.held.items.get(commit.from_root(one.path) or "")
+def _is_unchanged(source: Source, commit: GitTree) -> bool:
+    item = commit.held.items.get(commit.from_root(source.path) or "")
     if item is None or item.kind != "file":
         return False
-    return item.id in (_id(one.content, item.id), _id(one.content.replace(b"\r\n", b"\n"), item.id))
+    return item.id in (
+        _compute_id(source.content, item.id),
+        _compute_id(source.content.replace(b"\r\n", b"\n"), item.id),
+    )
 
 
-def _id(content: bytes, like: str) -> str:
-    """The id that git gives to the bytes of a file, in the kind of ids that a repository has."""
+def _compute_id(content: bytes, like: str) -> str:
+    """Return git's id of a file's content, in the hash format of the repository."""
     made = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return made(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _differing(base: GitTree, head: GitTree) -> frozenset[str]:
+def _find_differing(base: GitTree, head: GitTree) -> frozenset[str]:
     before, after = base.held.items, head.held.items
     return frozenset(path for path in {*before, *after} if before.get(path) != after.get(path))
 
 
-def _contents(path: str, *trees: GitTree) -> Iterator[bytes]:
+def _read_contents(path: str, *trees: GitTree) -> Iterator[bytes]:
     found = [content for tree in trees if (content := tree.at_root(path)) is not None]
     yield from found or [b""]
 
 
-def _names(path: str, content: bytes) -> Iterator[bytes]:
-    """What another file may call a file, or what it holds, by: its name, that of its folder, and the names of objects in it."""
+def _find_names(path: str, content: bytes) -> Iterator[bytes]:
+    """Yield the names by which another file may refer to a file: its own, its folder's and those of
+    its objects.
+    """
     *folders, name = path.split("/")
     loaded = documents.load(path, content)
-    called = [word for document in loaded.documents for word in _called(document.data, DEPTH)]
+    called = [word for document in loaded.documents for word in _find_object_names(document.data, DEPTH)]
     words = [word.encode("utf-8", "surrogateescape") for word in (name, *folders[-1:], *called)]
     torn = NAME.findall(content) if loaded.problems else []
     yield from (word for word in (*words, *torn) if len(word) >= WORD_LEAST)
 
 
-def _called(data: object, depth: int) -> Iterator[str]:
-    """Each `name` anywhere in an object, but of what nobody refers to from outside."""
+def _find_object_names(data: object, depth: int) -> Iterator[str]:
+    """Yield each `name` anywhere in an object, except local names."""
     if isinstance(data, list):
         for item in data if depth else ():
-            yield from _called(item, depth - 1)
+            yield from _find_object_names(item, depth - 1)
     elif isinstance(data, dict):
         for key, value in data.items() if depth else ():
             if key == "name" and isinstance(value, str):
                 yield value
             elif key not in WITHIN:
-                yield from _called(value, depth - 1)
+                yield from _find_object_names(value, depth - 1)
 
 
 def _reaches_far(path: str, content: bytes) -> bool:
@@ -108,7 +117,10 @@ def _reaches_far(path: str, content: bytes) -> bool:
 
 
 def _may_define_pools(content: bytes) -> bool:
-    """Whether one of the words of pools stands as a key or as what an object is; a label of a workload defines nothing."""
+    """Return whether a word of node pools is used as a key or a kind.
+
+    A label of a workload defines nothing.
+    """
     for match in re.finditer(pools.WORDS.encode(), content):
         before = content[content.rfind(b"\n", 0, match.start()) + 1 : match.start()]
         if match[0].endswith(b":") or b"apiVersion" in before or b"kind" in before:
@@ -117,7 +129,7 @@ def _may_define_pools(content: bytes) -> bool:
 
 
 def _governs(path: str, content: bytes) -> bool:
-    """Whether a file is a policy, a baseline, or one rule of a team."""
+    """Return whether a file is a policy, a baseline or a team's rule."""
     from gpulint.policy.rules import diagnostics as rule_file
 
     is_rule = rule_file.is_one(path) and b"when:" in content and b"severity:" in content

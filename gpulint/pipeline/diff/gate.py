@@ -1,4 +1,4 @@
-"""The gate: what a change introduces, from the commits of both of its sides."""
+"""Gate: report what a change introduces, from the commits of both sides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpulint.source.repository.git_tree import GitTree
 
 
 class Sides(NamedTuple):
-    """The two commits of a change, by the names that they are shown under, and their trees."""
+    """The two commits of a change, with the names to show and their trees."""
 
     base_name: str
     head_name: str
@@ -36,7 +36,7 @@ class Sides(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """What governs base and head, and what had to be left out of that."""
+    """The sessions of base and head, and what was skipped."""
 
     base: Run
     head: Run
@@ -44,57 +44,62 @@ class Runs(NamedTuple):
 
 
 def report(paths: Sequence[str], options: Options, policy: Stands = None, watched: Watched = iter) -> Report:
-    """The report on head, in which what stood on base does not count, or on the work tree where there is no base.
+    """Return the report on head without the findings of base; without a base, the report on the
+    work tree.
 
-    Unusable where a commit cannot be read.
+    Raise Unusable if a commit cannot be read.
     """
     if policy is not None and options.policy_from:
-        raise Unusable("a policy in place of all others, and one of a commit: give one of them")
+        raise Unusable(
+            "a policy that replaces all others and the policy of a commit exclude each other: give one of them"
+        )
     asked = list(paths) or ["."]
     try:
         git = Git(repository.root_of(preparation.folder(paths)))
         if not options.base:
-            return _of_work_tree(git, paths, options, policy, watched)
+            return _check_work_tree(git, paths, options, policy, watched)
         sides = opened(git, options.base, options.head)
-        return _compared(sides, _runs(sides, asked, options, policy), asked, watched)
+        return _compare(sides, _prepare_sides(sides, asked, options, policy), asked, watched)
     except GitError as error:
         raise Unusable(str(error)) from None
 
 
-def _of_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
-    """The report on the work tree, as far as it changed if that is asked, under a commit's policy if one is named."""
-    found = _under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
+def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
+    """Return the report on the work tree, limited to changes and under a commit's policy if
+    requested.
+    """
+    found = _prepare_under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
     if not options.changed:
         return run.report(found, paths, watched)
     files = changed.since(run.sources(found, paths), GitTree(git, git.commit("HEAD")))
     return run.settled(found, *run.looked(found, watched(files)))
 
 
-def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
+def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
     narrow = runs.head.options.changed and not runs.head.given.governance.budgets
     touched = changed.between(sides.base, sides.head) if narrow else iter
-    now = _of_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
-    before = _of_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
+    now = _check_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
+    before = _check_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
     return comparison.compared(
-        Side(sides.base_name, before, _holds(sides.base)),
-        Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _holds(sides.head)),
-        Known(_renamed(sides), _absorbed(runs.head.given.rules)),
+        Side(sides.base_name, before, _build_holds(sides.base)),
+        Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _build_holds(sides.head)),
+        Known(_find_renamed(sides), _find_absorbing(runs.head.given.rules)),
     )
 
 
-def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
-    """The report on one side; what is wrong with the policy of a third commit is no finding of this change."""
-    report, seen = run.looked(found, watched(_sources(found, other, asked)))
+def _check_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
+    """Return the report on one side, without findings about the policy of a third commit."""
+    report, seen = run.looked(found, watched(_find_sources(found, other, asked)))
     settled = run.settled(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
         return settled
     elsewhere = f"{found.options.policy_from}:"
     left = tuple(
-        one
-        for one in settled.findings
-        if one.family != baseline.ALWAYS_SAID or not one.location.path.startswith(elsewhere)
+        finding
+        for finding in settled.findings
+        if finding.family != baseline.ALWAYS_SAID or not finding.location.path.startswith(elsewhere)
     )
-    speaking = {one.rule for one in left}
+    speaking = {finding.rule for finding in left}
     cards = {name: card for name, card in settled.rules.items() if name in speaking}
     return settled._replace(findings=left, rules=cards)
 
@@ -102,46 +107,51 @@ def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched)
 # ---- what governs
 
 
-def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
-    """A run over the work tree under the policies and waivers of a commit."""
+def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Run:
+    """Return a session over the work tree under the policies and waivers of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
     found = preparation.prepared(paths, options, reader=Commit(tree, options.policy_from))
-    return _vouched(found, Vouching(tree, options.policy_from, {}))
+    return _require_committed_waivers(found, Vouching(tree, options.policy_from, {}))
 
 
-def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
-    """Both sides under one policy: that of head, or of the commit that is named; hints and pools are each side's own."""
+def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
+    """Return the sessions of both sides under one policy, that of head or of the named commit.
+
+    Overrides and pools are each side's own.
+    """
     if not options.policy_from:
         head = preparation.prepared(paths, options, policy, sides.head, Commit(sides.head))
         try:
             stating = replace(options, select=(), ignore=(), rules=(), baseline="")
             own = preparation.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
-            why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
-            return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))
-        return Runs(_silent(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given))), head)
+            why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
+            return Runs(_disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
+        return Runs(
+            _disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
+        )
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
     reader = Commit(tree, options.policy_from)
     head = preparation.prepared(paths, options, tree=sides.head, reader=reader)
-    renamed = _renamed(sides._replace(base=tree))
-    head = _vouched(head, Vouching(tree, options.policy_from, renamed))
-    return Runs(_silent(_on(sides.base, head)), head)
+    renamed = _find_renamed(sides._replace(base=tree))
+    head = _require_committed_waivers(head, Vouching(tree, options.policy_from, renamed))
+    return Runs(_disable_suggestions(_use_tree(sides.base, head)), head)
 
 
-def _silent(base: Run) -> Run:
-    """A run that looks for no alternatives."""
+def _disable_suggestions(base: Run) -> Run:
+    """Return a session that generates no suggestions."""
     return base._replace(given=replace(base.given, alternatives=False))
 
 
-def _on(tree: GitTree, other: Run) -> Run:
-    """A run over another tree that is governed alike."""
+def _use_tree(tree: GitTree, other: Run) -> Run:
+    """Return a session over another tree with the same policy."""
     left_out = tree.leaving_out(())
     left_out.exclude = other.tree.exclude
     return other._replace(tree=left_out)
 
 
-def _vouched(found: Run, vouching: Vouching) -> Run:
-    """A run in which a waiver counts only where a commit has it too."""
+def _require_committed_waivers(found: Run, vouching: Vouching) -> Run:
+    """Return a session in which a waiver counts only if a commit has it too."""
 
     def at(path: str) -> Given:
         return replace(found.given.at(path), vouched=vouching)
@@ -149,16 +159,16 @@ def _vouched(found: Run, vouching: Vouching) -> Run:
     return found._replace(given=replace(found.given, vouched=vouching, governed=at))
 
 
-def _stated_by(judging: Given, stating: Given) -> Given:
-    """The rules of one policy over what another states of hardware, prices and objectives."""
+def _combine(judging: Given, stating: Given) -> Given:
+    """Combine the rules of one policy with the hardware, prices and objectives of another."""
 
     def at(path: str) -> Given:
-        return _mixed(judging.at(path), stating.at(path))
+        return _mix(judging.at(path), stating.at(path))
 
-    return replace(_mixed(judging, stating), governed=at)
+    return replace(_mix(judging, stating), governed=at)
 
 
-def _mixed(judging: Given, stating: Given) -> Given:
+def _mix(judging: Given, stating: Given) -> Given:
     return replace(
         judging,
         accelerator=stating.accelerator,
@@ -174,34 +184,34 @@ def _mixed(judging: Given, stating: Given) -> Given:
 
 
 def opened(git: Git, base: str, head: str) -> Sides:
-    """Head, and the commit that it has grown from on the way to base."""
+    """Return both sides: head, and its merge base with base."""
     newest, target = git.commit(head), git.commit(base)
     start = git.merge_base(target, newest)
     if start is None:
-        raise GitError(_unrelated(git, base, head))
-    name = base if start == target else f"{start[:10]} (where {head} left {base})"
+        raise GitError(_explain_unrelated(git, base, head))
+    name = base if start == target else f"{start[:10]} (merge base of {head} and {base})"
     return Sides(name, head, GitTree(git, start), GitTree(git, newest))
 
 
-def _unrelated(git: Git, base: str, head: str) -> str:
+def _explain_unrelated(git: Git, base: str, head: str) -> str:
     if not git.is_shallow():
-        return f"{base} and {head} have no commit in common"
+        return f"{base} and {head} have no common ancestor"
     branch = base.removeprefix("origin/")
     fetch = f"git fetch --unshallow origin {branch}"
-    return f"this clone is too shallow to hold the commit that {head} left {base} at; fetch the rest: {fetch}"
+    return f"this shallow clone lacks the merge base of {head} and {base}; fetch the history: {fetch}"
 
 
-def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
-    """The files of one side; a path that only the other side has is passed by."""
-    held = [path for path in paths if found.tree.has(path)]
+def _find_sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
+    """Yield the files of one side; a path that exists only on the other side is skipped."""
+    present = [path for path in paths if found.tree.has(path)]
     for path in paths:
-        if path not in held and not other.has(path):
-            raise Unusable(f"neither side has a file or folder {path}")
-    return run.sources(found, held) if held else iter(())
+        if path not in present and not other.has(path):
+            raise Unusable(f"neither commit has a file or folder {path}")
+    return run.sources(found, present) if present else iter(())
 
 
-def _renamed(sides: Sides) -> dict[str, str]:
-    """The files of head that base has under another path, which head has no more, by their paths as shown."""
+def _find_renamed(sides: Sides) -> dict[str, str]:
+    """Return the files of head that were renamed since base, with their earlier paths."""
     before = {path: item for path, item in sides.base.held.items.items() if path not in sides.head.held.items}
     left: dict[str, list[str]] = {}
     for path, item in before.items():
@@ -211,19 +221,19 @@ def _renamed(sides: Sides) -> dict[str, str]:
 
 
 class _File(NamedTuple):
-    """The objects that a file holds; all of its bytes where not all of it could be read."""
+    """The objects of a file, and its bytes if it could not be read completely."""
 
     objects: tuple[str, ...]
     unread: bytes = b""
 
 
-def _holds(tree: GitTree) -> comparison.Holds:
-    """Whether a file of a tree holds an object; where it is none of an API, whether there is the file."""
+def _build_holds(tree: GitTree) -> comparison.Holds:
+    """Return a function that tells whether a file of a tree holds an object."""
 
     @functools.cache
     def file(path: str) -> _File | None:
         content = tree.read(path)
-        return None if content is None else _objects(path, content)
+        return None if content is None else _find_objects(path, content)
 
     def holds(path: str, named: str) -> bool:
         found = file(path)
@@ -231,26 +241,28 @@ def _holds(tree: GitTree) -> comparison.Holds:
             return found is not None
         words = named.partition(" ")[2].replace("/", " ").split()
         mentioned = found.unread and all(word.encode() in found.unread for word in words)
-        return bool(mentioned) or any(named == one or named.startswith(f"{one} ") for one in found.objects)
+        return bool(mentioned) or any(
+            named == name_of_object or named.startswith(f"{name_of_object} ") for name_of_object in found.objects
+        )
 
     return holds
 
 
-def _objects(path: str, content: bytes) -> _File:
+def _find_objects(path: str, content: bytes) -> _File:
     loaded = documents.load(path, content)
     data = [document.data for document in loaded.documents]
-    inner = [item for one in data if isinstance(one, dict) for item in _items(one)]
+    inner = [item for document in data if isinstance(document, dict) for item in _find_items(document)]
     whole = not loaded.problems and not loaded.skips
     return _File(tuple(filter(None, map(subject.named, [*data, *inner]))), b"" if whole else content)
 
 
-def _items(data: dict[str, object]) -> list[object]:
+def _find_items(data: dict[str, object]) -> list[object]:
     items = data.get("items")
     return items if isinstance(items, list) else []
 
 
-def _absorbed(rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
-    """The rules that speak instead of each."""
+def _find_absorbing(rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
+    """Return, for each rule, the rules that absorb it."""
     instead: dict[str, set[str]] = {}
     for rule in rules:
         for name in rule.absorbs:

@@ -1,4 +1,4 @@
-"""Hints: what a file cannot say, from its comments and annotations, from gpulint.yaml and from the command line."""
+"""Overrides: values from comments, annotations, gpulint.yaml and the command line."""
 
 from __future__ import annotations
 
@@ -21,80 +21,82 @@ QUANTITIES: Mapping[str, str] = {
     "gpus": "gpus_per_pod",
     "nodes": "pods_per_replica",
 }
-"""The words of a hint, and the quantity that each states."""
+"""The keys of an override, and the quantity of each."""
 OF_OTHERS: Mapping[str, frozenset[str]] = {
     "prefill": frozenset({"target_tpot_s", "target_tokens_per_s", "target_requests_per_s", "target_concurrency"}),
     "decode": frozenset({"target_ttft_s"}),
 }
-"""The objectives of a service that the replicas of a prefill and decode split leave to the others, by what their names hold."""
+"""Objectives that a prefill or decode role leaves to the other phase, by the word in its name."""
 LINKS: Mapping[str, str] = {
     "nvlink-bridge": "nvlink_bridge",
     "network": "network_bytes_per_s",
     "network-kind": "network_kind",
 }
-"""The words about what joins cards and nodes."""
+"""The keys about links of GPUs and nodes."""
 OBJECT: Mapping[str, str] = {"namespace": "object_namespace", "labels": "labels", "annotations": "annotations"}
-"""The words about whose a workload is, which formats without metadata have no place for."""
-AIMS = frozenset({word for word, one in objectives.WORDS.items() if one.quantity.startswith("target_")} - {"growth"})
-"""The words that state an objective, and not the load that it is measured at."""
+"""The keys about an object's metadata, for formats without metadata."""
+AIMS = frozenset({word for word, key in objectives.WORDS.items() if key.quantity.startswith("target_")} - {"growth"})
+"""The keys that declare an objective, not the load at which it is measured."""
 WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objectives.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
 FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Told(NamedTuple):
-    """What one comment states, and its line."""
+    """The values of one comment, and its line."""
 
     line: int
     fields: Mapping[str, Field]
 
 
 def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
-    """The hints of a file's comments, and those that cannot be read, with the reason."""
+    """Return the overrides of a file's comments, and the comments that cannot be read with the
+    reason.
+    """
     found: list[Told] = []
     mistaken: list[tuple[Comment, str]] = []
     for comment in comments:
         from gpulint.policy.waivers import comments as directives
 
         words = directives.hint(comment.text).split()
-        wrong = next(filter(None, map(_wrong, words)), "")
+        wrong = next(filter(None, map(_find_error, words)), "")
         if wrong:
             mistaken.append((comment, wrong))
         elif words:
-            found.append(Told(comment.line, dict(_stated(words, f"the comment on line {comment.line}"))))
+            found.append(Told(comment.line, dict(_parse_words(words, f"the comment on line {comment.line}"))))
     return found, mistaken
 
 
-def _wrong(word: str) -> str:
-    """What is wrong with a word of a hint; empty when nothing is."""
+def _find_error(word: str) -> str:
+    """Return what is wrong with a word of an override; empty if nothing is."""
     name, equals, value = word.partition("=")
     if not equals or not value:
-        return f"`{word}` states nothing; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
+        return f"`{word}` has no value; write {' or '.join(f'{word_known}=…' for word_known in QUANTITIES)}"
     if name in objectives.WORDS:
-        return _unreadable(name, value)
+        return _find_objective_error(name, value)
     if name in LINKS:
-        return _unwired(name, value)
+        return _find_link_error(name, value)
     if name in MAPS:
-        return "" if all(map(_entry, value.split(","))) else f"write {name}=team:search,tier:gold, not {value}"
+        return "" if all(map(_parse_entry, value.split(","))) else f"write {name}=team:search,tier:gold, not {value}"
     if name in OBJECT:
         return ""
     if name not in QUANTITIES:
         return f"no hint is called {name}{objectives.meant(name, WORDS)}"
     if name in COUNTS and not value.isdecimal():
-        return f"{name} is a count, not {value}"
+        return f"{name} must be a whole number, not {value}"
     return ""
 
 
-def _entry(text: str) -> tuple[str, str] | None:
-    """The name and the value of a label or an annotation; None where either is missing."""
+def _parse_entry(text: str) -> tuple[str, str] | None:
+    """Return name and value of a label or annotation; None if either is missing."""
     name, colon, value = text.partition(":")
     return (name, value) if name and colon and value else None
 
 
-def _unwired(name: str, value: str) -> str:
-    """What is wrong with a word about links; empty when nothing is."""
+def _find_link_error(name: str, value: str) -> str:
+    """Return what is wrong with a word about links; empty if nothing is."""
     if name == "nvlink-bridge":
-        return "" if value in FLAGS else f"{name} is yes or no, not {value}"
+        return "" if value in FLAGS else f"{name} must be yes or no, not {value}"
     if name == "network-kind":
         kind = hardware.link(value)
         return "" if kind is not None and kind.kind == "network" else f"no network is called {value}"
@@ -105,7 +107,7 @@ def _unwired(name: str, value: str) -> str:
     return ""
 
 
-def _unreadable(word: str, value: str) -> str:
+def _find_objective_error(word: str, value: str) -> str:
     try:
         objectives.read(word, value)
     except ValueError as error:
@@ -113,20 +115,20 @@ def _unreadable(word: str, value: str) -> str:
     return ""
 
 
-def _stated(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
+def _parse_words(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
     for word in words:
         name, _, value = word.partition("=")
         if name in objectives.WORDS:
-            yield _aim(name, value, source)
+            yield _build_objective(name, value, source)
             continue
         quantity = {**QUANTITIES, **LINKS, **OBJECT}[name]
-        yield quantity, _field(quantity, _read(name, value), source)
+        yield quantity, _build_field(quantity, _parse_value(name, value), source)
 
 
-def _read(word: str, value: str) -> str | float | bool | Mapping[str, str]:
-    """The value of a word that was found right."""
+def _parse_value(word: str, value: str) -> str | float | bool | Mapping[str, str]:
+    """Return the value of a valid word."""
     if word in MAPS:
-        return dict(filter(None, map(_entry, value.split(","))))
+        return dict(filter(None, map(_parse_entry, value.split(","))))
     if word in COUNTS:
         return int(value)
     if word == "network":
@@ -134,14 +136,14 @@ def _read(word: str, value: str) -> str | float | bool | Mapping[str, str]:
     return FLAGS[value] if word == "nvlink-bridge" else value
 
 
-def _aim(word: str, value: str | float, source: str) -> tuple[str, Field]:
-    """An objective of a hint, whose value was read before."""
-    told = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
-    return objectives.WORDS[word].quantity, told
+def _build_objective(word: str, value: str | float, source: str) -> tuple[str, Field]:
+    """Return the quantity and field of an objective."""
+    field = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
+    return objectives.WORDS[word].quantity, field
 
 
-def _field(quantity: str, value: str | float | bool | Mapping[str, str], source: str) -> Field:
-    """A hint as a field; an accelerator that the catalog lacks stays unknown."""
+def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], source: str) -> Field:
+    """Return an override as a field; an accelerator that the catalog lacks stays unknown."""
     row = shipped.glossary()[quantity]
     named, shown = (
         str(row["meaning"]) if row["unit"] else quantity.replace("_", " "),
@@ -152,25 +154,27 @@ def _field(quantity: str, value: str | float | bool | Mapping[str, str], source:
         return Field(value, source=source, assumption=assumption)
     product = hardware.named(str(value))
     if product is None:
-        return Field(Unknown(f"no accelerator {value}"), source=source)
+        return Field(Unknown(f"unknown accelerator {value}"), source=source)
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
 
 
-def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
-    """The workload with what hints say: comments of its own over the file, settings and `--accelerator` where it is silent."""
-    own = [one.fields for one in told if _is_about(one.line, workload)]
-    further = [dict(_of_settings(one)) for one in settings if one.matches(workload.document.path, workload.name)]
+def applied(workload: Workload, comments_read: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
+    """Apply overrides: comments beat the file; settings and --accelerator fill gaps."""
+    own = [comment.fields for comment in comments_read if _is_about(comment.line, workload)]
+    further = [dict(_read_settings(hint)) for hint in settings if hint.matches(workload.document.path, workload.name)]
     if accelerator:
-        further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
+        further.append({"accelerator": _build_field("accelerator", accelerator, "--accelerator")})
     if own or further:
-        workload = replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
-    workload = _aimed(workload)
-    phases = _phases(workload)
-    return replace(workload, roles=tuple(_described(_of_phase(role, phases.get(role.name))) for role in workload.roles))
+        workload = replace(workload, roles=tuple(_fill(role, own, further) for role in workload.roles))
+    workload = _add_objectives(workload)
+    phases = _find_phases(workload)
+    return replace(
+        workload, roles=tuple(_mark_requests(_keep_phase(role, phases.get(role.name))) for role in workload.roles)
+    )
 
 
-def _aimed(workload: Workload) -> Workload:
-    """The workload with the objectives that are stated for any of its roles, also where they are those of the others."""
+def _add_objectives(workload: Workload) -> Workload:
+    """Return the workload with the objectives declared for any of its roles."""
     words = tuple(
         word
         for word in objectives.WORDS
@@ -178,20 +182,21 @@ def _aimed(workload: Workload) -> Workload:
     )
     if not words:
         return workload
-    told = Field(words, source="what is stated")
-    return replace(workload, roles=tuple(role.having(stated_objectives=told) for role in workload.roles))
+    field = Field(words, source="declared objectives")
+    return replace(workload, roles=tuple(role.having(stated_objectives=field) for role in workload.roles))
 
 
-def _described(role: Role) -> Role:
-    """A role of which the usual request is stated, said to be so."""
+def _mark_requests(role: Role) -> Role:
+    """Mark a role whose typical request is declared."""
     stated = {"request_prompt_tokens", "request_output_tokens"} <= role.fields.keys()
-    return role.having(request_stated=Field(True, source="its prompt and answer")) if stated else role
+    return role.having(request_stated=Field(True, source="declared prompt and output tokens")) if stated else role
 
 
-def _phases(workload: Workload) -> Mapping[str, str]:
-    """The phase of each role that computes prompts for others, or answers to prompts of others, by what its name holds.
+def _find_phases(workload: Workload) -> Mapping[str, str]:
+    """Return the phase of each role of a prefill and decode split, by the word in its name.
 
-    Dynamo's examples name the workers of a graph without a split after decoding too: there both phases have to stand.
+    Dynamo examples also name the workers of an unsplit graph after decoding. There, both phases
+    must be present.
     """
     found = {
         role.name: next(
@@ -204,8 +209,8 @@ def _phases(workload: Workload) -> Mapping[str, str]:
     return {} if whole else {name: phase for name, phase in found.items() if phase}
 
 
-def _of_phase(role: Role, phase: str | None) -> Role:
-    """A role of a prefill and decode split with the objectives that are its own."""
+def _keep_phase(role: Role, phase: str | None) -> Role:
+    """Return a role of a prefill and decode split with its own objectives only."""
     if phase is None:
         return role
     kept = {name: field for name, field in role.fields.items() if name not in OF_OTHERS[phase]}
@@ -215,24 +220,26 @@ def _of_phase(role: Role, phase: str | None) -> Role:
 
 
 def wired(workload: Workload, fabrics: Sequence[NamedFabric]) -> Workload:
-    """The workload with the links and networks that `fabric:` of the settings states for its roles."""
+    """Return the workload with the links and networks that `fabric:` of the settings declares."""
     if not fabrics:
         return workload
-    return replace(workload, roles=tuple(_joined(role, workload, fabrics) for role in workload.roles))
+    return replace(workload, roles=tuple(_add_fabrics(role, workload, fabrics) for role in workload.roles))
 
 
-def _joined(role: Role, workload: Workload, fabrics: Sequence[NamedFabric]) -> Role:
+def _add_fabrics(role: Role, workload: Workload, fabrics: Sequence[NamedFabric]) -> Role:
     cloud = role.text("cloud") or (machine.cloud if (machine := hardware.node(role.text("instance_type"))) else "")
     where = (workload.document.path, workload.name, cloud, role.text("node_pool"))
     stated: dict[str, Field] = {}
-    for one in fabrics:
-        if one.matches(*where):
-            new = one.quantities.keys() - stated.keys() - role.fields.keys()
-            stated.update({name: _field(name, one.quantities[name], "fabric in gpulint.yaml") for name in sorted(new)})
+    for fabric in fabrics:
+        if fabric.matches(*where):
+            new = fabric.quantities.keys() - stated.keys() - role.fields.keys()
+            stated.update(
+                {name: _build_field(name, fabric.quantities[name], "fabric in gpulint.yaml") for name in sorted(new)}
+            )
     return role.having(**stated) if stated else role
 
 
-def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
+def _read_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
     stated: dict[str, str | int] = {
         "accelerator": hint.accelerator,
         "checkpoint": hint.checkpoint,
@@ -241,44 +248,50 @@ def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
     }
     for quantity, value in stated.items():
         if value:
-            yield quantity, _field(quantity, value, "hints in gpulint.yaml")
+            yield quantity, _build_field(quantity, value, "hints in gpulint.yaml")
     for word, aim in hint.objective.items():
-        yield _aim(word, aim, "objectives in gpulint.yaml")
+        yield _build_objective(word, aim, "objectives in gpulint.yaml")
 
 
 def _is_about(line: int, workload: Workload) -> bool:
-    """Whether a comment stands in the lines of a workload, or above all that its document holds."""
-    first, last = _lines(workload.document, None)
+    """Return whether a comment is within a workload, or above the whole content of its document."""
+    first, last = _find_lines(workload.document, None)
     if not first <= line <= last:
         return line < first and workload.document.index == 0
-    begin, end = _lines(workload.document, workload)
-    return begin <= line <= end or line < _first_value(workload.document)
+    begin, end = _find_lines(workload.document, workload)
+    return begin <= line <= end or line < _find_first_value(workload.document)
 
 
-def _lines(document: Document, workload: Workload | None) -> tuple[int, int]:
-    """The first and last line of a workload in its document; of a document, those that no other one holds."""
+def _find_lines(document: Document, workload: Workload | None) -> tuple[int, int]:
+    """Return the first and last line of a workload, or of a document without those of other
+    documents.
+    """
     node = document.node(workload.path) if workload else document.root
     if workload is None or not workload.path or node is None:
-        others = [one.root.start for one in document.beside if one.path == document.path and one.index > document.index]
+        others = [
+            other.root.start
+            for other in document.beside
+            if other.path == document.path and other.index > document.index
+        ]
         end = min(others, default=len(document.text))
-        return _line(document, 0 if document.index == 0 else document.root.start), _line(document, end)
-    return document.locate(workload.path).line, _line(document, node.end)
+        return _find_line(document, 0 if document.index == 0 else document.root.start), _find_line(document, end)
+    return document.locate(workload.path).line, _find_line(document, node.end)
 
 
-def _first_value(document: Document) -> int:
-    return _line(document, document.root.start)
+def _find_first_value(document: Document) -> int:
+    return _find_line(document, document.root.start)
 
 
-def _line(document: Document, offset: int) -> int:
+def _find_line(document: Document, offset: int) -> int:
     return document.text.count("\n", 0, offset) + 1
 
 
-def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Mapping[str, Field]]) -> Role:
-    """The role with its own hints, and with the others for what it does not state."""
+def _fill(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Mapping[str, Field]]) -> Role:
+    """Return the role with its own overrides, and with the others for what it does not declare."""
     stated: dict[str, Field] = {}
     for fields in own:
         stated.update(
-            {name: _joint(field, stated.get(name) or role.fields.get(name)) for name, field in fields.items()}
+            {name: _merge(field, stated.get(name) or role.fields.get(name)) for name, field in fields.items()}
         )
     for fields in further:
         for name, field in fields.items():
@@ -287,19 +300,19 @@ def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Ma
     if role.text("mig_profile"):
         stated.pop("accelerator", None)
     filled = role.having(**stated)
-    return filled.having(**_counted(filled)) if stated.keys() & {"gpus_per_pod", "pods_per_replica"} else filled
+    return filled.having(**_count_instance(filled)) if stated.keys() & {"gpus_per_pod", "pods_per_replica"} else filled
 
 
-def _joint(told: Field, before: Field | None) -> Field:
-    """A hint; labels and annotations of a hint stand beside those that are stated."""
-    if before is None or not isinstance(told.value, Mapping) or not isinstance(before.value, Mapping):
-        return told
-    return replace(told, value={**before.value, **told.value}, origins=before.origins)
+def _merge(override: Field, before: Field | None) -> Field:
+    """Return an override; its labels and annotations are merged with the declared ones."""
+    if before is None or not isinstance(override.value, Mapping) or not isinstance(before.value, Mapping):
+        return override
+    return replace(override, value={**before.value, **override.value}, origins=before.origins)
 
 
-def _counted(role: Role) -> dict[str, Field]:
-    """The GPUs of an instance from those of its pods."""
-    each, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
-    if not isinstance(each, int) or not isinstance(pods, int) or role.text("part_of"):
+def _count_instance(role: Role) -> dict[str, Field]:
+    """Return the GPUs of an instance from those of its pods."""
+    gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
+    if not isinstance(gpus, int) or not isinstance(pods, int) or role.text("part_of"):
         return {}
-    return {"gpus_per_replica": Field(each * pods, role.fields["gpus_per_pod"].origins, source="a hint")}
+    return {"gpus_per_replica": Field(gpus * pods, role.fields["gpus_per_pod"].origins, source="a hint")}

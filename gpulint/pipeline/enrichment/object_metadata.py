@@ -1,4 +1,4 @@
-"""Metadata: whose a workload is, as its object says: its name and kind, its namespace, labels and annotations, its image."""
+"""Metadata: name, kind, namespace, labels, annotations and image of a workload's object."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MAPS = ("labels", "annotations")
 FILLED_IN = ("{{", "$")
-"""Marks of what a tool fills in before anything is applied; neither names nor images hold them."""
+"""Marks of templates; names and images do not contain them."""
 TARGETS: Mapping[str, tuple[Path, ...]] = {
     "helm_release": (("spec", "targetNamespace"), ("metadata", "namespace")),
     "argo_cd": (("spec", "destination", "namespace"), ("spec", "template", "spec", "destination", "namespace")),
 }
-"""Where objects that install a chart say into which namespace, by adapter."""
-BY_CHART = "the chart's own templates decide it"
-BY_MODULE = "expressions of the module decide it"
+"""Where objects that install a chart declare its namespace, by adapter."""
+BY_CHART = "the chart's templates set it"
+BY_MODULE = "expressions of the module set it"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
@@ -33,37 +33,39 @@ class Added(NamedTuple):
 
 
 def described(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
-    """The workload with what its object, and a Kustomization beside its file, say of it, beside what its roles state."""
-    added = _kustomized(workload.document, read) if _is_object(workload.document) else None
-    return replace(workload, roles=tuple(_described(role, workload, added) for role in workload.roles))
+    """Return the workload with the metadata of its object and of a Kustomization in the same
+    folder.
+    """
+    added = _find_kustomization(workload.document, read) if _is_object(workload.document) else None
+    return replace(workload, roles=tuple(_describe_role(role, workload, added) for role in workload.roles))
 
 
-def _described(role: Role, workload: Workload, added: Added | None) -> Role:
+def _describe_role(role: Role, workload: Workload, added: Added | None) -> Role:
     document, kind = workload.document, workload.document.get((*workload.path, "kind"))
-    holders = tuple(_holders(role, workload))
+    holders = tuple(_find_holders(role, workload))
     own: dict[str, Field] = {
         "path": Field(document.path, source="the file's own"),
         "workload_name": Field(workload.name, source="the workload's own"),
         "object_kind": Field(kind if isinstance(kind, str) else None, source="the object's own"),
-        "object_namespace": _namespace(holders, workload),
-        **{name: _map(name, holders, workload) for name in MAPS},
+        "object_namespace": _find_namespace(holders, workload),
+        **{name: _find_map(name, holders, workload) for name in MAPS},
     }
-    if (image := _image(role.anchor)) is not None:
+    if (image := _find_image(role.anchor)) is not None:
         own["image"] = image
     if added is not None:
-        own |= _overlaid(own, added)
+        own |= _overlay(own, added)
     return role.having(**{name: field for name, field in own.items() if name not in role.fields})
 
 
-def _item(value: object, part: str | int) -> object:
-    """What a mapping or a list holds under a step of a path."""
+def _find_item(value: object, part: str | int) -> object:
+    """Return what a mapping or list holds under one step of a path."""
     if isinstance(value, dict):
         return value.get(part)
     return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
 
 
-def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
-    """What the Kustomization of the same folder adds, where it lists the file of an object."""
+def _find_kustomization(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
+    """Return what the Kustomization of the same folder adds, if it lists the object's file."""
     folder, name = posixpath.split(document.path)
     for file in KUSTOMIZATIONS:
         path = posixpath.join(folder, file)
@@ -71,24 +73,27 @@ def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Adde
             continue
         for one in documents.load(path, content).documents:
             listed = one.get(("resources",))
-            names = [posixpath.normpath(str(each)) for each in listed] if isinstance(listed, list) else []
+            names = [posixpath.normpath(str(item)) for item in listed] if isinstance(listed, list) else []
             if name in names:
-                return _added(one)
+                return _read_additions(one)
     return None
 
 
-def _added(one: Document) -> Added:
-    labels = _entries(one.get(("commonLabels",)))
-    groups = one.get(("labels",))
+def _read_additions(document: Document) -> Added:
+    labels = _read_entries(document.get(("commonLabels",)))
+    groups = document.get(("labels",))
     for group in groups if isinstance(groups, list) else ():
-        labels |= _entries(group.get("pairs")) if isinstance(group, dict) else {}
-    namespace = one.get(("namespace",))
-    maps = {"labels": labels, "annotations": _entries(one.get(("commonAnnotations",)))}
-    return Added(one.path, maps, namespace if isinstance(namespace, str) else "")
+        labels |= _read_entries(group.get("pairs")) if isinstance(group, dict) else {}
+    namespace = document.get(("namespace",))
+    maps = {"labels": labels, "annotations": _read_entries(document.get(("commonAnnotations",)))}
+    return Added(document.path, maps, namespace if isinstance(namespace, str) else "")
 
 
-def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
-    """The fields that a Kustomization changes: its own words count, and its overlays may add more."""
+def _overlay(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
+    """Return the fields that a Kustomization changes.
+
+    Its own values count; overlays may add more.
+    """
     changed = {"kustomization": Field(added.path, source="the same folder")}
     for name in MAPS:
         if isinstance(before := own[name].value, Mapping):
@@ -98,67 +103,73 @@ def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
     return changed
 
 
-def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
-    """The `metadata` of an object and of the templates in it that a role comes from, outermost first."""
+def _find_holders(role: Role, workload: Workload) -> Iterator[Origin]:
+    """Yield the `metadata` of an object and of the templates that a role comes from, outermost
+    first.
+    """
     document = workload.document
     paths = [workload.path, *([role.anchor.path] if role.anchor.document is document else [])]
     seen: set[Path] = set()
     for path in paths:
         value = document.data
         for end in range(len(path) + 1):
-            value = value if end == 0 else _item(value, path[end - 1])
+            value = value if end == 0 else _find_item(value, path[end - 1])
             place = (*path[:end], "metadata")
             if isinstance(value, dict) and isinstance(value.get("metadata"), dict) and place not in seen:
                 seen.add(place)
                 yield Origin(document, place)
 
 
-def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
+def _find_namespace(holders: Sequence[Origin], workload: Workload) -> Field:
     document = workload.document
     if workload.adapter in TARGETS:
         found = [Origin(document, path) for path in TARGETS[workload.adapter]]
     else:
-        found = [one._replace(path=(*one.path, "namespace")) for one in holders]
-    for one in found:
-        if isinstance(stated := one.document.get(one.path), str):
+        found = [holder._replace(path=(*holder.path, "namespace")) for holder in holders]
+    for origin in found:
+        if isinstance(stated := origin.document.get(origin.path), str):
             unsure = any(mark in stated for mark in FILLED_IN)
-            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (one,))
+            return Field(Unknown(f"{stated} is a placeholder", "placeholder") if unsure else stated, (origin,))
     if workload.adapter == "helm_values":
-        return Field(Unknown("the namespace is given when the chart is installed"))
+        return Field(Unknown("the namespace is set when the chart is installed"))
     if _is_object(document):
-        return Field(Unknown("the object states no namespace: whoever applies it decides"))
+        return Field(Unknown("the object declares no namespace: it is set when the object is applied"))
     return Field(None, source="the format has no namespaces")
 
 
-def _map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
-    """Labels or annotations: the object's own, and those of a pod template for what the object does not say."""
+def _find_map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
+    """Return labels or annotations: those of the object, completed by those of its pod template."""
     if workload.adapter == "helm_values":
         return Field(Unknown(BY_CHART))
     if workload.document.format == "hcl":
         return Field(Unknown(BY_MODULE))
-    holding = [one for one in holders if isinstance(one.document.get((*one.path, name)), dict)]
-    places = [one._replace(path=(*one.path, name)) for one in holding] or _of_service(name, workload)
+    holding = [holder for holder in holders if isinstance(holder.document.get((*holder.path, name)), dict)]
+    places = [holder._replace(path=(*holder.path, name)) for holder in holding] or _locate_service_labels(
+        name, workload
+    )
     merged: dict[str, str] = {}
-    for one in reversed(places):
-        merged.update(_entries(one.document.get(one.path)))
-    return Field(merged, tuple(one._replace(key=True) for one in places), source="" if places else "nothing states any")
+    for place in reversed(places):
+        merged.update(_read_entries(place.document.get(place.path)))
+    return Field(
+        merged, tuple(place._replace(key=True) for place in places), source="" if places else "nothing states any"
+    )
 
 
-def _of_service(name: str, workload: Workload) -> list[Origin]:
-    """The labels of a service of Compose, which takes them as a mapping or as a list of `key=value`."""
+def _locate_service_labels(name: str, workload: Workload) -> list[Origin]:
+    """Return the labels of a Compose service, a mapping or a list of `key=value`."""
     place = Origin(workload.document, (*workload.path, name))
     stated = workload.adapter == "compose" and isinstance(workload.document.get(place.path), dict | list)
     return [place] if stated else []
 
 
-def _entries(stated: object) -> dict[str, str]:
+def _read_entries(stated: object) -> dict[str, str]:
     if isinstance(stated, list):
-        pairs = (str(one).partition("=") for one in stated)
+        pairs = (str(item).partition("=") for item in stated)
         return {key: value for key, _, value in pairs}
-    return {str(key): _text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
+    return {str(key): _render_text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
 
 
-def _text(value: object) -> str:
+def _render_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
@@ -166,12 +177,12 @@ def _is_object(document: Document) -> bool:
     return isinstance(document.get(("apiVersion",)), str) and isinstance(document.get(("kind",)), str)
 
 
-def _image(anchor: Origin) -> Field | None:
-    """The image of the container that a role is anchored in; None where nothing states one that is whole."""
+def _find_image(anchor: Origin) -> Field | None:
+    """Return the image of the role's container; None if none is declared."""
     document = anchor.document
     for end in range(len(anchor.path), -1, -1):
         place = Origin(document, (*anchor.path[:end], "image"))
         if isinstance(stated := document.get(place.path), str):
             unsure = any(mark in stated for mark in FILLED_IN)
-            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (place,))
+            return Field(Unknown(f"{stated} is a placeholder", "placeholder") if unsure else stated, (place,))
     return None

@@ -1,4 +1,4 @@
-"""Governed: a workload with what its organisation's policy demands of it, as quantities that rules compare."""
+"""Policy requirements: a workload's requirements as quantities that rules compare."""
 
 from __future__ import annotations
 
@@ -13,46 +13,56 @@ SOURCE = "gpulint.yaml"
 
 
 def governed(workload: Workload, governance: Governance) -> Workload:
-    """The workload with thresholds, what is permitted, and what it is to state."""
-    return replace(workload, roles=tuple(_governed(role, workload, governance) for role in workload.roles))
+    """Return the workload with thresholds, allowed accelerators and required declarations."""
+    return replace(workload, roles=tuple(_add_to_role(role, workload, governance) for role in workload.roles))
 
 
-def _governed(role: Role, workload: Workload, governance: Governance) -> Role:
+def _add_to_role(role: Role, workload: Workload, governance: Governance) -> Role:
     fields = {name: Field(value, source=SOURCE) for name, value in governance.thresholds.items()}
     if governance.permitted.allowed or governance.permitted.forbidden:
-        told = governance.permitted
-        fields["permitted_accelerators"] = Field(str(told), _places([told.origin]), source=SOURCE)
-    applying = [one for one in governance.requirements if one.matches(workload.name, workload.kind)]
-    return role.having(**fields, **(dict(_required(applying, role, workload)) if applying else {}))
+        permitted = governance.permitted
+        fields["permitted_accelerators"] = Field(str(permitted), _find_first_origin([permitted.origin]), source=SOURCE)
+    applying = [
+        requirement for requirement in governance.requirements if requirement.matches(workload.name, workload.kind)
+    ]
+    return role.having(**fields, **(dict(_find_required(applying, role, workload)) if applying else {}))
 
 
-def _required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
-    """What the requirements that apply want stated; a role that runs beside another states nothing of its own."""
+def _find_required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
+    """Yield what the requirements want declared.
+
+    A role that runs next to another declares nothing of its own.
+    """
     words = {
-        "required_labels": [(one, name) for one in applying for name in one.labels],
-        "required_annotations": [(one, name) for one in applying for name in one.annotations],
-        "required_facts": [(one, name) for one in applying for name in one.facts if not role.text("part_of")],
+        "required_labels": [(requirement, name) for requirement in applying for name in requirement.labels],
+        "required_annotations": [(requirement, name) for requirement in applying for name in requirement.annotations],
+        "required_facts": [
+            (requirement, name) for requirement in applying for name in requirement.facts if not role.text("part_of")
+        ],
     }
     for quantity, named in words.items():
         if named:
-            origins = _places(one.origin for one, _ in named)
+            origins = _find_first_origin(requirement.origin for requirement, _ in named)
             yield quantity, Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE)
-    if aimed := [one for one in applying if one.objective]:
-        yield "objective_required", Field(True, _places(one.origin for one in aimed), source=SOURCE)
-    for name, (place, origin) in _places_of_maps(workload).items():
+    if aimed := [requirement for requirement in applying if requirement.objective]:
+        yield (
+            "objective_required",
+            Field(True, _find_first_origin(requirement.origin for requirement in aimed), source=SOURCE),
+        )
+    for name, (place, origin) in _locate_maps(workload).items():
         yield name, Field(place, (origin,), source="the format")
 
 
-def _places(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
-    return tuple(one for one in origins if one is not None)[:1]
+def _find_first_origin(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
+    return tuple(origin for origin in origins if origin is not None)[:1]
 
 
-def _places_of_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
-    """Where labels and annotations go in this format, in words, and the place of what holds them or is nearest to it."""
+def _locate_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
+    """Return where labels and annotations belong in this format, in words and as a location."""
     document, metadata = workload.document, (*workload.path, "metadata")
     if not isinstance(document.get(metadata), dict):
         anchor = workload.roles[0].anchor
-        return {f"{name}_place": (f"a comment, as # gpulint: {name}=NAME:VALUE", anchor) for name in MAPS}
+        return {f"{name}_place": (f"a comment such as # gpulint: {name}=NAME:VALUE", anchor) for name in MAPS}
     paths = {name: (*metadata, name) for name in MAPS}
     return {
         f"{name}_place": (

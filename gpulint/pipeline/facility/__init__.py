@@ -1,4 +1,6 @@
-"""Rooms: what a run says of facilities: of those that it reads, and of those that it places workloads in."""
+"""Facilities of a run: evaluate those that it reads, and the one that its workloads are allocated
+to.
+"""
 
 from __future__ import annotations
 
@@ -20,35 +22,35 @@ from gpulint.source.repository import Repository
 
 
 class Described(NamedTuple):
-    """The findings about a facility with the facts behind each, and the facility as reports show it."""
+    """The findings about a facility with their facts, and the facility's summary for reports."""
 
     findings: Sequence[tuple[Finding, Facts]]
     summary: FacilitySummary
-    said: tuple[Said, ...]
 
 
 Told = dict[tuple[str, int], tuple[Said, ...]]
-"""What was said of the parts of each facility, by the file and the number of its document."""
+"""The verdicts on the components of each facility, by file and document number."""
 
 
 def judged(stated: Part, given: Given, before: tuple[Said, ...] | None = None) -> tuple[Said, ...]:
-    """What the rules say of every part of a facility, taken over where nothing changed since they spoke before."""
+    """Evaluate the rules on every component of a facility, reusing earlier verdicts where nothing
+    changed.
+    """
     root = facilities.facts_of(stated, given.governance.thresholds)
     return facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
 
 
-def described(stated: Part, given: Given) -> Described:
-    """What is said of a facility that a file describes, with alternatives where they are asked for."""
-    root = facilities.facts_of(stated, given.governance.thresholds)
-    said = facilities.judged(root, given.rules)
-    spoken = facilities.spoken(said)
-    summary = elevations.of(root, said)
+def described(stated: Part, evaluations: tuple[Said, ...], given: Given) -> Described:
+    """Return the findings and the summary of an evaluated facility, with suggestions if requested."""
+    root = evaluations[0].known.root() if evaluations else facilities.facts_of(stated, given.governance.thresholds)
+    spoken = facilities.spoken(evaluations)
+    summary = elevations.of(root, evaluations)
     if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), summary, said)
+        return Described(facilities.findings(spoken, {}), summary)
     from gpulint.suggestions.facility import alternatives as room_alternatives
 
-    offered = room_alternatives.offered(said, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), summary, said)
+    offered = room_alternatives.offered(evaluations, spoken, given.rules)
+    return Described(facilities.findings(spoken, offered), summary)
 
 
 def under(
@@ -59,22 +61,25 @@ def under(
     repository: Repository,
     given: Given,
 ) -> Report:
-    """What is said of the facility of a file under what a run places in it, and of those that it read the same one so loaded."""
+    """Return the report on a facility under the allocation of a run.
+
+    A facility that the run read is shown with that load.
+    """
     found = premises.of(path, repository)
     if isinstance(found, premises.Unreadable):
         return Report(skipped=(Skip(*found),))
     judged_so = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
-    findings = tuple(said for one, known in judged_so for said in waived.of_budget(one, known, given))
+    findings = tuple(kept for finding, known in judged_so for kept in waived.of_budget(finding, known, given))
     taken = tuple(loads.spent(found.root, placed, given.whole, unread))
-    return Report(findings, budgets=taken, facilities=_loaded(read, found.root, placed, given))
+    return Report(findings, budgets=taken, facilities=_find_loaded(read, found.root, placed, given))
 
 
-def _loaded(
+def _find_loaded(
     read: Iterable[FacilitySummary], root: PartFacts, placed: Sequence[Placed], given: Given
 ) -> tuple[FacilitySummary, ...]:
-    """A facility whose own file is read, as reports show it under what is placed in it."""
-    known = [one for one in read if one.location == root.role.anchor.location()]
-    if not placed or not known:
+    """Return a facility that the run read as reports show it under the allocation."""
+    summaries = [summary for summary in read if summary.location == root.role.anchor.location()]
+    if not placed or not summaries:
         return ()
     loaded = facilities.facts_of(loads.under(root, placed), given.governance.thresholds)
-    return tuple(elevations.under(one, loaded) for one in known)
+    return tuple(elevations.under(summary, loaded) for summary in summaries)

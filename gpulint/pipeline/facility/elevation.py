@@ -1,4 +1,6 @@
-"""Elevations: what a report says of a facility, rack by rack: what stands where, and how much of each limit is taken."""
+"""Rack diagrams: what a report shows of a facility, rack by rack, and how much of each limit is
+taken.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from gpulint.policy.rules.facility import Said
 from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Slot, Worlds
 
 TWICE = 2
-"""Sides of a 2N rack; of more, what is left after a loss is not what is asked for: half of all."""
+"""Sides of a 2N rack. With more sides, a loss leaves more than half."""
 HIGHEST = 100
-"""Units of a machine that is drawn."""
+"""Maximum height in rack units of a machine that is drawn."""
 DRAWN_MAX = 200
-"""Machines of a rack that are drawn; the tallest racks have some sixty units."""
+"""Maximum machines of a rack that are drawn; the tallest racks have about sixty units."""
 
 
 YEAR = (
@@ -30,44 +32,50 @@ YEAR = (
     "overhead_year_usd",
     "co2_year_kg",
 )
-"""What is said of a facility's year."""
+"""The facts of a facility's year that reports show."""
 
 
-def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
-    """What a report says of a facility."""
+def of(root: PartFacts, evaluations: Iterable[Said]) -> FacilitySummary:
+    """Return the summary of a facility for reports."""
     return FacilitySummary(
         root.role.name,
         root.role.anchor.location(),
-        _areas(root),
-        _racks(root),
-        tuple(_lacking(said)),
+        _draw_areas(root),
+        _draw_racks(root),
+        tuple(_collect_missing(evaluations)),
         tuple(fact for name in YEAR if (fact := root.facts.shown(name)) is not None),
     )
 
 
-def under(known: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
-    """A facility as reports show it, with the load of what a run places in it."""
-    return known._replace(areas=_areas(loaded), racks=_racks(loaded))
+def under(summary: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
+    """Return the summary of a facility with the load of the workloads that a run places in it."""
+    return summary._replace(areas=_draw_areas(loaded), racks=_draw_racks(loaded))
 
 
-def _areas(root: PartFacts) -> tuple[AreaSummary, ...]:
-    return tuple(_area(one) for one in root.all() if one.kind in gauges.GAUGES and one.kind != "rack")
+def _draw_areas(root: PartFacts) -> tuple[AreaSummary, ...]:
+    return tuple(
+        _draw_area(component)
+        for component in root.all()
+        if component.kind in gauges.GAUGES and component.kind != "rack"
+    )
 
 
-def _racks(root: PartFacts) -> tuple[RackSummary, ...]:
-    return tuple(_rack(one) for one in root.all() if one.kind == "rack")
+def _draw_racks(root: PartFacts) -> tuple[RackSummary, ...]:
+    return tuple(_draw_rack(component) for component in root.all() if component.kind == "rack")
 
 
-def _area(known: PartFacts) -> AreaSummary:
-    return AreaSummary(known.kind, known.role.name, known.role.anchor.location(), tuple(gauges.meters(known)))
+def _draw_area(facts: PartFacts) -> AreaSummary:
+    return AreaSummary(facts.kind, facts.role.name, facts.role.anchor.location(), tuple(gauges.meters(facts)))
 
 
-def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
-    """The rules that lacked facts, each with the parts of which it lacked the same."""
+def _collect_missing(evaluations: Iterable[Said]) -> Iterator[Lacking]:
+    """Return the rules that lacked facts, each with the components for which it lacked the same
+    facts.
+    """
     parts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for one in said:
-        for lack in one.outcome.not_evaluated:
-            name = "/".join(one.known.path()) or one.known.role.name
+    for evaluation in evaluations:
+        for lack in evaluation.outcome.not_evaluated:
+            name = "/".join(evaluation.known.path()) or evaluation.known.role.name
             parts.setdefault((lack.rule, lack.needs), []).append(name)
     return (Lacking(rule, needs, tuple(names)) for (rule, needs), names in parts.items())
 
@@ -75,121 +83,128 @@ def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
 # ---- racks
 
 
-def _rack(known: PartFacts) -> RackSummary:
-    height = known.number("rack_units")
-    servers = [one for one in known.below if one.kind == "server"]
-    slots, undrawn = _slots(servers, math.floor(height or 0))
+def _draw_rack(facts: PartFacts) -> RackSummary:
+    height = facts.number("rack_units")
+    servers = [component for component in facts.below if component.kind == "server"]
+    slots, undrawn = _place_slots(servers, math.floor(height or 0))
     return RackSummary(
-        known.role.name,
-        "/".join(known.path()[:-1]),
-        known.role.anchor.location(),
+        facts.role.name,
+        "/".join(facts.path()[:-1]),
+        facts.role.anchor.location(),
         units=None if height is None else math.floor(height),
-        servers=sum(map(_count, servers)),
+        servers=sum(map(_count_servers, servers)),
         slots=tuple(slots),
-        stacked=any(_position(one) is None for one in servers) and bool(slots),
+        stacked=any(_find_position(server) is None for server in servers) and bool(slots),
         undrawn=tuple(undrawn),
-        meters=tuple(gauges.meters(known)),
-        feeds=tuple(_feed(one) for one in known.below if one.kind == "feed"),
+        meters=tuple(gauges.meters(facts)),
+        feeds=tuple(_draw_feed(component) for component in facts.below if component.kind == "feed"),
     )
 
 
-def _count(server: PartFacts) -> int:
+def _count_servers(server: PartFacts) -> int:
     return math.floor(server.number("servers") or 0)
 
 
-def _position(server: PartFacts) -> int | None:
+def _find_position(server: PartFacts) -> int | None:
     position = server.number("position_u")
     return None if position is None else math.floor(position)
 
 
-def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
-    """The machines with their units, and in words those that cannot be drawn.
+def _place_slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
+    """Return the machines with their rack units, and in words those that cannot be drawn.
 
-    A position is that of the first machine of its kind: the others, and those without one, stand where there is room above it,
-    or above the bottom.
+    A position is that of the first machine of its kind. The others, and those without a position,
+    are drawn in the next free units above it, or above the bottom.
     """
     slots: list[Slot] = []
     undrawn: list[str] = []
     waiting: list[tuple[Slot, int]] = []
     for server in servers:
-        high, number, first = server.number("server_units"), _count(server), _position(server)
+        high, number, first = server.number("server_units"), _count_servers(server), _find_position(server)
         if high is None or high > HIGHEST or number > DRAWN_MAX - len(slots) - sum(count for _, count in waiting):
             why = "whose units are not known" if high is None else "which are too many or too high to draw"
             undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
-        name, kind = _called(server)
-        one = Slot(name, first or 1, max(math.ceil(high), 1), server.number("server_w"), kind)
-        slots += [one] if first is not None and number else []
-        waiting.append((one, number - 1 if first is not None else number))
-    for one, number in waiting:
+        name, kind = _find_names(server)
+        slot_wanted = Slot(name, first or 1, max(math.ceil(high), 1), server.number("server_w"), kind)
+        slots += [slot_wanted] if first is not None and number else []
+        waiting.append((slot_wanted, number - 1 if first is not None else number))
+    for slot_wanted, number in waiting:
         for _ in range(number):
-            slots.append(one._replace(lowest=_free(slots, one, height)))
+            slots.append(slot_wanted._replace(lowest=_find_free_unit(slots, slot_wanted, height)))
     return sorted(slots, key=lambda slot: (slot.lowest, slot.name)), undrawn
 
 
-def _called(server: PartFacts) -> tuple[str, str]:
-    """The name and the type of a machine; several alike have no names of their own."""
+def _find_names(server: PartFacts) -> tuple[str, str]:
+    """Return the name and the type of a machine; several of one type share the type's name."""
     stated = server.role.value("server_type")
     kind = stated if isinstance(stated, str) else ""
-    return (kind if kind and _count(server) > 1 else server.role.name), kind
+    return (kind if kind and _count_servers(server) > 1 else server.role.name), kind
 
 
-def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
-    """The lowest unit of room for a machine: from that of a slot on, else below it, else from there on beyond the rack."""
+def _find_free_unit(slots: Iterable[Slot], slot: Slot, height: int) -> int:
+    """Return the lowest free unit for a machine: above its slot, else below it, else above the
+    rack.
+    """
     taken: set[int] = {unit for slot in slots for unit in range(slot.lowest, slot.lowest + slot.units)}
-    within = itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest))
-    candidates = itertools.chain(within, itertools.count(one.lowest))
-    return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + one.units)))
+    within = itertools.chain(range(slot.lowest, height - slot.units + 2), range(1, slot.lowest))
+    candidates = itertools.chain(within, itertools.count(slot.lowest))
+    return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + slot.units)))
 
 
 # ---- feeds
 
 
-def _feed(known: PartFacts) -> FeedSummary:
-    """A feed by its whole power and by its most loaded line, whichever is nearer to what it carries."""
-    load = gauges.worlds(known, "feed_load_va")
-    whole = _share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
-    today = _greater(whole, _share(known, "feed_line_a", "feed_usable_a"))
-    lost = _greater(
-        _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
+def _draw_feed(facts: PartFacts) -> FeedSummary:
+    """Return a feed with its total load or its most loaded line, whichever is nearer to its
+    limit.
+    """
+    load = gauges.worlds(facts, "feed_load_va")
+    whole = _find_share(facts, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
+    today = _find_greater(whole, _find_share(facts, "feed_line_a", "feed_usable_a"))
+    lost = _find_greater(
+        _find_share(facts, "feed_failover_va", "feed_usable_va"),
+        _find_share(facts, "feed_failover_line_a", "feed_usable_a"),
     )
-    if gauges.word(known, "redundancy") == "2N" and (known.number("sides_count") or 0) > TWICE:
-        lost = _greater(lost, _share(known, "least_surviving_va", "survivors_va"))
-    verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
+    if gauges.word(facts, "redundancy") == "2N" and (facts.number("sides_count") or 0) > TWICE:
+        lost = _find_greater(lost, _find_share(facts, "least_surviving_va", "survivors_va"))
+    verdict = _find_verdict(facts, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
     return FeedSummary(
-        known.role.name,
-        gauges.word(known, "feed_side") or known.role.name,
-        ", ".join(_supply(known)),
-        known.number("feed_usable_va"),
+        facts.role.name,
+        gauges.word(facts, "feed_side") or facts.role.name,
+        ", ".join(_describe_supply(facts)),
+        facts.number("feed_usable_va"),
         load,
         today if load else None,
         lost if load else None,
         verdict,
-        tuple(sorted(known.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
+        tuple(sorted(facts.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 
-def _supply(known: PartFacts) -> Iterator[str]:
-    """Voltage, phases and breaker, as far as they are stated."""
+def _describe_supply(facts: PartFacts) -> Iterator[str]:
+    """Yield voltage, phases and breaker, if declared."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
-        value = known.number(name)
+        value = facts.number(name)
         if value is not None:
             phases = "phase" if value == 1 else "phases"
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
-    """Whether a feed carries its load, also after the loss of another side, as far as that load is known.
+def _find_verdict(facts: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+    """Return the verdict on a feed: whether it carries its load, also after the loss of another
+    side.
 
-    Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
-    and that a line is over its breaker where the feed as a whole is not.
+    Without declared cords, it is an assumption that the rack spreads its load evenly. Then only two
+    things are certain: what all feeds together cannot carry, and a line over its breaker if the
+    whole feed is not.
     """
-    if today is not None and min(today) > 1 and (by_line or _is_sure(known)):
+    if today is not None and min(today) > 1 and (by_line or _is_sure(facts)):
         return "overloaded"
-    promised, is_alone = gauges.is_so(known, "is_redundant"), known.number("sides_count") == 1
-    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(known))):
+    promised, is_alone = gauges.is_so(facts, "is_redundant"), facts.number("sides_count") == 1
+    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(facts))):
         return "no spare"
     if today is None:
         return "cannot tell"
@@ -204,28 +219,35 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
-def _is_sure(known: PartFacts) -> bool:
-    """Whether the load of a feed is known by its cords, or beyond what carries it however the rack spreads it."""
-    shares = _share(known, "corded_feed_va", "feed_usable_va"), _share(known, "least_load_va", "rack_usable_va")
-    return gauges.is_so(known, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
+def _is_sure(facts: PartFacts) -> bool:
+    """Return whether the load of a feed follows from its cords, or exceeds the limit in every
+    distribution.
+    """
+    shares = (
+        _find_share(facts, "corded_feed_va", "feed_usable_va"),
+        _find_share(facts, "least_load_va", "rack_usable_va"),
+    )
+    return gauges.is_so(facts, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
 
 
-def _is_sure_after_loss(known: PartFacts) -> bool:
-    """Whether what a feed carries after a loss is known by its cords, or more than what is left carries in any way."""
-    share = _share(known, "least_surviving_va", "survivors_va")
-    return gauges.is_so(known, "cords_stated") or (share is not None and min(share) > 1)
+def _is_sure_after_loss(facts: PartFacts) -> bool:
+    """Return whether the load after a loss follows from the cords, or exceeds what is left in any
+    case.
+    """
+    share = _find_share(facts, "least_surviving_va", "survivors_va")
+    return gauges.is_so(facts, "cords_stated") or (share is not None and min(share) > 1)
 
 
-def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
-    """The share that one fact has of another, world by world."""
-    taken, most = gauges.worlds(known, part), gauges.worlds(known, whole)
-    return Worlds(*map(_ratio, taken, most)) if taken and most else None
+def _find_share(facts: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+    """Return the ratio of two facts in each scenario."""
+    taken, most = gauges.worlds(facts, part), gauges.worlds(facts, whole)
+    return Worlds(*map(_divide, taken, most)) if taken and most else None
 
 
-def _greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
-    """The greater of two shares in each world; of one that is not known, the other."""
-    return Worlds(*map(max, one, other)) if one and other else one or other
+def _find_greater(share: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+    """Return the greater of two ratios in each scenario; if one is unknown, the other."""
+    return Worlds(*map(max, share, other)) if share and other else share or other
 
 
-def _ratio(part: float, whole: float) -> float:
+def _divide(part: float, whole: float) -> float:
     return part / whole if whole else (math.inf if part else 0.0)

@@ -1,4 +1,4 @@
-"""Gauges: how much of each limit a part of a facility takes, by the facts that say so."""
+"""Utilization: how much of each limit a component takes, and which facts say so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from gpulint.report.model import Meter, Worlds
 
 
 class Gauge(NamedTuple):
-    """The facts of a meter: what is taken, at least, and of how much.
+    """The facts of a utilization: the amount taken, its minimum, and the limit.
 
-    What is taken counts as the least where it has no fact of its own, and where a server lacks the fact `each`.
+    The amount taken counts as a minimum if it has no fact of its own, or if a server lacks the fact
+    `each`.
     """
 
     taken: str
@@ -25,7 +26,7 @@ class Gauge(NamedTuple):
 
 
 PLACED = "placed"
-"""The meter of what a run places; where it places nothing there is none."""
+"""The utilization by workloads of the run; without any, it is left out."""
 _PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
 _COOLED = ("cooling_installed_w", "cooling_reserved_w")
 _PLACED = (Gauge("placed_load_w", "", "power_limit_w"),)
@@ -73,76 +74,78 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
     "site": _SITE,
     "facility": _SITE,
 }
-"""The meters of each kind of part; of several gauges the one that comes nearest to its limit is shown."""
+"""The utilizations of each kind of component. Of several, the one nearest to its limit is shown."""
 
 
-def meters(known: PartFacts) -> Iterator[Meter]:
-    """The meters of a part."""
-    for name, gauges in GAUGES[known.kind].items():
-        nearest = max((_meter(known, name, gauge) for gauge in gauges), key=_nearness)
+def meters(facts: PartFacts) -> Iterator[Meter]:
+    """Yield the utilizations of a component."""
+    for name, gauges in GAUGES[facts.kind].items():
+        nearest = max((_measure(facts, name, gauge) for gauge in gauges), key=_sort_key)
         if name != PLACED or nearest.taken is not None:
             yield nearest
 
 
-def _nearness(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
-    """How much a meter tells: a stated limit before a usual one before none, what is over for sure, then the share of it."""
+def _sort_key(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
+    """Return the sort key of a utilization: declared limits first, then certain excess, then the
+    share taken.
+    """
     likely = meter.taken.likely if meter.taken else meter.least
     share = likely / meter.limit if likely is not None and meter.limit else -1.0
     has_limit, is_known = meter.limit is not None, likely is not None
     return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
 
 
-def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = worlds(known, gauge.taken), worlds(known, gauge.limit) if gauge.limit else None
-    least = worlds(known, gauge.least) if gauge.least else taken
-    if gauge.each and not all(worlds(one, gauge.each) for one in known.of_kind("server")):
+def _measure(facts: PartFacts, name: str, gauge: Gauge) -> Meter:
+    taken, limit = worlds(facts, gauge.taken), worlds(facts, gauge.limit) if gauge.limit else None
+    least = worlds(facts, gauge.least) if gauge.least else taken
+    if gauge.each and not all(worlds(server, gauge.each) for server in facts.of_kind("server")):
         taken = None
-    verdict = _verdict(taken, least, limit)
+    verdict = _find_verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":
         verdict = "likely exceeded"
     return Meter(
         name,
-        _unit(gauge),
+        _find_unit(gauge),
         taken,
         limit and limit.likely,
         None if taken or not least or not least.favourable else least.favourable,
         gauge.usual,
         verdict,
-        tuple(_needs(known, gauge)) if verdict == "cannot tell" else (),
+        tuple(_find_missing(facts, gauge)) if verdict == "cannot tell" else (),
     )
 
 
-def _unit(gauge: Gauge) -> str:
-    """The unit of a meter; rack units are a count."""
+def _find_unit(gauge: Gauge) -> str:
+    """Return the unit of a utilization; rack units are a count."""
     return glossary()[gauge.taken].unit or "u"
 
 
-def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
+def _find_verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
     if limit is None:
         return "cannot tell"
     if taken is not None:
-        over = [one > most for one, most in zip(taken, limit, strict=True)]
+        over = [amount > most for amount, most in zip(taken, limit, strict=True)]
         likely = over[1]
         return (
             ("exceeded" if all(over) else "likely exceeded") if likely else ("likely within" if any(over) else "within")
         )
-    sure = least is not None and all(one > most for one, most in zip(least, limit, strict=True))
+    sure = least is not None and all(amount > most for amount, most in zip(least, limit, strict=True))
     return "exceeded" if sure else "cannot tell"
 
 
-def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
-    """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
-    lacking = known.facts.missing(filter(None, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(known, gauge.limit) is None else set()))
+def _find_missing(facts: PartFacts, gauge: Gauge) -> list[str]:
+    """Return the missing inputs of a utilization, including its limit."""
+    lacking = facts.facts.missing(filter(None, (gauge.taken, gauge.limit)))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(facts, gauge.limit) is None else set()))
 
 
 # ---- facts
 
 
-def worlds(known: PartFacts, name: str) -> Worlds[float] | None:
-    """A fact in numbers; None where it is missing, or known to be absent."""
-    found = known.worlds(name)
-    if isinstance(found, Missing) or not all(_is_number(one) for one in found):
+def worlds(facts: PartFacts, name: str) -> Worlds[float] | None:
+    """Return a fact as numbers in each scenario; None if it is unknown or absent."""
+    found = facts.worlds(name)
+    if isinstance(found, Missing) or not all(_is_number(value) for value in found):
         return None
     return Worlds(*map(float, found))  # type: ignore[arg-type]
 
@@ -151,12 +154,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def is_so(known: PartFacts, name: str) -> bool:
-    """Whether a flag is known to be set."""
-    return known.likely(name) is True
+def is_so(facts: PartFacts, name: str) -> bool:
+    """Return whether a flag is known to be set."""
+    return facts.likely(name) is True
 
 
-def word(known: PartFacts, name: str) -> str:
-    """A fact in words; empty where it is missing, or known to be absent."""
-    found = known.likely(name)
+def word(facts: PartFacts, name: str) -> str:
+    """Return a fact as text; empty if it is unknown or absent."""
+    found = facts.likely(name)
     return found if isinstance(found, str) else ""

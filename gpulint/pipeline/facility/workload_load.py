@@ -1,7 +1,8 @@
-"""Loads: what the workloads of a run put on the pools of a facility, and on the racks and rooms of their servers.
+"""Allocation: GPU and power allocation of workloads to pools, racks and rooms.
 
-Services always run, all at once, and so their least counts for sure; jobs wait for one another. An object that two files hold
-counts once, and what may run in several pools counts for none of them.
+Services run all the time and all at once, so their minimum is certain. Jobs wait for one another.
+An object in two files counts once, and a workload that may run in several pools counts for none of
+them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ WAITING = (
     *("Job", "JobSet", "Workflow", "Task", "Run", "AppWrapper", "SparkApplication"),
     *("Pod", "RayCluster", "Notebook", "Template", "Runtime"),
 )
-"""What the kinds of objects end in that run to an end, that nobody keeps running, or that others are made of."""
+"""Endings of the kinds of objects that run to completion, that nothing keeps running, or that are
+templates.
+"""
 SUMMED = frozenset(
     {
         "pool_service_gpus",
@@ -38,14 +41,18 @@ SUMMED = frozenset(
         "placed_workloads",
     }
 )
-"""Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
+"""Facts of a facility that come from a run.
+
+Rules about them are evaluated after every file is read.
+"""
 SOURCE = "the files of this run"
 
 
 class Placed(NamedTuple):
-    """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs.
+    """A role that runs in one pool: the location of its count, its minimum and expected GPUs, and
+    whether it always runs.
 
-    `each` are those of one instance; `sure` says that it takes no more than that.
+    `each` is the GPUs of one instance; `sure` is set if the role takes no more than that.
     """
 
     workload: str
@@ -60,12 +67,16 @@ class Placed(NamedTuple):
 
     @property
     def counted(self) -> float:
-        """What counts of it: of a service what always runs, of a job what it takes while it runs."""
+        """The GPUs that count: the minimum of a service, the expected number of a job while it
+        runs.
+        """
         return self.least if self.always else self.likely
 
 
 class Total(NamedTuple):
-    """What is placed on one pool: GPUs of services, of all jobs and of the largest, and who takes them."""
+    """Allocation of one pool: GPUs of services, of all jobs and of the largest job, and the
+    workloads that take them.
+    """
 
     service: float
     queued: float
@@ -74,210 +85,231 @@ class Total(NamedTuple):
 
 
 def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
-    """The roles of a file that run in one pool of the facility, each GPU once."""
+    """Yield the roles of a file that run in one pool of the facility. Each GPU counts once."""
     counted: set[Location] = set()
-    for workload, known in judged:
-        pools = known.role.value("facility_pools")
-        if known.role.text("part_of") or not isinstance(pools, tuple) or len(pools) != 1:
+    for workload, facts in judged:
+        pools = facts.role.value("facility_pools")
+        if facts.role.text("part_of") or not isinstance(pools, tuple) or len(pools) != 1:
             continue
-        count = known.role.fields.get("gpus_per_pod")
-        place = (count.origins[0] if count and count.origins else known.role.anchor).location()
+        count = facts.role.fields.get("gpus_per_pod")
+        place = (count.origins[0] if count and count.origins else facts.role.anchor).location()
         if place in counted:
             continue
         counted.add(place)
-        least, likely, sure = _gpus(known)
-        kind = _text(known, "object_kind")
-        whose = (kind, _text(known, "object_namespace")) if kind else (place.path,)
-        named = (*whose, workload.name, known.role.name)
-        yield Placed(
-            workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), _each(known), sure
-        )
+        least, likely, sure = _count_gpus(facts)
+        kind = _find_text(facts, "object_kind")
+        whose = (kind, _find_text(facts, "object_namespace")) if kind else (place.path,)
+        named = (*whose, workload.name, facts.role.name)
+        always, instance_gpus = _runs_always(workload, facts), _count_instance_gpus(facts)
+        yield Placed(workload.name, named, place, str(pools[0]), least, likely, always, instance_gpus, sure)
 
 
-def _gpus(known: Facts) -> tuple[float, float, bool]:
-    """The least GPUs that a role takes, those that it likely takes, and whether it takes no more."""
-    found = known.worlds("workload_gpus")
+def _count_gpus(facts: Facts) -> tuple[float, float, bool]:
+    """Return the minimum and the expected GPUs of a role, and whether that is all."""
+    found = facts.worlds("workload_gpus")
     if isinstance(found, Missing):
-        fewest = budgets.fewest(known)
+        fewest = budgets.fewest(facts)
         return fewest, fewest, False
     taken = min(value for value in (*found, found.likely) if isinstance(value, int | float))
-    floor, replicas = known.likely("replicas_least"), known.likely("replicas")
+    floor, replicas = facts.likely("replicas_least"), facts.likely("replicas")
     if isinstance(floor, int | float) and isinstance(replicas, int | float) and replicas > 0:
-        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not known.likely("replicas_most")
+        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not facts.likely("replicas_most")
     return taken, taken, True
 
 
-def _each(known: Facts) -> float:
-    """The GPUs of one instance: of an array of jobs, those of one."""
-    return 0.0 if known.role.text("mig_profile") else known.number("gpus_per_replica") or 0.0
+def _count_instance_gpus(facts: Facts) -> float:
+    """Return the GPUs of one instance; for an array of jobs, those of one job."""
+    return 0.0 if facts.role.text("mig_profile") else facts.number("gpus_per_replica") or 0.0
 
 
-def _text(known: Facts, name: str) -> str:
-    value = known.likely(name)
+def _find_text(facts: Facts, name: str) -> str:
+    value = facts.likely(name)
     return value if isinstance(value, str) else ""
 
 
-def _always(workload: Workload, known: Facts) -> bool:
-    """Whether a role is part of a service that runs all the time, and waits in no queue."""
-    labels = known.likely("labels")
-    return is_kept_running(workload.kind, _text(known, "object_kind"), labels if isinstance(labels, Mapping) else {})
+def _runs_always(workload: Workload, facts: Facts) -> bool:
+    """Return whether a role belongs to a service that runs all the time and waits in no queue."""
+    labels = facts.likely("labels")
+    return is_kept_running(
+        workload.kind, _find_text(facts, "object_kind"), labels if isinstance(labels, Mapping) else {}
+    )
 
 
 def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
-    """Whether an object is a service that something keeps running, and that waits in no queue."""
+    """Return whether an object is a service that is kept running and waits in no queue."""
     queued = any("queue" in key for key in labels)
     return purpose == "inference" and bool(kind) and not kind.endswith(WAITING) and not queued
 
 
-# ---- judging
+# ---- evaluation
 
 
 def judged(
     root: PartFacts, found: Sequence[Placed], rules: Iterable[Rule], thresholds: Mapping[str, float]
 ) -> list[tuple[Finding, Facts]]:
-    """What the rules about sums over workloads say of a facility, each finding with the facts behind it."""
+    """Evaluate the rules about allocation on a facility; return each finding with its facts."""
     about = [rule for rule in rules if rule.target.scope == "facility" and _is_of_a_run(rule)]
     if not about or not found:
         return []
-    totals = _totals(root, found)
-    loaded = facilities.facts_of(_loaded(root, totals), thresholds)
-    said = facilities.judged(loaded, about)
-    each = [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
-    return list(_gathered(each))
+    totals = _sum_pools(root, found)
+    loaded = facilities.facts_of(_load_component(root, totals), thresholds)
+    evaluations = facilities.judged(loaded, about)
+    pairs = [
+        (_build_finding(verdict, evaluation, totals), evaluation.known)
+        for evaluation in evaluations
+        for verdict in evaluation.outcome.verdicts
+    ]
+    return list(_merge_findings(pairs))
 
 
-def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
-    """Findings, those of one rule at one place about several parts as one that names the others."""
+def _merge_findings(pairs: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
+    """Yield findings, with those of one rule at one location merged into one that names the other
+    components.
+    """
     alike: dict[object, list[tuple[Finding, PartFacts]]] = {}
-    for one, known in each:
-        alike.setdefault((one.rule, one.severity, one.location), []).append((one, known))
+    for finding, known in pairs:
+        alike.setdefault((finding.rule, finding.severity, finding.location), []).append((finding, known))
     for (first, known), *others in alike.values():
         names = [other.role.name for _, other in others]
-        said = (facilities.so_in(names),) if names else ()
-        yield first._replace(arithmetic=(*first.arithmetic, *said)), known.facts
+        others_named = (facilities.so_in(names),) if names else ()
+        yield first._replace(arithmetic=(*first.arithmetic, *others_named)), known.facts
 
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:
-    """A facility under what is placed on its pools."""
-    return _loaded(root, _totals(root, found))
+    """Return a facility with the allocation of its pools."""
+    return _load_component(root, _sum_pools(root, found))
 
 
-def _totals(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
-    """What is placed on each pool of a facility."""
-    return {one.role.name: _total(one.role.name, found) for one in root.of_kind("pool")}
+def _sum_pools(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
+    """Return the allocation of each pool of a facility."""
+    return {pool.role.name: _sum_pool(pool.role.name, found) for pool in root.of_kind("pool")}
 
 
 def _is_of_a_run(rule: Rule) -> bool:
     return any(name in SUMMED for name in rule.facts)
 
 
-def _total(pool: str, found: Sequence[Placed]) -> Total:
-    """What is placed on a pool; of one object that several files hold, what takes most."""
+def _sum_pool(pool: str, found: Sequence[Placed]) -> Total:
+    """Return the allocation of a pool.
+
+    Of one object in several files, the largest count is used.
+    """
     single: dict[tuple[str, ...], Placed] = {}
-    for one in found:
-        if one.pool == pool and one.counted >= (known.counted if (known := single.get(one.identity)) else 0):
-            single[one.identity] = one
-    takers = sorted(single.values(), key=lambda one: (-one.counted, one.place.path, one.place.line))
-    jobs = [one for one in takers if not one.always]
-    largest = max((min(one.each, one.likely) for one in jobs), default=0.0)
-    always = sum(one.least for one in takers if one.always)
-    return Total(always, sum(one.likely for one in jobs), largest, tuple(takers))
+    for allocation in found:
+        earlier = single.get(allocation.identity)
+        if allocation.pool == pool and allocation.counted >= (earlier.counted if earlier else 0):
+            single[allocation.identity] = allocation
+    takers = sorted(
+        single.values(), key=lambda allocation: (-allocation.counted, allocation.place.path, allocation.place.line)
+    )
+    jobs = [allocation for allocation in takers if not allocation.always]
+    largest = max((min(job.each, job.likely) for job in jobs), default=0.0)
+    always = sum(allocation.least for allocation in takers if allocation.always)
+    return Total(always, sum(job.likely for job in jobs), largest, tuple(takers))
 
 
-def _loaded(known: PartFacts, totals: Mapping[str, Total]) -> Part:
-    """A part, and those that it holds, with what is placed on its pool or on the pools of its servers."""
-    here = [total for name in _pools(known) if (total := totals.get(name)) is not None]
+def _load_component(facts: PartFacts, totals: Mapping[str, Total]) -> Part:
+    """Return a component and its children with the allocation of its pool or its servers' pools."""
+    here = [total for name in _find_pools(facts) if (total := totals.get(name)) is not None]
     fields: dict[str, Field] = {}
-    if here and known.kind in ("pool", "server"):
-        fields |= _of_pool(here[0])
-    if known.kind == "server" and here:
-        held = _held(known)
-        fields |= {} if held is None else {"pool_gpus_held": Field(held, source=SOURCE)}
+    if here and facts.kind in ("pool", "server"):
+        fields |= _build_pool_fields(here[0])
+    if facts.kind == "server" and here:
+        pool_size = _find_pool_size(facts)
+        fields |= {} if pool_size is None else {"pool_gpus_held": Field(pool_size, source=SOURCE)}
     takers = [taker for total in here for taker in total.takers]
-    if takers and known.kind not in ("server", "feed"):
-        fields["placed_workloads"] = Field(_listed(takers), source=SOURCE)
-    return Part(known.kind, known.role.having(**fields), tuple(_loaded(one, totals) for one in known.below))
+    if takers and facts.kind not in ("server", "feed"):
+        fields["placed_workloads"] = Field(_list_takers(takers), source=SOURCE)
+    return Part(
+        facts.kind, facts.role.having(**fields), tuple(_load_component(component, totals) for component in facts.below)
+    )
 
 
-def _pools(known: PartFacts) -> tuple[str, ...]:
-    """The pools that a part is, belongs to, or holds servers of."""
-    if known.kind == "pool":
-        return (known.role.name,)
-    servers = (known,) if known.kind == "server" else known.of_kind("server")
-    names = (one.likely("pool") for one in servers)
+def _find_pools(facts: PartFacts) -> tuple[str, ...]:
+    """Return the pools that a component is, belongs to, or has servers of."""
+    if facts.kind == "pool":
+        return (facts.role.name,)
+    servers = (facts,) if facts.kind == "server" else facts.of_kind("server")
+    names = (server.likely("pool") for server in servers)
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def _of_pool(total: Total) -> dict[str, Field]:
-    said = {
+def _build_pool_fields(total: Total) -> dict[str, Field]:
+    values = {
         "pool_service_gpus": total.service,
         "pool_queued_gpus": total.queued,
         "pool_largest_job_gpus": total.largest,
     }
-    return {name: Field(value, source=SOURCE) for name, value in said.items()}
+    return {name: Field(value, source=SOURCE) for name, value in values.items()}
 
 
-def _held(server: PartFacts) -> float | None:
-    """The GPUs of the whole pool that a server belongs to."""
+def _find_pool_size(server: PartFacts) -> float | None:
+    """Return the GPUs of the whole pool that a server belongs to."""
     name = server.likely("pool")
-    pool = next((one for one in server.root().of_kind("pool") if one.role.name == name), None)
+    pool = next((pool for pool in server.root().of_kind("pool") if pool.role.name == name), None)
     return pool.number("held_gpus") if pool else None
 
 
 def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) -> Iterator[Spent]:
-    """How much of each pool of a facility is taken, of those on which anything is placed."""
-    for name, total in _totals(root, found).items():
-        pool = next(one for one in root.of_kind("pool") if one.role.name == name)
-        held = pool.number("held_gpus")
-        if not total.takers or held is None:
+    """Yield how much of each pool of a facility is taken, for pools with an allocation."""
+    for name, total in _sum_pools(root, found).items():
+        pool = next(pool for pool in root.of_kind("pool") if pool.role.name == name)
+        pool_size = pool.number("held_gpus")
+        if not total.takers or pool_size is None:
             continue
-        reason = _untold(total, held, whole, unread)
-        verdict = "exceeded" if total.service > held else "cannot tell" if reason else "within"
+        reason = _explain_minimum(total, pool_size, whole, unread)
+        verdict = "exceeded" if total.service > pool_size else "cannot tell" if reason else "within"
         place = pool.role.anchor.location()
         called = f"pool {name} of {root.role.name}"
-        yield Spent(called, "gpus", held, total.service, verdict, reason, len(total.takers), place)
+        yield Spent(called, "gpus", pool_size, total.service, verdict, reason, len(total.takers), place)
 
 
-def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
-    """Why what services take is only the least that the pool carries; empty where it is all."""
-    unsure = sum(not one.sure for one in total.takers)
+def _explain_minimum(total: Total, pool_size: float, whole: bool, unread: int) -> str:
+    """Return why the GPUs of services are only a minimum; empty if they are all."""
+    unsure = sum(not taker.sure for taker in total.takers)
     if unsure:
-        return f"{unsure} of {len(total.takers)} workloads may take more"
-    if total.queued and total.service + total.queued > held:
-        return f"what does not always run asks for {units.human(total.queued, 'gpus')} more"
+        return f"{unsure} of {len(total.takers)} workloads may use more"
+    if total.queued and total.service + total.queued > pool_size:
+        return f"jobs request {units.human(total.queued, 'gpus')} more"
     if not whole:
-        return "the run reads some files only"
-    return f"{unread} files that ask for GPUs are not read" if unread else ""
+        return "only part of the repository was checked"
+    if not unread:
+        return ""
+    return f"{'1 file that requests GPUs was' if unread == 1 else f'{unread} files that request GPUs were'} not read"
 
 
-def _listed(takers: Sequence[Placed]) -> str:
-    """The largest takers and what is left beside them, in words."""
-    ordered = sorted(takers, key=lambda one: (-one.counted, one.place.path, one.place.line))
-    told = [
-        f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else ', at times'})"
-        for one in ordered[:LARGEST]
+def _list_takers(takers: Sequence[Placed]) -> str:
+    """Return the largest workloads and the remainder in words."""
+    ordered = sorted(takers, key=lambda taker: (-taker.counted, taker.place.path, taker.place.line))
+    parts = [
+        f"{units.human(taker.counted, 'gpus')} {taker.workload} ({_describe_place(taker)})"
+        for taker in ordered[:LARGEST]
     ]
     if beside := ordered[LARGEST:]:
-        total = sum(one.counted for one in beside)
-        told.append(f"{units.human(total, 'gpus')} in {len(beside)} other{'s' if len(beside) > 1 else ''}")
-    return " + ".join(told)
+        total = sum(taker.counted for taker in beside)
+        parts.append(f"{units.human(total, 'gpus')} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
+    return " + ".join(parts)
 
 
-def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str, Total]) -> Finding:
-    """The finding at the count of the largest taker, with the part of the facility beside it."""
-    known = said.known
-    found = check.finding(verdict, said.owner, known.facts)
-    takers = [taker for name in _pools(known) for taker in totals[name].takers if name in totals]
-    first = max(takers, key=lambda one: (one.always, one.counted), default=None)
+def _describe_place(taker: Placed) -> str:
+    return taker.place.path if taker.always else f"{taker.place.path}; not always running"
+
+
+def _build_finding(verdict: check.Verdict, evaluation: facilities.Said, totals: Mapping[str, Total]) -> Finding:
+    """Return the finding at the count of the largest workload, related to the component."""
+    known = evaluation.known
+    found = check.finding(verdict, evaluation.owner, known.facts)
+    takers = [taker for name in _find_pools(known) for taker in totals[name].takers if name in totals]
+    first = max(takers, key=lambda taker: (taker.always, taker.counted), default=None)
     if first is None:
         return found
     quantity = next((name for name in verdict.rule.at if name in glossary()), "")
-    services = sum(totals[name].service for name in _pools(known) if name in totals)
+    services = sum(totals[name].service for name in _find_pools(known) if name in totals)
     where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,
-        label=f"largest of {len(takers)} in {where}: {units.human(first.counted, 'gpus')}",
-        related=(Related(f"the {known.kind} {known.role.name}", known.role.anchor.location()),),
+        label=f"largest of {len(takers)} workloads in {where}: {units.human(first.counted, 'gpus')}",
+        related=(Related(f"{known.kind} {known.role.name}", known.role.anchor.location()),),
         workload=first.workload,
         role="",
         fingerprint=check.fingerprint(verdict.rule.name, where, quantity),

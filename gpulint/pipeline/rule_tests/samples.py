@@ -1,4 +1,6 @@
-"""Samples: the small files of a rule that show what it finds and what it lets pass, each through the whole pipeline."""
+"""Examples of rules: small files that show what a rule finds and what it lets pass, run through the
+whole pipeline.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.policy.config.settings import FILE
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import Rule
@@ -24,7 +26,7 @@ PATH = "spec.yaml"
 
 
 class Alone:
-    """A repository that holds other files only when they are given."""
+    """A repository with only the given files."""
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         self.files = files or {}
@@ -46,7 +48,7 @@ class Alone:
         return None if content is None else content[:length]
 
     def below(self, path: str) -> Sequence[str]:
-        return tuple(sorted(one for one in self.files if one == path or one.startswith(f"{path}/")))
+        return tuple(sorted(name for name in self.files if name == path or name.startswith(f"{path}/")))
 
     def exists(self, path: str) -> bool:
         return path in self.files
@@ -55,15 +57,19 @@ class Alone:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = self.neighbours(kind, name, near)
-        return tuple(one for one in held if one.get(("metadata", "name")) == name)
+        documents_near = self.neighbours(kind, name, near)
+        return tuple(document for document in documents_near if document.get(("metadata", "name")) == name)
 
     def beside(self, near: str) -> Iterator[Source]:
         return iter(())
 
     def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
-        return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)
+        documents_here = (
+            document for path, content in self.files.items() for document in documents.load(path, content).documents
+        )
+        return tuple(
+            document for document in documents_here if document.get(("kind",)) == kind and name in document.text
+        )
 
     def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
         held = (
@@ -71,11 +77,11 @@ class Alone:
             for path, content in self.files.items()
             if re.search(names, path) or re.search(words.encode(), content)
         )
-        return tuple(one for path, content in held for one in documents.load(path, content).documents)
+        return tuple(document for path, content in held for document in documents.load(path, content).documents)
 
 
 class Held:
-    """The files of a sample, as policies are read."""
+    """The files of an example, for reading policies."""
 
     root = Path("/")
 
@@ -93,7 +99,9 @@ class Held:
 
 
 class File(NamedTuple):
-    """One file of a sample: its path, its text, and how many lines of the sample stand above it."""
+    """One file of an example: its path, its text, and the number of lines of the example
+    above it.
+    """
 
     path: str
     text: str
@@ -101,7 +109,9 @@ class File(NamedTuple):
 
 
 def files_of(text: str) -> tuple[File, ...]:
-    """The files of a sample: one for each line `# file: PATH`, else one, which a comment on its first line may name."""
+    """Split an example into files at `# file: PATH` lines; without any it is one file, which its
+    first line may name.
+    """
     heads = list(SEVERAL.finditer(text))
     if not heads or text[: heads[0].start()].strip():
         return (File(path_of(text), text, 0),)
@@ -113,31 +123,33 @@ def files_of(text: str) -> tuple[File, ...]:
 
 
 def path_of(text: str) -> str:
-    """The path of a sample of one file: the one that its first line names in a comment, else a YAML file."""
+    """Return the path of an example of one file: the one in its first comment, else a YAML file."""
     named = NAMED.match(text)
     return named[1] if named else PATH
 
 
 def marked_lines(text: str) -> tuple[int, ...]:
-    """The lines that carry the mark."""
+    """Return the line numbers that carry the mark."""
     return tuple(number for number, line in enumerate(text.splitlines(), 1) if line.endswith(MARK))
 
 
 def sources_of(text: str) -> tuple[list[Source], Alone]:
-    """The files of a sample, and the repository that holds them: nothing else where there are several, else nothing."""
-    files = {one.path: one.text.encode() for one in files_of(text)}
+    """Return the files of an example and a repository that holds them, if there are several."""
+    files = {file.path: file.text.encode() for file in files_of(text)}
     return [Source(path, content) for path, content in files.items()], Alone(files if len(files) > 1 else None)
 
 
 def report(text: str, given: Given) -> Report:
-    """What the pipeline says of a sample."""
+    """Run the pipeline on an example."""
     sources, repository = sources_of(text)
-    return lint.lint(sources, repository, under(text, given))
+    return check.check_files(sources, repository, under(text, given))
 
 
 def under(text: str, given: Given) -> Given:
-    """What a sample is checked with, and what a gpulint.yaml among its files demands besides."""
-    files = {one.path: one.text.encode() for one in files_of(text)}
+    """Return the resolved policy of an example, including that of a gpulint.yaml among its
+    files.
+    """
+    files = {file.path: file.text.encode() for file in files_of(text)}
     if FILE not in files:
         return given
     from gpulint.policy.config import availability
@@ -154,6 +166,6 @@ def under(text: str, given: Given) -> Given:
     return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=governed)
 
 
-def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> Given:
-    """What a sample is checked with: these rules, and the names of all that are known."""
-    return Given(tuple(rules), tuple(dict.fromkeys(one.name for one in known)), alternatives=alternatives)
+def given(rules: Sequence[Rule], all_rules: Sequence[Rule], alternatives: bool = True) -> Given:
+    """Return the resolved policy with these rules and the names of all known ones."""
+    return Given(tuple(rules), tuple(dict.fromkeys(rule.name for rule in all_rules)), alternatives=alternatives)

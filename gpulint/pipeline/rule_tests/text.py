@@ -1,4 +1,6 @@
-"""What `gpulint rule test` prints: a line a rule, and of a sample that fails, where it was expected and where it spoke."""
+"""Test report: what `gpulint rule test` prints, and for failing examples the expected and actual
+lines.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +11,42 @@ from gpulint.pipeline.rule_tests.runner import Tested, Trial
 
 FORMAT = "gpulint-rule-test/1"
 AROUND = 3
-"""So many lines of a sample are shown around one of interest."""
+"""Lines of an example that are shown around each line of interest."""
 
 
 def as_text(found: Sequence[Tested]) -> str:
-    """A line for each rule, what is wrong below those that fail, and the counts."""
-    width = max((len(one.name) for one in found), default=0)
-    lines = [line for one in found for line in _rule(one, width)]
-    return "\n".join([*lines, "", _counts(found)]) + "\n"
+    """Return a line for each rule, the complaints of those that fail, and the counts."""
+    width = max((len(result.name) for result in found), default=0)
+    lines = [line for result in found for line in _render_rule(result, width)]
+    return "\n".join([*lines, "", _render_counts(found)]) + "\n"
 
 
-def _rule(one: Tested, width: int) -> Iterator[str]:
-    counts = ", ".join(f"{sum(trial.side == side for trial in one.trials)} {side}" for side in ("bad", "good"))
-    if one.passed:
-        yield f"ok    {one.name:<{width}}  {counts}"
+def _render_rule(result: Tested, width: int) -> Iterator[str]:
+    counts = ", ".join(f"{sum(trial.side == side for trial in result.trials)} {side}" for side in ("bad", "good"))
+    if result.passed:
+        yield f"ok    {result.name:<{width}}  {counts}"
         return
-    yield f"FAIL  {one.name:<{width}}  {counts if one.trials else 'no rule'}"
-    yield from (f"  {line}" for complaint in one.complaints for line in complaint.splitlines())
-    for trial in one.trials:
+    yield f"FAIL  {result.name:<{width}}  {counts if result.trials else 'no rule'}"
+    yield from (f"  {line}" for complaint in result.complaints for line in complaint.splitlines())
+    for trial in result.trials:
         if not trial.passed:
-            yield from _trial(one.path, trial)
+            yield from _render_trial(result.path, trial)
 
 
-def _trial(path: str, trial: Trial) -> Iterator[str]:
+def _render_trial(path: str, trial: Trial) -> Iterator[str]:
     yield f"  {path}:{trial.line}  {trial.side} sample {trial.number}"
     yield from (f"  = {complaint}" for complaint in trial.complaints)
-    yield from _diff(trial)
+    yield from _render_diff(trial)
 
 
-def _diff(trial: Trial) -> Iterator[str]:
-    """The lines of a sample around those of interest: `-` expected and silent, `+` spoken of, `±` both as they should be."""
+def _render_diff(trial: Trial) -> Iterator[str]:
+    """Yield the lines of an example around those of interest: `-` expected but missing, `+`
+    unexpected.
+    """
     lines = trial.text.splitlines()
     wide = len(str(len(lines)))
-    signs = {**{one.line: "+" for one in trial.said}, **dict.fromkeys(trial.silent, "-")}
-    met = {line for line in trial.expected if line not in trial.silent} - {one.line for one in trial.astray}
+    signs = {**{line_said.line: "+" for line_said in trial.said}, **dict.fromkeys(trial.silent, "-")}
+    met = {line for line in trial.expected if line not in trial.silent} - {line_said.line for line_said in trial.astray}
     signs |= dict.fromkeys(met, " ")
     shown = {near for line in signs for near in range(line - AROUND, line + AROUND + 1)} or range(len(lines) + 1)
     above = 0
@@ -53,50 +57,50 @@ def _diff(trial: Trial) -> Iterator[str]:
             yield f"    {'':<{wide}} …"
         above = number
         yield f"  {signs.get(number, ' ')} {number:>{wide}} | {line}"
-        for said in trial.said:
-            if said.line == number:
-                yield f"    {'':<{wide}} |   spoke here: {said.severity}: {said.message}"
+        for reported in trial.said:
+            if reported.line == number:
+                yield f"    {'':<{wide}} |   fired here: {reported.severity}: {reported.message}"
         if number in trial.silent:
-            yield f"    {'':<{wide}} |   expected here, and silent"
+            yield f"    {'':<{wide}} |   expected here, but did not fire"
     if above < len(lines):
         yield f"    {'':<{wide}} …"
 
 
-def _counts(found: Sequence[Tested]) -> str:
-    samples = sum(len(one.trials) for one in found)
-    failing = sum(not one.passed for one in found)
+def _render_counts(found: Sequence[Tested]) -> str:
+    samples = sum(len(result.trials) for result in found)
+    failing = sum(not result.passed for result in found)
     rules = f"{len(found)} rule{'' if len(found) == 1 else 's'}"
     return f"{rules}, {samples} samples: " + (f"{failing} failed" if failing else "all passed")
 
 
 def as_json(found: Sequence[Tested]) -> str:
-    """The same for a program to read."""
+    """Return the same as JSON."""
     rules = [
         {
-            "rule": one.name,
-            "family": one.family,
-            "path": one.path,
-            "passed": one.passed,
-            "complaints": list(one.complaints),
-            "samples": [_sample(trial) for trial in one.trials],
+            "rule": result.name,
+            "family": result.family,
+            "path": result.path,
+            "passed": result.passed,
+            "complaints": list(result.complaints),
+            "samples": [_build_sample(trial) for trial in result.trials],
         }
-        for one in found
+        for result in found
     ]
     summary = {
         "rules": len(found),
-        "samples": sum(len(one.trials) for one in found),
-        "failed": sum(not one.passed for one in found),
+        "samples": sum(len(result.trials) for result in found),
+        "failed": sum(not result.passed for result in found),
     }
     return json.dumps({"format": FORMAT, "rules": rules, "summary": summary}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _sample(trial: Trial) -> dict[str, object]:
+def _build_sample(trial: Trial) -> dict[str, object]:
     return {
         "side": trial.side,
         "number": trial.number,
         "line": trial.line,
         "passed": trial.passed,
         "expected": list(trial.expected),
-        "said": [one._asdict() for one in trial.said],
+        "said": [reported._asdict() for reported in trial.said],
         "complaints": list(trial.complaints),
     }

@@ -1,4 +1,4 @@
-"""Costs: what a role costs, draws and emits, as far as its machine and its site are known."""
+"""Costs: cost, power and emissions of a role, if its machine and site are known."""
 
 from __future__ import annotations
 
@@ -16,71 +16,78 @@ OF_TRAINING = ("training_cost_usd", "training_cost_usd_per_billion_tokens", "tra
 REQUEST = frozenset({"request_prompt_tokens", "request_output_tokens"})
 LOAD = frozenset({"target_concurrency", "target_tokens_per_s", "target_requests_per_s"})
 RUN = frozenset({"max_steps", "training_total_tokens"})
-"""What has to be stated so that the speed of a server or the length of a run can be told, which takes time to work out."""
+"""Inputs that are needed to compute the speed of a server or the length of a run, which takes time.
+"""
 
 
-def shown(known: Facts) -> Iterator[Fact]:
-    """The facts of cost and energy that can be told."""
-    if not _pays(known):
+def shown(facts: Facts) -> Iterator[Fact]:
+    """Yield the known facts of cost and energy."""
+    if not _pays(facts):
         return
-    for name in (*(OF_ANY if placed(known) else ("power_w",)), *_of_work(known)):
-        if fact := known.shown(name):
+    for name in (*(OF_ANY if placed(facts) else ("power_w",)), *_list_work_facts(facts)):
+        if fact := facts.shown(name):
             yield fact
 
 
-def per_hour(known: Facts) -> str:
-    """What a role costs an hour, in words, and on spot where that is known; empty where nobody knows."""
-    if not _pays(known) or not placed(known):
+def per_hour(facts: Facts) -> str:
+    """Return the hourly cost of a role in words, with the spot price if known; empty if unknown."""
+    if not _pays(facts) or not placed(facts):
         return ""
-    on_demand, spot = (known.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
+    on_demand, spot = (facts.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
     if not isinstance(on_demand, int | float):
         return ""
     beside = f", spot {units.human(spot, 'usd_per_hour')}" if isinstance(spot, int | float) else ""
     return units.human(on_demand, "usd_per_hour") + beside
 
 
-def figures(known: Facts) -> Figures | None:
-    """What a role takes, as numbers; None of one whose hardware another role counts, or that has no GPU."""
-    if not _pays(known):
+def figures(facts: Facts) -> Figures | None:
+    """Return what a role takes, as numbers;
+
+    None if it has no GPU or another role counts its hardware.
+    """
+    if not _pays(facts):
         return None
-    room = "training_room" if engines.trains(known.role) else "headroom"
+    room = "training_room" if engines.trains(facts.role) else "headroom"
     return Figures(
-        gpus=_number(known, "workload_gpus"),
-        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if placed(known) else None,
-        power_w=_number(known, "power_w"),
-        headroom=_number(known, room),
+        gpus=_find_number(facts, "workload_gpus"),
+        cost_usd_per_hour=_find_number(facts, "cost_usd_per_hour") if placed(facts) else None,
+        power_w=_find_number(facts, "power_w"),
+        headroom=_find_number(facts, room),
     )
 
 
-def _number(known: Facts, name: str) -> float | None:
-    value = known.likely(name)
+def _find_number(facts: Facts, name: str) -> float | None:
+    value = facts.likely(name)
     return float(value) if isinstance(value, int | float) else None
 
 
-def of_work(known: Facts) -> str:
-    """What a million tokens of answers, or the run, cost, in words; empty where that cannot be told."""
-    names = _of_work(known) if per_hour(known) else ()
+def of_work(facts: Facts) -> str:
+    """Return the cost of a million tokens or of the run in words; empty if unknown."""
+    names = _list_work_facts(facts) if per_hour(facts) else ()
     if names == OF_TRAINING:
-        return f"{run} for the run" if (run := _interval(known, "training_cost_usd")) else ""
-    tokens = _interval(known, "cost_usd_per_million_tokens") if names else ""
-    load = "stated" if LOAD & known.role.fields.keys() else "full"
+        return f"{run} for the run" if (run := _render_interval(facts, "training_cost_usd")) else ""
+    tokens = _render_interval(facts, "cost_usd_per_million_tokens") if names else ""
+    load = "stated" if LOAD & facts.role.fields.keys() else "full"
     return f"{tokens} at the {load} load" if tokens else ""
 
 
-def prices(known: Facts) -> str:
-    """Whose prices the cost of a role is of, where and how old; empty where there is none."""
-    offer = known.offer() if per_hour(known) else None
-    return offers.listing(offer, known.role.available.today) if offer else ""
+def prices(facts: Facts) -> str:
+    """Return the source, region and age of the prices behind the cost; empty if there are none."""
+    offer = facts.offer() if per_hour(facts) else None
+    return offers.listing(offer, facts.role.available.today) if offer else ""
 
 
-def _pays(known: Facts) -> bool:
-    """Whether a role has accelerators of its own that are counted with no other's."""
-    return known.role.value("device") in (None, "gpu") and not known.role.text("part_of")
+def _pays(facts: Facts) -> bool:
+    """Return whether a role has accelerators of its own that no other role counts."""
+    return facts.role.value("device") in (None, "gpu") and not facts.role.text("part_of")
 
 
-def placed(known: Facts) -> bool:
-    """Whether it is known where a role runs: the cheapest machine of any cloud, or of a type unheard of, is nobody's cost."""
-    role, offer = known.role, known.offer()
+def placed(facts: Facts) -> bool:
+    """Return whether it is known where a role runs.
+
+    Without a cloud, a pool or a known machine type, there is no cost.
+    """
+    role, offer = facts.role, facts.offer()
     if offer is not None and (offer.own or offer.pool):
         return True
     if stated := role.text("instance_type"):
@@ -88,15 +95,15 @@ def placed(known: Facts) -> bool:
     return bool(role.text("cloud") or role.available.clouds)
 
 
-def _of_work(known: Facts) -> tuple[str, ...]:
-    stated = known.role.fields.keys()
-    if engines.trains(known.role):
+def _list_work_facts(facts: Facts) -> tuple[str, ...]:
+    stated = facts.role.fields.keys()
+    if engines.trains(facts.role):
         return OF_TRAINING if RUN & stated else ()
-    return OF_SERVING if stated >= REQUEST and placed(known) else ()
+    return OF_SERVING if stated >= REQUEST and placed(facts) else ()
 
 
-def _interval(known: Facts, name: str) -> str:
-    ends = known.ends(name)
+def _render_interval(facts: Facts, name: str) -> str:
+    ends = facts.ends(name)
     if ends is None:
         return ""
     low, high = (units.human(end, glossary()[name].unit) for end in ends)

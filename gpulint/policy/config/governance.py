@@ -1,4 +1,4 @@
-"""Governance: what an organisation lets its workloads use, what they are to state, and how much they may take together."""
+"""Governance: what an organisation allows, requires and budgets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from gpulint.workload import Origin
 TEAM_LABEL = "team"
 """The label, or else the annotation, that names the team of a workload."""
 FLOORS = ("training_network_floor_bytes_per_s",)
-"""Numbers of an organisation whose default is not one number, but one in each world."""
+"""Thresholds whose default differs between scenarios."""
 
 
 class Requirement(NamedTuple):
-    """What the workloads that match are to state; `paths` are lines of a .gitignore at the root, none for all files."""
+    """What matching workloads must declare;
+
+    `paths` are .gitignore lines from the root, empty for all files.
+    """
 
     paths: tuple[str, ...] = ()
     workload: str = "*"
@@ -29,14 +32,14 @@ class Requirement(NamedTuple):
     origin: Origin | None = None
 
     def matches(self, workload: str, task: str) -> bool:
-        """Whether it is about a workload of a file that matches."""
+        """Return whether the requirement applies to a workload of a matching file."""
         return fnmatch.fnmatchcase(workload, self.workload) and self.task in ("", task)
 
 
 class Budget(NamedTuple):
-    """How much the workloads that match may take together: those of a team, or all of the files that match.
+    """The limits of matching workloads together: those of a team, or of all matching files.
 
-    `place` tells budgets apart; `whole` says that the run reads every file that they may be in.
+    `place` identifies the budget; `whole` is set if the run reads every file that it may cover.
     """
 
     name: str
@@ -51,7 +54,7 @@ class Budget(NamedTuple):
 
 
 class Permitted(NamedTuple):
-    """The accelerators that may be used, as patterns: those that are allowed, all where none is, less those that are not."""
+    """Patterns of the allowed accelerators (all if empty), minus the forbidden ones."""
 
     allowed: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
@@ -63,7 +66,7 @@ class Permitted(NamedTuple):
 
 
 class Governance(NamedTuple):
-    """All that a policy demands of one file, or of any that it governs."""
+    """All policy requirements of one file, or of a whole policy."""
 
     thresholds: Mapping[str, float] = MappingProxyType({})
     permitted: Permitted = Permitted()
@@ -72,22 +75,28 @@ class Governance(NamedTuple):
     team_label: str = TEAM_LABEL
 
     def about(self, matches: Callable[[tuple[str, ...]], bool]) -> Governance:
-        """What is demanded of a file that matches these paths."""
-        requirements = tuple(one for one in self.requirements if not one.paths or matches(one.paths))
-        budgets = tuple(one for one in self.budgets if not one.paths or matches(one.paths))
+        """Return the requirements and budgets of a file that matches these paths."""
+        requirements = tuple(
+            requirement for requirement in self.requirements if not requirement.paths or matches(requirement.paths)
+        )
+        budgets = tuple(budget for budget in self.budgets if not budget.paths or matches(budget.paths))
         if (len(requirements), len(budgets)) == (len(self.requirements), len(self.budgets)):
             return self
         return self._replace(requirements=requirements, budgets=budgets)
 
     def read_whole(self) -> Governance:
-        """The same for a run that reads every file that the policy governs."""
-        return self._replace(budgets=tuple(one._replace(whole=True) for one in self.budgets)) if self.budgets else self
+        """Return the same for a run that reads every file of the policy."""
+        return (
+            self._replace(budgets=tuple(budget._replace(whole=True) for budget in self.budgets))
+            if self.budgets
+            else self
+        )
 
 
 NONE = Governance()
 
 
 def thresholds() -> tuple[str, ...]:
-    """The names of the numbers that an organisation may set."""
+    """Return the names of the thresholds that an organisation may set."""
     rows = shipped.glossary()
     return (*(name for name, row in rows.items() if (row["of"], row["type"]) == ("policy", "number")), *FLOORS)

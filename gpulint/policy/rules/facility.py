@@ -1,4 +1,4 @@
-"""Facilities: every part of a facility under the rules about parts of its kind."""
+"""Facility evaluation: apply the rules to every component of a facility."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gpulint.workload import Field, Role, Value, Workload
 Key = tuple[str, tuple[str, ...], tuple[str | int, ...]]
 FROM_POLICY = "gpulint.yaml"
 NAMED_MAX = 3
-"""Further parts that a message names."""
+"""Maximum number of further components that a message names."""
 
 
 class Said(NamedTuple):
-    """What the rules say of one part."""
+    """The verdicts of the rules on one component."""
 
     known: PartFacts
     rules: tuple[Rule, ...]
@@ -31,69 +31,79 @@ class Said(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What the part is called: the names that lead to it."""
+        """The names that lead to the component."""
         return "/".join(self.known.path())
 
     @property
     def owner(self) -> Workload:
-        """The part as findings name their owner."""
+        """The component as findings name their owner."""
         return owner(self.known)
 
 
 def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
-    """The facts of a facility and of all its parts, with what a policy says of the numbers that its rules compare with."""
+    """Return the facts of a facility and its components, with the thresholds of a policy."""
     stated = {name: Field(value, source=FROM_POLICY) for name, value in thresholds.items()}
     return PartFacts(Part(part.kind, part.role.having(**stated), part.parts))
 
 
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
-    """What the rules say of every part, in the order of the file."""
-    return _judged(root, rules, {})
+    """Evaluate the rules on every component, in the order of the file."""
+    return _evaluate(root, rules, {})
 
 
 def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
-    """What the rules say of a facility that was judged before and now states other values: only what these reach is judged."""
+    """Evaluate the rules on a changed facility.
+
+    Components that the changes do not reach keep their verdicts.
+    """
     old = tuple(before[0].known.root().all()) if before else ()
     new = tuple(root.all())
-    if [key(one) for one in old] != [key(one) for one in new]:
+    if [key(component) for component in old] != [key(component) for component in new]:
         return judged(root, rules)
-    changed = {id(one): now.role for one, now in zip(old, new, strict=True) if _values(one.role) != _values(now.role)}
-    return _judged(old[0].varied(changed, {}), rules, {id(one.known): one for one in before})
+    changed = {
+        id(component): now.role
+        for component, now in zip(old, new, strict=True)
+        if _list_values(component.role) != _list_values(now.role)
+    }
+    return _evaluate(old[0].varied(changed, {}), rules, {id(evaluation.known): evaluation for evaluation in before})
 
 
-def _judged(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
-    """What the rules say of every part, of one that was judged before what they said then."""
+def _evaluate(root: PartFacts, rules: Iterable[Rule], earlier: Mapping[int, Said]) -> tuple[Said, ...]:
+    """Evaluate the rules on every component except those with earlier verdicts in `held`."""
     about = by_kind(rules)
-    parts = [one for one in root.all() if one.kind in about and not _is_none(one)]
-    found = outcomes((one for one in parts if id(one) not in held), about)
-    new = {id(one): Said(one, about[one.kind], said) for one, said in found}
-    return tuple(held.get(id(one)) or new[id(one)] for one in parts)
+    parts = [component for component in root.all() if component.kind in about and not _is_none(component)]
+    found = outcomes((component for component in parts if id(component) not in earlier), about)
+    new = {id(component): Said(component, about[component.kind], outcome) for component, outcome in found}
+    return tuple(earlier.get(id(component)) or new[id(component)] for component in parts)
 
 
-def _values(role: Role) -> Mapping[str, object]:
+def _list_values(role: Role) -> Mapping[str, object]:
     return {name: field.value for name, field in role.fields.items()}
 
 
 def outcomes(
     parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
 ) -> Iterator[tuple[PartFacts, check.Outcome]]:
-    """What the rules about its kind say of each part, found once for parts that have everything in common."""
+    """Yield the outcome of the rules for each component.
+
+    Identical components are evaluated once.
+    """
     by_name = {kind for kind, rules in about.items() if any(CALLED & {*cel.names(rule.when)} for rule in rules)}
     found: dict[object, check.Outcome] = {}
-    for one in parts:
-        alike = one if one.kind in by_name else one.common
+    for component in parts:
+        alike = component if component.kind in by_name else component.common
         if alike not in found:
-            found[alike] = check.judged(about.get(one.kind, ()), one.facts)
-        yield one, found[alike]
+            found[alike] = check.judged(about.get(component.kind, ()), component.facts)
+        yield component, found[alike]
 
 
-def _is_none(one: PartFacts) -> bool:
-    """Whether a part stands for machines of which there are none yet."""
-    return one.kind == "server" and one.likely("servers") == 0
+def _is_none(facts: PartFacts) -> bool:
+    """Return whether a component is a group of zero servers."""
+    return facts.kind == "server" and facts.likely("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
-    """The rules about each kind of part."""
+    """Return the rules by kind of component."""
     about: dict[str, tuple[Rule, ...]] = {}
     for rule in rules:
         if rule.target.scope == "facility":
@@ -103,50 +113,60 @@ def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
 
 
 class Spoken(NamedTuple):
-    """A finding about a part, or about all that one entry of the file describes, with the part that it is told of."""
+    """A finding about a component, or about all components of one entry of the file."""
 
     finding: Finding
     said: Said
     verdict: check.Verdict
 
 
-def spoken(said: Sequence[Said]) -> list[Spoken]:
-    """The findings about parts; of those that one entry describes once, and not what is said of a part's rack already."""
-    told: dict[object, list[Spoken]] = {}
-    for one, verdict in _unabsorbed(said):
-        found = _finding(one, verdict)
-        same = found.rule, found.severity, found.location, found.nameless, one.known.role.anchor.path
-        told.setdefault(same, []).append(Spoken(found, one, verdict))
-    return [_as_one(alike) for alike in told.values()]
+def spoken(evaluations: Sequence[Said]) -> list[Spoken]:
+    """Return the findings about components, one for each entry of the file, without those that a
+    rack's finding absorbs.
+    """
+    groups: dict[object, list[Spoken]] = {}
+    for evaluation, verdict in _find_unabsorbed(evaluations):
+        found = _build_finding(evaluation, verdict)
+        same = found.rule, found.severity, found.location, found.nameless, evaluation.known.role.anchor.path
+        groups.setdefault(same, []).append(Spoken(found, evaluation, verdict))
+    return [_merge(alike) for alike in groups.values()]
 
 
-def _unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
-    """What is said of each part, without what is said of its rack and has the same cause."""
-    of_racks = {id(one.known): one.outcome.verdicts for one in said if one.known.kind == "rack"}
-    for one in said:
-        rack = one.known.nearest(("rack",)) if one.outcome.verdicts else None
-        for verdict in one.outcome.verdicts:
+def _find_unabsorbed(evaluations: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
+    """Yield the verdicts that no verdict on the component's rack absorbs."""
+    of_racks = {
+        id(evaluation.known): evaluation.outcome.verdicts
+        for evaluation in evaluations
+        if evaluation.known.kind == "rack"
+    }
+    for evaluation in evaluations:
+        rack = evaluation.known.nearest(("rack",)) if evaluation.outcome.verdicts else None
+        for verdict in evaluation.outcome.verdicts:
             if not check.is_absorbed(verdict, of_racks.get(id(rack), ())):
-                yield one, verdict
+                yield evaluation, verdict
 
 
 def findings(
-    told: Iterable[Spoken], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
+    component_findings: Iterable[Spoken], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
 ) -> list[tuple[Finding, Facts]]:
-    """The findings about parts with the alternatives that were found, each with the facts behind it."""
+    """Return the findings about components with their suggestions and facts."""
     return [
         (
-            one.finding._replace(suggestions=offered.get((key(one.said.known), one.finding.rule), ())),
-            one.said.known.facts,
+            component_finding.finding._replace(
+                suggestions=offered.get((key(component_finding.said.known), component_finding.finding.rule), ())
+            ),
+            component_finding.said.known.facts,
         )
-        for one in told
+        for component_finding in component_findings
     ]
 
 
-def _as_one(alike: list[Spoken]) -> Spoken:
-    """The first of findings about one entry, with the names of the other parts: one more of them is another finding."""
+def _merge(alike: list[Spoken]) -> Spoken:
+    """Return the first finding about one entry with the names of the other components in its
+    message.
+    """
     first, *others = alike
-    names = list(dict.fromkeys(_short(one.said.known) for one in others))
+    names = list(dict.fromkeys(_shorten(other.said.known) for other in others))
     if not names:
         return first
     found = first.finding
@@ -156,57 +176,59 @@ def _as_one(alike: list[Spoken]) -> Spoken:
 
 
 def so_in(names: Sequence[str]) -> str:
-    """Of which further parts the same is said."""
+    """Return the end of a message that names further components."""
     further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
-def _short(known: PartFacts) -> str:
-    """A part by its name, one in a rack with the rack's."""
-    return "/".join(known.path()[-2:]) if known.nearest(("rack",)) else known.role.name
+def _shorten(facts: PartFacts) -> str:
+    """Return the name of a component, prefixed with its rack's name if it is in one."""
+    return "/".join(facts.path()[-2:]) if facts.nearest(("rack",)) else facts.role.name
 
 
-def _finding(one: Said, verdict: check.Verdict) -> Finding:
-    """The finding about a part; it is another one once other servers stand there."""
-    found = check.finding(verdict, one.owner, one.known.facts, _inheriting(one.known, verdict.rule))
-    value = "; ".join(filter(None, (found.subject.value, _servers(one.known))))
+def _build_finding(evaluation: Said, verdict: check.Verdict) -> Finding:
+    """Return the finding about a component. Its identity changes when the servers there change."""
+    found = check.finding(verdict, evaluation.owner, evaluation.known.facts, _inherit(evaluation.known, verdict.rule))
+    value = "; ".join(filter(None, (found.subject.value, _describe_servers(evaluation.known))))
     return found._replace(
-        role=one.path,
-        fingerprint=check.fingerprint(found.fingerprint, one.path),
+        role=evaluation.path,
+        fingerprint=check.fingerprint(found.fingerprint, evaluation.path),
         subject=found.subject._replace(value=value),
     )
 
 
-def _inheriting(known: PartFacts, rule: Rule) -> Role:
-    """The part with what parts above state for it, of the quantities that a rule points at."""
+def _inherit(facts: PartFacts, rule: Rule) -> Role:
+    """Return the component's role with inherited values of the quantities that a rule points at."""
     named = (name for name in (*rule.at, rule.against) if name and glossary()[name].inherits)
-    stated = ((name, _from_above(known, name)) for name in named if name not in known.role.fields)
-    return known.role.having(**{name: field for name, field in stated if field is not None})
+    stated = ((name, _find_inherited(facts, name)) for name in named if name not in facts.role.fields)
+    return facts.role.having(**{name: field for name, field in stated if field is not None})
 
 
-def _from_above(known: PartFacts, name: str) -> Field | None:
-    above = known.nearest(glossary()[name].part)
+def _find_inherited(facts: PartFacts, name: str) -> Field | None:
+    above = facts.nearest(glossary()[name].part)
     while above is not None and name not in above.role.fields:
         above = above.nearest(glossary()[name].part)
     return above.role.fields[name] if above else None
 
 
-def _servers(known: PartFacts) -> str:
-    """The servers of a part, or of the rack that it stands in, by how many there are of each kind."""
-    holder = known if known.of_kind("server") else known.nearest(("rack",))
+def _describe_servers(facts: PartFacts) -> str:
+    """Return the servers of a component, or of its rack, by kind and count."""
+    holder = facts if facts.of_kind("server") else facts.nearest(("rack",))
     counted: Counter[str] = Counter()
-    for one in holder.of_kind("server") if holder else ():
-        count = one.likely("servers")
-        counted[one.role.name] += round(count) if isinstance(count, int | float) else 0
+    for server in holder.of_kind("server") if holder else ():
+        count = server.likely("servers")
+        counted[server.role.name] += round(count) if isinstance(count, int | float) else 0
     return subject.plain(", ".join(f"{count} {name}" for name, count in sorted(counted.items())))
 
 
-def key(known: PartFacts) -> Key:
-    """What a part is called in all variants of its facility."""
-    return known.kind, known.path(), known.role.anchor.path
+def key(facts: PartFacts) -> Key:
+    """Return the identity of a component in all variants of its facility."""
+    return facts.kind, facts.path(), facts.role.anchor.path
 
 
-def owner(known: PartFacts) -> Workload:
-    """A part as the owner of findings: called as the whole facility, of the kind that it is."""
-    document = known.role.anchor.document
-    return Workload(known.root().role.name, known.kind, "facility", document, known.role.anchor.path, (known.role,))
+def owner(facts: PartFacts) -> Workload:
+    """Return a component as the owner of findings, named after the facility and with its own
+    kind.
+    """
+    document = facts.role.anchor.document
+    return Workload(facts.root().role.name, facts.kind, "facility", document, facts.role.anchor.path, (facts.role,))

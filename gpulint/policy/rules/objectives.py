@@ -1,4 +1,6 @@
-"""Aims: each objective that a role states, beside what is likely and what is possible at best."""
+"""Service-level objectives: each declared target against the expected and the best possible
+value.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,18 @@ from gpulint.workload import Value
 
 
 class Compared(NamedTuple):
-    """An objective in words, the fact of what is likely, those of what is possible at best, and whether less is better."""
+    """An objective in words, the fact of its expected value, the facts of its best value, and
+    whether less is better.
+    """
 
     words: str
     likely: str
     best: tuple[str, ...]
     less: bool
 
-    def known_best(self, known: Facts) -> str:
-        """The first of the facts that can be told, else the first."""
-        return next((name for name in self.best if not isinstance(known.find(name), Missing)), self.best[0])
+    def known_best(self, facts: Facts) -> str:
+        """Return the first known fact for the best value, else the first."""
+        return next((name for name in self.best if not isinstance(facts.find(name), Missing)), self.best[0])
 
 
 COMPARED: dict[str, Compared] = {
@@ -29,77 +33,97 @@ COMPARED: dict[str, Compared] = {
     "target_ttft_s": Compared("time to the first token", "ttft_s", ("ttft_floor_s", "weight_read_floor_s"), True),
     "target_tokens_per_s": Compared("output tokens", "service_tokens_per_s", ("service_tokens_per_s_ceiling",), False),
     "target_requests_per_s": Compared("requests", "service_requests_per_s", ("service_requests_per_s_ceiling",), False),
-    "target_concurrency": Compared("requests at once", "service_concurrency", ("service_batch",), False),
+    "target_concurrency": Compared("concurrent requests", "service_concurrency", ("service_batch",), False),
     "target_training_s": Compared("time to train", "training_run_s", ("training_floor_s",), True),
 }
 STATED = ("request_prompt_tokens", "request_output_tokens", "target_growth", "training_total_tokens")
 MISSED = {"beyond physics": "undersized", "missed": "undersized", "likely missed": "likely undersized"}
-"""What a spec that fits in memory is called when an objective turns out so."""
+"""What a spec that fits in memory is called if an objective has this verdict."""
 
 
-def of(known: Facts) -> tuple[Aim, ...]:
-    """The objectives that are stated, each with its verdict; of a role without one, nothing is computed."""
-    return tuple(_aim(known, name, one) for name, one in COMPARED.items() if _wanted(known, name) is not None)
+def of(facts: Facts) -> tuple[Aim, ...]:
+    """Return the declared objectives with their verdicts.
+
+    Nothing is computed for a role without any.
+    """
+    return tuple(
+        _evaluate_objective(facts, name, objective)
+        for name, objective in COMPARED.items()
+        if _find_target(facts, name) is not None
+    )
 
 
-def shown(known: Facts) -> Iterator[Fact]:
-    """The facts behind them, for reports that machines read."""
-    stated = [name for name in COMPARED if _wanted(known, name) is not None]
+def shown(facts: Facts) -> Iterator[Fact]:
+    """Yield the facts behind the objectives, for machine-readable reports."""
+    stated = [name for name in COMPARED if _find_target(facts, name) is not None]
     if not stated:
         return
-    behind = (fact for name in stated for fact in (name, COMPARED[name].likely, COMPARED[name].known_best(known)))
-    for name in (*behind, *(name for name in STATED if name in known.role.fields)):
-        if fact := known.shown(name):
+    behind = (fact for name in stated for fact in (name, COMPARED[name].likely, COMPARED[name].known_best(facts)))
+    for name in (*behind, *(name for name in STATED if name in facts.role.fields)):
+        if fact := facts.shown(name):
             yield fact
 
 
-def untold(known: Facts) -> str:
-    """The first stated objective of which it cannot be told whether it is met; empty where there is none."""
-    stated = (one for name, one in COMPARED.items() if _wanted(known, name) is not None)
-    return next((one.words for one in stated if isinstance(known.worlds(one.likely), Missing)), "")
+def untold(facts: Facts) -> str:
+    """Return the first declared objective whose verdict is unknown; empty if there is none."""
+    stated = (objective for name, objective in COMPARED.items() if _find_target(facts, name) is not None)
+    return next((objective.words for objective in stated if isinstance(facts.worlds(objective.likely), Missing)), "")
 
 
 def undersized(aims: tuple[Aim, ...]) -> str:
-    """What a role that fits is called for its objectives; empty where none of them is missed."""
+    """Return what to call a role that fits but misses an objective; empty if none is missed."""
     found = [MISSED[aim.verdict] for aim in aims if aim.verdict in MISSED]
     return min(found, key=len, default="")
 
 
-def _wanted(known: Facts, name: str) -> float | None:
-    """The stated objective as a number."""
-    value = known.role.value(name)
+def _find_target(facts: Facts, name: str) -> float | None:
+    """Return the declared objective as a number."""
+    value = facts.role.value(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _aim(known: Facts, name: str, one: Compared) -> Aim:
+def _evaluate_objective(facts: Facts, name: str, objective: Compared) -> Aim:
     likely, best = (
-        None if known.ends(fact) is None else check.shown(fact, known) for fact in (one.likely, one.known_best(known))
+        None if facts.ends(fact) is None else check.shown(fact, facts)
+        for fact in (objective.likely, objective.known_best(facts))
     )
-    needs = () if likely else tuple(sorted(known.missing((one.likely,))))
-    return Aim(one.words, check.shown(name, known), likely or "", best or "", _verdict(known, name, one), needs)
+    needs = () if likely else tuple(sorted(facts.missing((objective.likely,))))
+    return Aim(
+        objective.words,
+        check.shown(name, facts),
+        likely or "",
+        best or "",
+        _find_verdict(facts, name, objective),
+        needs,
+    )
 
 
-def _verdict(known: Facts, name: str, one: Compared) -> str:
-    """Whether physics forbids it, or in how many worlds it is met."""
-    wanted = _wanted(known, name) or 0.0
-    if (physics := _physics(known, name, one)) and _worse(known.worlds(physics), wanted, one.less) == 3:
+def _find_verdict(facts: Facts, name: str, objective: Compared) -> str:
+    """Return whether physics rules the objective out, or in how many scenarios it is met."""
+    wanted = _find_target(facts, name) or 0.0
+    if (physics := _find_bound_fact(facts, name, objective)) and _count_misses(
+        facts.worlds(physics), wanted, objective.less
+    ) == 3:
         return "beyond physics"
-    worlds = known.worlds(one.likely)
+    worlds = facts.worlds(objective.likely)
     if isinstance(worlds, Missing):
         return "cannot tell"
-    return ("met", "likely met", "likely missed", "missed")[_worse(worlds, wanted, one.less)]
+    return ("met", "likely met", "likely missed", "missed")[_count_misses(worlds, wanted, objective.less)]
 
 
-def _physics(known: Facts, name: str, one: Compared) -> str:
-    """What nothing can beat: a prompt may be cached, but weights are read for any token."""
-    if name == "target_concurrency" or (known.role.value("speculative") and not known.likely("draft_tokens")):
+def _find_bound_fact(facts: Facts, name: str, objective: Compared) -> str:
+    """Return the fact of the hard bound.
+
+    A prompt may be cached, but weights are read for every token.
+    """
+    if name == "target_concurrency" or (facts.role.value("speculative") and not facts.likely("draft_tokens")):
         return ""
-    cached = name == "target_ttft_s" and known.likely("enable_prefix_caching") is not False
-    return "weight_read_floor_s" if cached else one.known_best(known)
+    cached = name == "target_ttft_s" and facts.likely("enable_prefix_caching") is not False
+    return "weight_read_floor_s" if cached else objective.known_best(facts)
 
 
-def _worse(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:
-    """In how many worlds a quantity is worse than what is wanted."""
+def _count_misses(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:
+    """Return the number of scenarios in which a quantity is worse than its target."""
     found = () if isinstance(worlds, Missing) else worlds
     numbers = [value for value in found if isinstance(value, int | float)]
     return sum((number > wanted) if less else (number < wanted) for number in numbers)

@@ -1,4 +1,4 @@
-"""XML: elements as text, whatever the words of a file are."""
+"""XML elements as text, safe for any content."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def element(name: str, attributes: Mapping[str, object], inside: Iterable[str] = (), words: str = "") -> str:
-    """An element around others, each on its own line, or around words as they are."""
-    stated = "".join(f' {key}="{_escaped(str(value)).replace(chr(10), "&#10;")}"' for key, value in attributes.items())
-    within = "".join(f"\n{one}" for one in inside)
+    """Return an element around others, each on its own line, or around literal text."""
+    rendered = "".join(f' {key}="{_escape(str(value)).replace(chr(10), "&#10;")}"' for key, value in attributes.items())
+    within = "".join(f"\n{child}" for child in inside)
     if not within and not words:
-        return f"<{name}{stated}/>"
-    return f"<{name}{stated}>{_escaped(words)}{within}{chr(10) if within else ''}</{name}>"
+        return f"<{name}{rendered}/>"
+    return f"<{name}{rendered}>{_escape(words)}{within}{chr(10) if within else ''}</{name}>"
 
 
-def _escaped(words: str) -> str:
-    """Words that no reader takes for markup; what XML cannot hold at all is shown as a replacement character."""
+def _escape(words: str) -> str:
+    """Return text with markup escaped. Characters that XML cannot represent become replacement characters."""
     return "\n".join(html.escape(safe(line)) for line in words.split("\n"))

@@ -1,7 +1,7 @@
-"""Fabric: what it costs to move bytes between ranks, from the latency of a hop and the bandwidth that the group achieves.
+"""Fabric: time to move bytes between ranks, from hop latency and achieved bandwidth.
 
-Bandwidths are per GPU and per direction. A *bus* bandwidth is that of NCCL's own tests: what the busiest link carries, so
-that one figure holds for every collective and any number of ranks.
+Bandwidths are per GPU and per direction. A *bus* bandwidth is that of the NCCL tests, the load of
+the busiest link. One figure therefore holds for every collective and any number of ranks.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 
 RAMP = 1.0
-"""Between latency and bandwidth: the protocols of the middle sizes cost once the geometric mean of the two (bench/fabric.py)."""
+"""Factor of the term between latency and bandwidth: protocols for medium sizes cost their geometric
+mean once (bench/fabric.py).
+"""
 
 
 def all_reduce_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
-    """Time of an all-reduce, ring or tree.
+    """Return the time of an all-reduce, ring or tree.
 
     t = latency + transfer + √(latency · transfer), latency = ⌈log₂ n⌉ · hop, transfer = 2 · (n − 1) / n · payload / bus
 
@@ -28,11 +30,11 @@ def all_reduce_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop
 
     Source: nccl-tests, doc/PERFORMANCE.md (bus bandwidth); NCCL, src/graph/tuning.cc (trees: log₂ n steps).
     """
-    return _reached(2 * _others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(2 * _find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def reduce_scatter_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
-    """Time of a reduce-scatter: half an all-reduce.
+    """Return the time of a reduce-scatter, which is half an all-reduce.
 
     t as of all_reduce_s, transfer = (n − 1) / n · payload / bus
 
@@ -47,11 +49,11 @@ def reduce_scatter_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float,
 
     Source: nccl-tests, doc/PERFORMANCE.md.
     """
-    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(_find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def all_gather_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
-    """Time of an all-gather: a reduce-scatter the other way.
+    """Return the time of an all-gather, which is a reduce-scatter in reverse.
 
     t as of all_reduce_s, transfer = (n − 1) / n · payload / bus
 
@@ -66,11 +68,11 @@ def all_gather_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop
 
     Source: nccl-tests, doc/PERFORMANCE.md.
     """
-    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(_find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def all_to_all_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
-    """Time of an all-to-all: every rank sends each other one its part.
+    """Return the time of an all-to-all: every rank sends each other rank its part.
 
     t as of all_reduce_s, transfer = (n − 1) / n · payload / bus
 
@@ -85,11 +87,11 @@ def all_to_all_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop
 
     Source: nccl-tests, doc/PERFORMANCE.md.
     """
-    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+    return _estimate_s(_find_other_share(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
 
 
 def send_s(payload_bytes: float, bytes_per_s: float, hop_s: float) -> float:
-    """Time in which one rank hands a payload to another.
+    """Return the time to send a payload from one rank to another.
 
     t = hop + payload / bandwidth
 
@@ -107,7 +109,7 @@ def send_s(payload_bytes: float, bytes_per_s: float, hop_s: float) -> float:
 
 
 def all_reduce_floor_s(payload_bytes: float, ranks: float, link_bytes_per_s: float, in_switch: bool) -> float:
-    """The time below which physics allows no all-reduce.
+    """Return the physical lower bound of an all-reduce.
 
     t = 2 · (n − 1) / n · payload / link; where switches add up (NVLS, SHARP), payload / link
 
@@ -125,16 +127,18 @@ def all_reduce_floor_s(payload_bytes: float, ranks: float, link_bytes_per_s: flo
     """
     if ranks <= 1:
         return 0.0
-    return (1 if in_switch else 2 * _others(ranks)) * payload_bytes / link_bytes_per_s
+    return (1 if in_switch else 2 * _find_other_share(ranks)) * payload_bytes / link_bytes_per_s
 
 
-def _others(ranks: float) -> float:
-    """Share of a buffer that belongs to the other ranks."""
+def _find_other_share(ranks: float) -> float:
+    """Return the share of a buffer that belongs to the other ranks."""
     return (ranks - 1) / ranks if ranks > 1 else 0.0
 
 
-def _reached(carried_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
-    """What the busiest link carries, with the latency of the group and the ramp between the two."""
+def _estimate_s(carried_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+    """Return the time of the busiest link, with the latency of the group and the ramp between the
+    two.
+    """
     if ranks <= 1:
         return 0.0
     latency, transfer = hop_s * math.ceil(math.log2(ranks)), carried_bytes / bus_bytes_per_s

@@ -1,4 +1,4 @@
-"""Draws: what servers take from the feeds of their rack, and how it moves when a side of them fails."""
+"""Draws: the load of servers on the feeds of their rack, and how it moves when a side fails."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from gpulint.catalog.errors import MissingInput
 
 
 class Draw(NamedTuple):
-    """What one group of servers draws from one feed, through how many supplies; None where that is not known.
+    """What one group of servers draws from one feed, and through how many supplies;
 
-    What is of single supplies does not move to another feed: each goes dark with its own, wherever that is.
+    None if unknown.
+
+    The draw of single supplies does not move to another feed: each fails with its own.
     """
 
     feed: str
@@ -21,40 +23,44 @@ class Draw(NamedTuple):
 
 
 Draws = tuple[tuple[Draw, ...], ...]
-"""Of every group of servers, what it draws from each feed."""
+"""For every group of servers, its draw from each feed."""
 
 
-def on(feed: str, each: Draws) -> tuple[Draw, ...]:
-    """What the groups draw from one feed."""
-    return tuple(one for draws in each for one in draws if one.feed == feed)
+def on(feed: str, groups: Draws) -> tuple[Draw, ...]:
+    """Return the draws of all groups from one feed."""
+    return tuple(draw for draws in groups for draw in draws if draw.feed == feed)
 
 
-def load_w(feed: str, each: Draws) -> float:
-    """What all groups draw from one feed together."""
-    return sum((one.draw_w for one in on(feed, each)), 0.0)
+def load_w(feed: str, groups: Draws) -> float:
+    """Return the total draw of all groups from one feed."""
+    return sum((draw.draw_w for draw in on(feed, groups)), 0.0)
 
 
-def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], each: Draws) -> Mapping[str, Draws]:
-    """The draws after the loss of each side that a feed does not belong to, by side."""
+def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], groups: Draws) -> Mapping[str, Draws]:
+    """Return the draws after the loss of each other side, by side."""
     of = dict(zip(names, sides, strict=True))
-    return {side: tuple(without(draws, of, side) for draws in each) for side in sides if side != of.get(feed)}
+    return {side: tuple(without(draws, of, side) for draws in groups) for side in sides if side != of.get(feed)}
 
 
 def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple[Draw, ...]:
-    """The draws of a group when a side is lost: the supplies that are left take all of it, by their number."""
-    left = [one for one in draws if sides.get(one.feed) != lost]
-    if not all(one.moves for one in draws):
+    """Return the draws of a group when a side is lost.
+
+    The remaining supplies share the total equally.
+    """
+    left = [draw for draw in draws if sides.get(draw.feed) != lost]
+    if not all(draw.moves for draw in draws):
         return tuple(left)
-    total, remaining = _sum(draws), _sum(left)
-    return tuple(one._replace(draw_w=one.draw_w * total / remaining) for one in left) if remaining else ()
+    total, remaining = _sum_draws(draws), _sum_draws(left)
+    return tuple(draw._replace(draw_w=draw.draw_w * total / remaining) for draw in left) if remaining else ()
 
 
-def _sum(draws: Iterable[Draw]) -> float:
-    return sum(one.draw_w for one in draws)
+def _sum_draws(draws: Iterable[Draw]) -> float:
+    return sum(draw.draw_w for draw in draws)
 
 
 def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
-    """The numbers of a map that a file states, as cords by feed; MissingInput where one is none.
+    """Return the counts of a map in a file, such as cords by feed; raise MissingInput if one is not a
+    number.
 
     >>> counts({"A": "3", "B": 3}, "cords")
     {'A': 3.0, 'B': 3.0}

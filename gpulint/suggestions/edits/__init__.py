@@ -1,6 +1,7 @@
-"""Edits: where a file states quantities of a role, and the text that would state other values there.
+"""Edits: where a file declares quantities of a role, and the edits that declare other values there.
 
-Exactly, or not at all: a place whose characters are not plainly the present value is not rewritten.
+An edit is exact or it is not made: a place whose characters are not plainly the present value is
+never rewritten.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpulint import engines
 from gpulint.adapters.pods.placement import PARTITION_KEY
 from gpulint.catalog import gpu_sharing as shares
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.report.model import Edit, Location
 from gpulint.source.documents import Path
 from gpulint.suggestions.edits import accelerator_names as labels
@@ -22,43 +23,50 @@ from gpulint.suggestions.edits import values as spellings
 from gpulint.suggestions.edits.exact_places import Place
 from gpulint.workload import Field, Origin, Role, Value
 
-WHOLE = "nvidia.com/gpu"
-SLICE = "nvidia.com/mig-"
+WHOLE = resource_names.find_name("nvidia")
+SLICE = resource_names.slice_prefix()
 NODE_COUNT = "cloud.google.com/gke-accelerator-count"
-"""GPUs of the node that Autopilot makes for a pod: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
+"""GPUs of the node that Autopilot makes for a pod:
+cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
+"""
 FOLLOWING = frozenset({"gpus_per_replica", "gpu_limit", "gpu_request", "gpu_count_whole", "visible_devices"})
-"""Counts that follow from those of a pod's GPUs and an instance's pods."""
+"""Counts that follow from the GPUs of a pod and the pods of an instance."""
 SPELLED = frozenset({"kv_cache_dtype", "quantization", "weight_dtype"})
-"""Words of an engine's own, of which one engine knows what another does not."""
+"""Quantities whose words differ between engines."""
 SIDES = frozenset({"limits", "requests"})
 LEAST = frozenset({"minReplicas", "min_replicas"})
 MOST = frozenset({"maxReplicas", "max_replicas"})
 REFERENCE = re.compile(r"\$|\{\{")
 NAMED_FILE = re.compile(r"\.(?:ya?ml|json|toml)[\"']?$")
-"""A place that names the file whose value counts: what stands there stands there too."""
+"""A place that names the file which supplies the value."""
 
 
 def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
-    """The edits after which the file states these values; None where one of them cannot be written exactly."""
+    """Return the edits after which the file declares these values;
+
+    None if one cannot be written exactly.
+    """
     found: dict[Location | Edit, Edit] = {}
     for name, value in values.items():
-        written = _written(role, name, value, values)
+        written = _write_value(role, name, value, values)
         if written is None:
             return None
         for edit in written:
             at = edit.location if edit.location and edit.old else edit
             if found.setdefault(at, edit).new != edit.new:
                 return None
-    return None if _further(role, values, found.values()) else tuple(found.values())
+    return None if _breaks_other_counts(role, values, found.values()) else tuple(found.values())
 
 
-def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
-    """Whether a count that is rewritten takes part in another, which nobody says what it is to be."""
-    numbers = ((one.location, spellings.stated_number(one.old), spellings.stated_number(one.new)) for one in written)
+def _breaks_other_counts(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
+    """Return whether a rewritten count is part of another count whose new value is not given."""
+    numbers = (
+        (edit.location, spellings.stated_number(edit.old), spellings.stated_number(edit.new)) for edit in written
+    )
     counts = {at: (old, new) for at, old, new in numbers if old is not None}
-    known = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
+    covered = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
     for name, field in role.fields.items():
-        if name in known or isinstance(field.value, bool) or not isinstance(field.value, int | float):
+        if name in covered or isinstance(field.value, bool) or not isinstance(field.value, int | float):
             continue
         for at in filter(None, map(stated.place, field.origins)):
             old, new = counts.get(at.location, (field.value, None))
@@ -68,8 +76,8 @@ def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -
 
 
 def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The values, and those of further counts that the same places state."""
-    places = {(origin.path, origin.span): name for name in values for origin in _numeric(role, name)}
+    """Return the values, and those of further counts declared at the same places."""
+    places = {(origin.path, origin.span): name for name in values for origin in _find_numeric(role, name)}
     further = {
         other: values[places[origin.path, origin.span]]
         for other, field in role.fields.items()
@@ -84,52 +92,57 @@ def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
     return {**further, **values}
 
 
-def _numeric(role: Role, name: str) -> Sequence[Origin]:
+def _find_numeric(role: Role, name: str) -> Sequence[Origin]:
     field = role.fields.get(name)
     if field is None or not isinstance(field.value, int) or isinstance(field.value, bool):
         return ()
     return [origin for origin in field.origins if spellings.stated_number(origin.text()) == field.value]
 
 
-def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_value(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     field = role.fields.get(name)
     if field is not None and field.value == value and not (name == "accelerator" and field.origins):
         return ()
     if name == "gpus_per_pod":
-        return _gpus(role, value, values)
+        return _write_gpus(role, value, values)
     if name == "sharing":
-        return _shared(role, str(value))
+        return _write_sharing(role, str(value))
     if field is None or not field.origins:
-        return _sliced(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
+        return _write_slice(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
     if name == "accelerator":
-        return _of_product(field, labels.relabelled(role, str(value), values))
+        return _write_product(field, labels.relabelled(role, str(value), values))
     if name == "instance_type":
-        return _of_machine(role, field, str(value), values)
-    restated = _restated(role, name, field, value, values)
+        return _write_machine(role, field, str(value), values)
+    restated = _rewrite(role, name, field, value, values)
     if restated is None and name == "sharding":  # the Trainer's argument counts over its launcher's file
         return additions.of(role, name, value)
     return restated
 
 
-def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """Every place that states a quantity, rewritten."""
-    places = _places(field.origins)
+def _rewrite(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """Return the edits of every place that declares a quantity."""
+    places = _locate_all(field.origins)
     if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
-    numbers = [spellings.stated_number(one.text) for one in places]
-    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _repeated(places, field):
-        if _made(role, places, value, {other: one for other, one in values.items() if other != name}):
+    numbers = [spellings.stated_number(place.text) for place in places]
+    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _is_repeated(places, field):
+        if _is_produced(
+            role, places, value, {other: new_value for other, new_value in values.items() if other != name}
+        ):
             return ()
-        places = _factor(places, numbers, field.value)
-    texts = [spellings.text(name, one, field.value, value) or _argued(role, name, value, one) for one in places]
-    written = _edits(name, places, texts)
+        places = _find_factor(places, numbers, field.value)
+    texts = [
+        spellings.text(name, place, field.value, value) or _render_argument(role, name, value, place)
+        for place in places
+    ]
+    written = _build_edits(name, places, texts)
     whole = isinstance(field.value, int) and isinstance(value, int)
-    bounds = _bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
+    bounds = _rewrite_bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
     return None if written is None or bounds is None else [*written, *bounds]
 
 
-def _argued(role: Role, name: str, value: Value, place: Place) -> str | None:
-    """The value of an argument, or the whole of it, as the engine spells it, where the same argument stands."""
+def _render_argument(role: Role, name: str, value: Value, place: Place) -> str | None:
+    """Return the new value of an argument, or the whole argument, in the engine's spelling."""
     argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value) or ""
     flag, equals, word = argument.partition("=")
     if not equals:
@@ -139,39 +152,43 @@ def _argued(role: Role, name: str, value: Value, place: Place) -> str | None:
     return word if place.before.rstrip("\"'").endswith((f"{flag}=", f"{flag} ")) else None
 
 
-def _edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
+def _build_edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
     if not places or None in texts:
         return None
     pairs = zip(places, texts, strict=True)
-    return [Edit(name, one.location, one.text, new) for one, new in pairs if new is not None and new != one.text]
+    return [
+        Edit(name, place.location, place.text, new) for place, new in pairs if new is not None and new != place.text
+    ]
 
 
-def _places(origins: Iterable[Origin]) -> list[Place]:
-    """The places of origins that state the value themselves; none where one of them is not exact.
+def _locate_all(origins: Iterable[Origin]) -> list[Place]:
+    """Return the exact places that declare a value themselves; none if one of them is not exact.
 
-    One that names another file's value, or a variable, stays as it is.
+    Places that name another file or a variable are left unchanged.
     """
-    stating = [one for one in dict.fromkeys(origins) if not REFERENCE.search(one.text())]
-    stating = [one for one in stating if not NAMED_FILE.search(one.text())] or stating
+    stating = [origin for origin in dict.fromkeys(origins) if not REFERENCE.search(origin.text())]
+    stating = [origin for origin in stating if not NAMED_FILE.search(origin.text())] or stating
     first = stating[0].document.path if stating else ""
-    elsewhere = {one.document.path for one in stating}
+    elsewhere = {origin.document.path for origin in stating}
     if len(elsewhere) > 1:
         return []
-    found = [stated.place(one) for one in stating if one.document.path == first]
-    return [] if None in found else [one for one in found if one is not None]
+    found = [stated.place(origin) for origin in stating if origin.document.path == first]
+    return [] if None in found else [place for place in found if place is not None]
 
 
-def _repeated(places: Sequence[Place], field: Field) -> bool:
-    """Whether several places repeat one number as limits and requests."""
-    sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
-    return sides and {spellings.stated_number(one.text) for one in places} == {field.value}
+def _is_repeated(places: Sequence[Place], field: Field) -> bool:
+    """Return whether several places repeat one number as limits and requests."""
+    sides = all(SIDES & {part for part in place.origin.path if isinstance(part, str)} for place in places)
+    return sides and {spellings.stated_number(place.text) for place in places} == {field.value}
 
 
-def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
-    """The bounds beside a number of replicas that it would leave, or that state it together."""
+def _rewrite_bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
+    """Return the edits of the replica bounds that the new number would leave, or that declare it
+    together.
+    """
     found: list[Edit] = []
-    for origin in {one.origin for one in places if one.origin.path}:
-        for other in _beside(origin, value):
+    for origin in {place.origin for place in places if place.origin.path}:
+        for other in _find_bounds(origin, value):
             at = stated.place(other)
             new = spellings.number(at.text, now, value) if at else None
             if at is None or new is None:
@@ -180,8 +197,8 @@ def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequenc
     return found
 
 
-def _beside(origin: Origin, value: int) -> Iterator[Origin]:
-    """The bounds of a number of replicas that another number would have to move."""
+def _find_bounds(origin: Origin, value: int) -> Iterator[Origin]:
+    """Yield the replica bounds that another number would have to change."""
     mapping, key = origin.document.get(origin.path[:-1]), origin.path[-1]
     for bound, stated_bound in mapping.items() if isinstance(mapping, dict) else ():
         if bound == key or bound not in LEAST | MOST:
@@ -191,115 +208,123 @@ def _beside(origin: Origin, value: int) -> Iterator[Origin]:
             yield Origin(origin.document, (*origin.path[:-1], bound))
 
 
-def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
-    """Of the factors of a product the only one that is not one."""
-    larger = [one for one, number in zip(places, numbers, strict=True) if number != 1]
+def _find_factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
+    """Return the only factor of a product that is not one."""
+    larger = [place for place, number in zip(places, numbers, strict=True) if number != 1]
     return larger if len(larger) == 1 and spellings.stated_number(larger[0].text) == now else []
 
 
-def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
-    """Whether other quantities that are to change are the factors of a product, and make the value."""
-    new = {(one.path, one.span): others[name] for name in others for one in _numeric(role, name)}
-    at = [(one.origin.path, one.origin.span) for one in places]
-    factors = [new.get(key, spellings.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
-    return bool(new.keys() & set(at)) and math.prod(one for one in factors if isinstance(one, int | float)) == value
+def _is_produced(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
+    """Return whether other changed quantities are the factors of the value and produce it."""
+    new = {(origin.path, origin.span): others[name] for name in others for origin in _find_numeric(role, name)}
+    at = [(place.origin.path, place.origin.span) for place in places]
+    factors = [new.get(key, spellings.stated_number(place.text)) for key, place in zip(at, places, strict=True)]
+    return (
+        bool(new.keys() & set(at))
+        and math.prod(factor for factor in factors if isinstance(factor, int | float)) == value
+    )
 
 
 # ---- counts of GPUs
 
 
-def _gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """A pod's GPUs at every place that counts them: limits, requests, visible devices, the label of the node to be made."""
+def _write_gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """Return the edits of a pod's GPU count: limits, requests, visible devices and the node's
+    label.
+    """
     field = role.fields.get("gpus_per_pod")
     if field is None:
         return None
-    written = _counted(role, field, value, values)
-    visible, node = _visible(role, field, value), _of_node(role, field, value)
+    written = _write_count(role, field, value, values)
+    visible, node = _write_visible_devices(role, field, value), _write_node_label(role, field, value)
     return None if written is None or visible is None or node is None else [*written, *visible, *node]
 
 
-def _counted(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+def _write_count(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     named = role.fields.get("accelerator")
     request = named.origins if named else ()
-    if any(hardware.node(one.text()) for one in field.origins):
-        return _of_whole_machine(role, field, value, values)
-    if request and (not field.origins or _texts(field.origins) == _texts(request)):
+    if any(hardware.node(origin.text()) for origin in field.origins):
+        return _write_whole_machine(role, field, value, values)
+    if request and (not field.origins or _find_texts(field.origins) == _find_texts(request)):
         product = str(values["accelerator"]) if "accelerator" in values else None
-        texts, places = [labels.requested(one, product, value) for one in request], _places(request)
+        texts, places = [labels.requested(origin, product, value) for origin in request], _locate_all(request)
         if None not in texts and len(places) == len(texts):
-            return _edits("gpus_per_pod", places, texts)
-    return _restated(role, "gpus_per_pod", field, value, values) if field.origins else None
+            return _build_edits("gpus_per_pod", places, texts)
+    return _rewrite(role, "gpus_per_pod", field, value, values) if field.origins else None
 
 
-def _texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
-    return {(one.path, one.text().strip()) for one in origins}
+def _find_texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
+    return {(origin.path, origin.text().strip()) for origin in origins}
 
 
-def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """Another machine type, where the count is that of the machine."""
+def _write_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """Return another machine type, if the count is that of the machine."""
     product = str(values.get("accelerator") or role.text("accelerator"))
-    places = _places(field.origins)
+    places = _locate_all(field.origins)
     if isinstance(wanted := values.get("instance_type"), str):
         node = hardware.node(wanted)
-        return _edits("gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places])
-    return _edits(
-        "gpus_per_pod", places, [labels.machine(role, one.text, product, value, whole=True) for one in places]
+        return _build_edits(
+            "gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places]
+        )
+    return _build_edits(
+        "gpus_per_pod", places, [labels.machine(role, place.text, product, value, whole=True) for place in places]
     )
 
 
-def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
-    """The list of visible devices, where it is as long as the count."""
+def _write_visible_devices(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
+    """Return the edits of the list of visible devices, if it is as long as the count."""
     field = role.fields.get("visible_devices")
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
-    places = _places(field.origins)
-    return _edits("visible_devices", places, [spellings.devices(one, field.value, value) for one in places])
+    places = _locate_all(field.origins)
+    return _build_edits("visible_devices", places, [spellings.devices(place, field.value, value) for place in places])
 
 
-def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
-    """The label that says how many GPUs the pod's node is to have, where it says as many as the pod asks for."""
+def _write_node_label(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
+    """Return the edits of the label with the node's GPU count, if it equals the pod's."""
     for origin in field.origins[:1]:
         if "containers" in origin.path:
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
             if str(origin.document.get(path)) == str(field.value):
-                places = _places([Origin(origin.document, path)])
-                texts = [spellings.text("gpus_per_pod", one, field.value, value) for one in places]
-                return _edits("gpus_per_pod", places, texts)
+                places = _locate_all([Origin(origin.document, path)])
+                texts = [spellings.text("gpus_per_pod", place, field.value, value) for place in places]
+                return _build_edits("gpus_per_pod", places, texts)
     return ()
 
 
 # ---- products, machines and slices
 
 
-def _of_product(field: Field, texts: tuple[str, ...] | None) -> Sequence[Edit] | None:
-    places = _places(field.origins)
-    return _edits("accelerator", places, texts) if texts and len(places) == len(texts) else None
+def _write_product(field: Field, texts: tuple[str, ...] | None) -> Sequence[Edit] | None:
+    places = _locate_all(field.origins)
+    return _build_edits("accelerator", places, texts) if texts and len(places) == len(texts) else None
 
 
-def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    """Another machine type, with the card and as many of it as are to be."""
+def _write_machine(role: Role, field: Field, value: str, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """Return another machine type with the accelerator and enough of its GPUs."""
     node = hardware.node(value)
     if node is None or node.accelerator != values.get("accelerator", role.value("accelerator")):
         return None
     counted = role.fields.get("gpus_per_pod")
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
-    whole = counted is not None and any(hardware.node(one.text()) for one in counted.origins)
+    whole = counted is not None and any(hardware.node(origin.text()) for origin in counted.origins)
     if not isinstance(gpus, int) or (node.node_gpus != gpus if whole else node.node_gpus < gpus):
         return None
-    places = _places(field.origins)
-    known = all(hardware.node(one.text) for one in places)
-    return _edits("instance_type", places, [value] * len(places)) if known else None
+    places = _locate_all(field.origins)
+    are_machines = all(hardware.node(place.text) for place in places)
+    return _build_edits("instance_type", places, [value] * len(places)) if are_machines else None
 
 
 def renames_resource(role: Role) -> bool:
-    """Whether a slice would be asked for by the name of a resource of its own."""
+    """Return whether a slice would be requested under a resource name of its own."""
     return role.value("mig_profile") is None and "gcp" not in (labels.cloud(role), role.text("cloud"))
 
 
-def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
-    """The resource of whole cards replaced by that of a slice, where the device plugin's mixed strategy may offer it.
+def _write_slice(role: Role, profile: str) -> Sequence[Edit] | None:
+    """Return the edits that request a slice instead of whole GPUs, for the device plugin's mixed
+    strategy.
 
-    GKE offers slices under the name of whole cards, to pods that select a partition size.
+    On GKE, pods request slices under the name of whole GPUs and select a partition size.
     """
     field = role.fields.get("gpus_per_pod")
     offered = [name for name, _ in hardware.slices(role.text("accelerator")) if "+" not in name and ".me" not in name]
@@ -308,39 +333,43 @@ def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
     if role.value("sharing"):
         return None
     if not renames_resource(role):
-        return _partitioned(role, profile)
-    if not all(one.path[-1:] == (WHOLE,) for one in field.origins):
+        return _write_partition(role, profile)
+    if not all(origin.path[-1:] == (WHOLE,) for origin in field.origins):
         return None
-    places = _places(one._replace(key=True) for one in field.origins)
-    return _edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
+    places = _locate_all(origin._replace(key=True) for origin in field.origins)
+    return _build_edits(
+        "mig_profile", places, [f"{SLICE}{profile}" if place.text == WHOLE else None for place in places]
+    )
 
 
-def _partitioned(role: Role, profile: str) -> Sequence[Edit] | None:
-    """The size of a partition beside GKE's label of the card."""
-    return _labelled(role, "mig_profile", [f"{PARTITION_KEY}: {profile}"])
+def _write_partition(role: Role, profile: str) -> Sequence[Edit] | None:
+    """Return the edit that adds the partition size next to GKE's accelerator label."""
+    return _add_labels(role, "mig_profile", [f"{PARTITION_KEY}: {profile}"])
 
 
-def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
-    """Further labels of the node beside GKE's label of the card."""
+def _add_labels(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
+    """Return the edits that add node labels next to GKE's accelerator label."""
     origins = role.fields["accelerator"].origins
     if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
         return None
     beside = stated.place(origins[0]._replace(key=True))
-    return [Edit(name, beside.location, "", one, "key") for one in written] if beside else None
+    return [Edit(name, beside.location, "", label, "key") for label in written] if beside else None
 
 
-def _shared(role: Role, sharing: str) -> Sequence[Edit] | None:
-    """GKE's two labels of a shared card, the words of gpulint's own spec, or another number of clients in either."""
+def _write_sharing(role: Role, sharing: str) -> Sequence[Edit] | None:
+    """Return the edits for a shared GPU: GKE's labels, gpulint's own key, or another number of
+    clients.
+    """
     now, count = role.fields.get("sharing"), shares.clients(sharing)
     if now is None or now.value is None:
         if role.value("accelerator_resource") != WHOLE or labels.cloud(role) != "gcp":
             return additions.of(role, "sharing", sharing)
         added = (f"{shares.STRATEGY_KEY}: {shares.strategy(sharing)}", f'{shares.CLIENTS_KEY}: "{count}"')
-        return _labelled(role, "sharing", added)
+        return _add_labels(role, "sharing", added)
     before = shares.clients(str(now.value))
     if before is None or count is None or shares.strategy(sharing) != shares.strategy(str(now.value)):
         return None
-    counted = [one for one in now.origins if one.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
-    places = _places(counted or now.origins)
+    counted = [origin for origin in now.origins if origin.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
+    places = _locate_all(counted or now.origins)
     words = {str(before): str(count), str(now.value): sharing}
-    return _edits("sharing", places, [words.get(one.text) for one in places])
+    return _build_edits("sharing", places, [words.get(place.text) for place in places])

@@ -1,129 +1,28 @@
-"""Fix: findings answered in the text of their files, each change kept only if the same rules, run on the new text, agree."""
+"""The edits of a suggestion, located in the text of their files and applied to it."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from gpulint.report.model import Edit, Finding, Replacement, Report, Severity, Suggestion
+from gpulint.report.model import Edit, Replacement, Suggestion
 from gpulint.source import documents
 from gpulint.source.documents import Loaded, places
 from gpulint.suggestions.edits import splices
 from gpulint.suggestions.edits.splices import Inexact
 
 Files = Mapping[str, bytes]
-Linted = Callable[[Files, bool], Report]
-"""The report on files with these contents, with alternatives or without."""
-
-FIXES_OF_A_FILE_MAX = 100
-HEAD_LINES = 12
-GENERATED = re.compile(
-    r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|\b(?:code )?generated (?:by|with)\b"
-    r"|# Source: \S+/templates/"
-)
-"""What tools write at the top of a file that they made: Go's convention, `helm template` and others."""
-COMMENTS = ("#", "//", "/*", "<!--")
 MARK_8, MARKS_16 = b"\xef\xbb\xbf", {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-class Done(NamedTuple):
-    """A finding and the suggestion that was written."""
-
-    finding: Finding
-    suggestion: Suggestion
-
-
-class Left(NamedTuple):
-    """A finding that has an alternative which was not written, and why."""
-
-    finding: Finding
-    reason: str
+def placed(suggestion: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
+    """Return a suggestion whose edits carry exact replacements where they are certain."""
+    return suggestion._replace(
+        edits=tuple(edit._replace(exact=_locate_replacement(edit, read)) for edit in suggestion.edits)
+    )
 
 
-class Outcome(NamedTuple):
-    """The new content of each file that changes, what was done, what was left and why, and what waits for --unsafe."""
-
-    contents: Files
-    done: tuple[Done, ...] = ()
-    left: tuple[Left, ...] = ()
-    unsafe: int = 0
-
-
-def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
-    """What answering the findings of one file changes, one finding after the other until none is left that can be.
-
-    `given` are the files that may change; each change is kept if the finding is gone and nothing else is new.
-    """
-    contents: dict[str, bytes] = {}
-    done: list[Done] = []
-    left: dict[object, Left] = {}
-    report = linted({path: given[path]}, True)
-    while len(done) < FIXES_OF_A_FILE_MAX and (finding := _next(report, left, unsafe)) is not None:
-        now = {**given, **contents}
-        reasons = []
-        for one in _choice(finding, unsafe):
-            try:
-                _refuse_generated(one, now)
-                changed = proven(finding, one, path, now, linted)
-            except Inexact as inexact:
-                reasons.append(f"{one.title}: {inexact.reason}")
-                continue
-            contents.update(changed)
-            done.append(Done(finding, one))
-            report = linted({path: contents.get(path, given[path])}, True)
-            break
-        else:
-            left[_identity(finding)] = Left(finding, "; ".join(dict.fromkeys(reasons)))
-    waiting = sum(bool(one.suggestions) and not _choice(one, unsafe) for one in report.open)
-    return Outcome(contents, tuple(done), tuple(left.values()), waiting)
-
-
-def _next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
-    """The worst finding that stands, has an alternative that may be written, and was not tried in vain; of equals the first."""
-    open_ones = (one for one in report.open if _identity(one) not in left and _choice(one, unsafe))
-    return max(open_ones, key=lambda one: one.severity, default=None)
-
-
-def _identity(one: Finding) -> tuple[str, ...]:
-    return one.rule, one.fingerprint, one.message, one.location.text
-
-
-def _choice(finding: Finding, unsafe: bool) -> list[Suggestion]:
-    """The suggestions that may be written, the safe ones first."""
-    safe = [one for one in finding.suggestions if one.is_safe]
-    return safe + [one for one in finding.suggestions if unsafe and one not in safe]
-
-
-# ---- one suggestion
-
-
-def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> Files:
-    """The contents after a suggestion is written, if it answers its finding and nothing else is new; else Inexact."""
-    changed = written(one, given)
-    about = {name: given[name] for name in (path, *changed)}
-    before, after = linted(about, False), linted({**about, **changed}, False)
-    if objection := _objection(finding, before, after, by_word=not one.values):
-        raise Inexact(objection)
-    return changed
-
-
-def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> bool:
-    """Whether a suggestion, once written, answers its finding and brings nothing new."""
-    try:
-        proven(finding, one, path, given, linted)
-    except Inexact:
-        return False
-    return True
-
-
-def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
-    """A suggestion whose edits tell the characters that they change, as far as those are sure; `read` reads a file."""
-    return one._replace(edits=tuple(edit._replace(exact=_exact(edit, read)) for edit in one.edits))
-
-
-def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
+def _locate_replacement(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
     found = read(edit.location.path) if edit.location else None
     if edit.location is None or found is None:
         return None
@@ -135,63 +34,59 @@ def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Repl
     return Replacement(places.of(edit.location.path, text, start, end), new)
 
 
-def written(one: Suggestion, given: Files) -> dict[str, bytes]:
-    """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
-    if not one.edits:
-        raise Inexact("no place states what it changes")
+def written(suggestion: Suggestion, given: Files) -> dict[str, bytes]:
+    """Return the contents of the files that a suggestion changes; raise Inexact if an edit has no
+    exact location.
+    """
+    if not suggestion.edits:
+        raise Inexact("no file declares the value it changes")
     by_path: dict[str, list[Edit]] = {}
-    for edit in one.edits:
+    for edit in suggestion.edits:
         if edit.location is None:
-            raise Inexact(f"nothing stands there beside which `{edit.new}` could be put")
+            raise Inexact(f"there is no place to insert `{edit.new}`")
         by_path.setdefault(edit.location.path, []).append(edit)
-    return {path: _edited(path, edits, given) for path, edits in by_path.items()}
+    return {path: _edit_file(path, edits, given) for path, edits in by_path.items()}
 
 
-def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
+def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     if path not in given:
-        raise Inexact(f"{path} states it, which is not among the files given")
+        raise Inexact(f"the value is declared in {path}, which is not among the files to fix")
     content = given[path]
     loaded = documents.load(path, content)
     text = decoded(content)
     found = [splices.of(edit, loaded.documents, text) for edit in edits]
-    changed = _encoded(splices.applied(text, _joined(found)), content)
+    changed = _encode(splices.applied(text, _merge_insertions(found)), content)
     _refuse_damage(loaded, documents.load(path, changed), len(found))
     return changed
 
 
-def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
-    """Splices, those that put something in at the same place as one."""
+def _merge_insertions(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
+    """Yield text edits, with insertions at the same position merged into one."""
     at: dict[tuple[int, int], list[str]] = {}
-    for one in dict.fromkeys(found):
-        at.setdefault((one.start, one.end), []).append(one.new)
+    for splice in dict.fromkeys(found):
+        at.setdefault((splice.start, splice.end), []).append(splice.new)
     for (start, end), texts in at.items():
         if start == end or len(texts) == 1:
             yield splices.Splice(start, end, "".join(texts))
         else:
-            raise Inexact("two of its edits say different things of one place")
-
-
-def _refuse_generated(one: Suggestion, given: Files) -> None:
-    """What a tool made it would make again; its own source is the place to change."""
-    for path in {edit.location.path for edit in one.edits if edit.location}:
-        head = decoded(given.get(path, b"")).splitlines()[:HEAD_LINES]
-        if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
-            raise Inexact(f"{path} says that a tool made it")
+            raise Inexact("two of its edits conflict at one location")
 
 
 def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
-    """A file whose structure the edits change beyond themselves, or that no longer parses."""
+    """Raise Inexact if the file no longer parses or changes beyond the edits."""
     if len(before.documents) != len(after.documents) or len(before.problems) < len(after.problems):
         raise Inexact("the file would no longer parse")
-    old, new = _leaves(before), _leaves(after)
+    old, new = _count_leaves(before), _count_leaves(after)
     if (old - new).total() > 2 * edits or (new - old).total() > 2 * edits:
-        raise Inexact("more than the places at hand would change")
+        raise Inexact("other values of the file would change too")
 
 
-def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
-    """Every scalar of a file's documents by its path, in which a place in a list does not count."""
+def _count_leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
+    """Count every scalar of a file's documents by its path, without positions in lists."""
     found: Counter[tuple[object, ...]] = Counter()
-    pending: list[tuple[tuple[object, ...], object]] = [((at,), one.data) for at, one in enumerate(loaded.documents)]
+    pending: list[tuple[tuple[object, ...], object]] = [
+        ((at,), document.data) for at, document in enumerate(loaded.documents)
+    ]
     while pending:
         path, value = pending.pop()
         if isinstance(value, dict):
@@ -203,90 +98,17 @@ def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
     return found
 
 
-# ---- what the rules say afterwards
-
-
-def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -> str:
-    """Why a change is not better by our own rules; empty where it is.
-
-    A rule that speaks of one wrong word at a time may speak of the next one then.
-    """
-    if after.failures or len(after.skipped) > len(before.skipped):
-        return "the file would not be read whole"
-    spoken, now = _spoken(before), _spoken(after)
-    own = _subject(finding)
-    fewer = len(now.get(own, ())) < len(spoken.get(own, ()))
-    if not (fewer or (by_word and not any(one.message == finding.message for one in after.open))):
-        return "the finding would stay"
-    for subject, severities in now.items():
-        if not _no_worse(severities, spoken.get(subject, [])):
-            return f"{subject[0]} would speak anew"
-    lacking, wanting = _lacking(before), _lacking(after)
-    if new := wanting - lacking:
-        return f"{min(new)[2]} could no longer be evaluated"
-    if _understood(before) != _understood(after):
-        return "a workload would no longer be understood"
-    if lost := _told(before) - _told(after):
-        return f"{min(lost)[2]} could no longer be told"
-    return ""
-
-
-def _subject(one: Finding) -> tuple[str, ...]:
-    return one.rule, one.location.path, one.workload, one.role
-
-
-def _spoken(report: Report) -> dict[tuple[str, ...], list[Severity]]:
-    found: dict[tuple[str, ...], list[Severity]] = {}
-    for one in report.open:
-        found.setdefault(_subject(one), []).append(one.severity)
-    return found
-
-
-def _no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
-    """Whether the findings are no more and, the worst compared with the worst, none is worse."""
-    pairs = zip(sorted(after, reverse=True), sorted(before, reverse=True), strict=False)
-    return len(after) <= len(before) and all(one <= other for one, other in pairs)
-
-
-def _lacking(report: Report) -> Counter[tuple[str, str, str]]:
-    return Counter(
-        (workload.name, role.name, one.rule)
-        for workload in report.workloads
-        for role in workload.roles
-        for one in role.not_evaluated
-    )
-
-
-def _understood(report: Report) -> Counter[tuple[str, ...]]:
-    """The roles of a report, with what runs in each of them."""
-    return Counter(
-        (workload.name, role.name, role.engine, role.architecture)
-        for workload in report.workloads
-        for role in workload.roles
-    )
-
-
-def _told(report: Report) -> Counter[tuple[str, str, str]]:
-    """What is known of each role, by the name of the quantity: no rule passes because one has become unknown."""
-    return Counter(
-        (workload.name, role.name, fact.name)
-        for workload in report.workloads
-        for role in workload.roles
-        for fact in role.facts
-    )
-
-
 # ---- bytes
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file as its documents have it: without a byte order mark."""
+    """Return the text of a file without its byte order mark."""
     encoding = MARKS_16.get(content[:2])
     return content[2:].decode(encoding) if encoding else content.removeprefix(MARK_8).decode("utf-8")
 
 
-def _encoded(text: str, like: bytes) -> bytes:
-    """A text in the encoding of another file's content, with its mark."""
+def _encode(text: str, like: bytes) -> bytes:
+    """Return a text in the encoding of another file's content, with its byte order mark."""
     encoding = MARKS_16.get(like[:2])
     if encoding:
         return like[:2] + text.encode(encoding)

@@ -1,4 +1,4 @@
-"""Stated: a place whose characters in the file are just the text that was read there, so that they can be replaced."""
+"""Exact source span of a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUOTES = ("'", '"')
 
 
 class Place(NamedTuple):
-    """A place of one file, its text, and what stands before it on its line."""
+    """A location of one file, its text, and the text before it on its line."""
 
     origin: Origin
     location: Location
@@ -28,21 +28,26 @@ class Place(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def place(origin: Origin) -> Place | None:
-    """The place of an origin; None where its characters are not its text, or state something of other objects too."""
-    location = _inside(origin)
+    """Return the exact place of an origin;
+
+    None if its characters differ from its text or are shared with other objects.
+    """
+    location = _find_inside(origin)
     if location.line != location.end_line or not location.text:
         return None
     text = origin.text()
     written = location.text[location.column - 1 : location.end_column - 1]
     if written != text and text not in ("True", "False", "None"):
         return None
-    if origin.document.format == "yaml" and (_aliased(origin.document, origin.path) or _anchored(origin, location)):
+    if origin.document.format == "yaml" and (
+        _is_aliased(origin.document, origin.path) or _is_anchored(origin, location)
+    ):
         return None
     return Place(origin, location, written, location.text[: location.column - 1])
 
 
-def _inside(origin: Origin) -> Location:
-    """The location within the quotes of a scalar or a key."""
+def _find_inside(origin: Origin) -> Location:
+    """Return the location within the quotes of a scalar or key."""
     document = origin.document
     node = document.key_node(origin.path) if origin.key else document.node(origin.path)
     location = origin.location()
@@ -52,8 +57,8 @@ def _inside(origin: Origin) -> Location:
     return location._replace(column=location.column + width, end_column=location.end_column - width)
 
 
-def _aliased(document: Document, path: Path) -> bool:
-    """Whether a path leads through an alias or a merge, to what stands elsewhere."""
+def _is_aliased(document: Document, path: Path) -> bool:
+    """Return whether a path leads through an alias or a merge."""
     nodes = [document.root, *(node for at in range(len(path)) if (node := document.node(path[: at + 1])))]
     if len(nodes) <= len(path) or any(node.target is not None for node in nodes):
         return True
@@ -61,32 +66,32 @@ def _aliased(document: Document, path: Path) -> bool:
 
 
 def _holds(parent: Node, child: Node) -> bool:
-    """Whether a node is an entry of another, not one that is merged into it."""
+    """Return whether a node is an entry of another, not merged into it."""
     if parent.kind == "sequence":
         return True
     return any(value is child for _, value in parent.value)
 
 
-def _anchored(origin: Origin, location: Location) -> bool:
-    """Whether the place stands in what an anchor names and an alias uses again."""
+def _is_anchored(origin: Origin, location: Location) -> bool:
+    """Return whether the place is part of an anchor that an alias uses."""
     text = origin.document.text
     if "&" not in text or "*" not in text:
         return False
-    names = {found["name"] for line in _around(text, location) for found in ANCHOR.finditer(line)}
+    names = {found["name"] for line in _find_context(text, location) for found in ANCHOR.finditer(line)}
     return any(re.search(rf"(?<!\S)\*{re.escape(name)}(?!\S)|[\[,]\s*\*{re.escape(name)}\b", text) for name in names)
 
 
-def _around(text: str, location: Location) -> Iterator[str]:
-    """What stands before the place on its line, and each line above that it is nested in."""
+def _find_context(text: str, location: Location) -> Iterator[str]:
+    """Yield the text before the place on its line, and each line that it is nested in."""
     lines = text.split("\n")[: location.line]
     yield lines[-1][: location.column - 1]
-    indent, item = _margin(lines[-1]), ITEM.match(lines[-1].lstrip()) is not None
+    indent, item = _measure_indent(lines[-1]), ITEM.match(lines[-1].lstrip()) is not None
     for line in reversed(lines[:-1]):
-        bare, own = line.lstrip(), _margin(line)
+        bare, own = line.lstrip(), _measure_indent(line)
         if bare and not bare.startswith("#") and (own < indent or (item and own == indent and not ITEM.match(bare))):
             yield line
             indent, item = own, ITEM.match(bare) is not None
 
 
-def _margin(line: str) -> int:
+def _measure_indent(line: str) -> int:
     return len(line) - len(line.lstrip())

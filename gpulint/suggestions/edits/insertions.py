@@ -1,4 +1,6 @@
-"""Additions: how a file would state a quantity that it leaves to a default: as one more argument, or one more key."""
+"""Insertions: how to declare a quantity that a file leaves at its default, as a new argument or
+key.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,19 @@ from gpulint.suggestions.edits import trainer_keys as further_keys
 from gpulint.workload import Origin, Role, Value
 
 UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
-"""Sizes that are one where nothing states them."""
+"""Sizes that default to one."""
 ASSIGNED = re.compile(r"(?:^|[\s;&|(])[A-Za-z_]\w*=[\"']?$")
-"""A variable that is given the word, which other commands may use too."""
+"""A variable assignment in front of a word; other commands may use the variable too."""
 QUOTES = ("'", '"')
 WHOLE_ARGUMENT = re.compile(r"--[\w-]+=")
 
 
 def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
-    """What is to be added for a quantity; None where there is no sure place for it."""
+    """Return the edits that add a quantity; None if there is no certain place for it."""
     if name in UNNEEDED and value == 1:
         return ()
     if name == "gpu_limit":
-        return _limit(role, value)
+        return _add_limit(role, value)
     if name == "accelerator":
         return [Edit(name, None, role.text("accelerator"), str(value))]
     written = str(value).lower() if isinstance(value, bool) else str(value)
@@ -33,21 +35,26 @@ def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     if role.arguments is None or role.text("training_config"):  # LLaMA-Factory takes no flags beside a file
         key = further_keys.beside(role, name, written)
         return [key] if key else None
-    return _argument(role, role.arguments, name, value)
+    return _add_argument(role, role.arguments, name, value)
 
 
-def _argument(role: Role, last: Origin, name: str, value: Value) -> Sequence[Edit] | None:
-    """One more argument of the engine, behind the last one or behind another whole one of its list."""
+def _add_argument(role: Role, last: Origin, name: str, value: Value) -> Sequence[Edit] | None:
+    """Return the edit that adds an engine argument after the last one, or after another whole
+    argument of its list.
+    """
     argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
-    beside = next(filter(_takes_words, (last, *_siblings(role, last))), None)
+    beside = next(filter(_takes_words, (last, *_find_siblings(role, last))), None)
     if argument is None or beside is None:
         return None
-    written = _quoted(argument, beside)
+    written = _quote(argument, beside)
     return None if written is None else [Edit(name, beside.location(), "", written, "argument")]
 
 
-def _quoted(argument: str, beside: Origin) -> str | None:
-    """An argument of several words as one, in quotes where a shell reads it; None where they would end the file's own."""
+def _quote(argument: str, beside: Origin) -> str | None:
+    """Return an argument as one word, quoted where a shell reads it.
+
+    None means that the quotes would end those of the file.
+    """
     several = " " in argument and not argument.partition(" ")[2].startswith("--")
     if not several or (beside.span is None and beside.document.format != "shell"):
         return argument
@@ -56,8 +63,8 @@ def _quoted(argument: str, beside: Origin) -> str | None:
     return None if node is not None and node.style in QUOTES else f'{flag}="{words}"'
 
 
-def _siblings(role: Role, last: Origin) -> Iterator[Origin]:
-    """Further arguments of the same list that hold their values themselves."""
+def _find_siblings(role: Role, last: Origin) -> Iterator[Origin]:
+    """Yield further arguments of the same list that contain their values."""
     if not last.path or not isinstance(last.path[-1], int):
         return
     for origin in (origin for field in role.fields.values() for origin in field.origins):
@@ -67,7 +74,9 @@ def _siblings(role: Role, last: Origin) -> Iterator[Origin]:
 
 
 def _takes_words(beside: Origin) -> bool:
-    """Whether a further argument can stand behind a place: an item of a list, or a word of a script or a command."""
+    """Return whether an argument can follow a place: an item of a list, or a word of a script or
+    command.
+    """
     place = stated.place(beside)
     if place is None:
         return False
@@ -86,7 +95,7 @@ def _takes_words(beside: Origin) -> bool:
     )
 
 
-def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
+def _add_limit(role: Role, value: Value) -> Sequence[Edit] | None:
     request = role.fields["gpu_request"].origins[0]
     if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
         return None  # a chart's own key, whose limits stand under another

@@ -1,4 +1,6 @@
-"""Splices: the exact characters of a file that an edit replaces or puts in, or why there is no exact place for it."""
+"""Text edits: the exact characters of a file that an edit replaces or inserts, or why there is no
+exact place.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +13,27 @@ from gpulint.report.model import Edit, Location
 from gpulint.source.documents import Document, Node
 
 WORD = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
-"""A text that no format and no shell takes apart, as long as it is one word."""
+"""A single word that no format and no shell splits."""
 SEVERAL_WORDS = re.compile(r"--[\w-]+=[\w,.]+(?: [A-Za-z][\w,.-]*)+")
-"""An argument whose value has several words, as one item of a list."""
+"""An argument whose value has several words, as one list item."""
 QUOTED_WORDS = re.compile(r"--[\w-]+=\"[\w,.]+(?: [A-Za-z][\w,.-]*)+\"")
-"""The same as a shell takes it for one."""
+"""The same, quoted for a shell."""
 OPENING = re.compile(r"\{\{|\{%|<%|@\w+@")
-"""What a tool completes."""
+"""Marks of templates."""
 ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=[\"']?$")
 DEFAULT = re.compile(r"\$\{\w+:?-$")
 ENVIRONMENT = frozenset({"env", "envs", "environment", "environment_variables"})
 ENDS_WORD = re.compile(r"[\s;&|)`\"']|\Z")
 LONE_ARGUMENT = re.compile(r"[ \t]*-[\w-]+(?:[ =][^ \t\n]+)?")
-"""A line of a command that holds one argument."""
+"""A line of a command with a single argument."""
 NOT_A_TEXT = re.compile(r"(?i)[+.\d][\w.+-]*|-[.\d].*|true|false|yes|no|on|off|y|n|null|none|~")
-"""Words that YAML may read as something other than a text."""
+"""Words that YAML may not read as text."""
 ONE_ENTRY = re.compile(r"(?P<key>[\w-]+): \{(?P<name>[^\s:{}]+): (?P<value>[^\s:{}]+)\}")
 HINTED = re.compile(r"#\s*gpulint:")
 
 
 class Splice(NamedTuple):
-    """Characters of a text, and what stands in their place instead."""
+    """A range of characters, and its replacement."""
 
     start: int
     end: int
@@ -47,72 +49,72 @@ class Inexact(Exception):
 
 
 class Step(NamedTuple):
-    """A node on the way from the root to a place, and the key it stands under."""
+    """A node on the way from the root to a place, and its key."""
 
     key: Node | None
     node: Node
 
 
 def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
-    """The characters that carry an edit out in a text whose documents these are; Inexact where that is not sure."""
+    """Return the text edit for an edit; raise Inexact if its place is not certain."""
     if edit.location is None:
-        raise Inexact(f"nothing in the file stands beside which `{edit.new}` could be put")
+        raise Inexact(f"the file has no place to insert `{edit.new}`")
     start, end = span(text, edit.location)
-    holding = [one for one in documents if one.root.start <= start]
+    holding = [document for document in documents if document.root.start <= start]
     if not holding or holding[-1].format == "template":
-        raise Inexact("the file holds no document there that is read")
+        raise Inexact("the file has no readable document there")
     document = holding[-1]
-    steps = _steps(document, start)
+    steps = _find_steps(document, start)
     _refuse_shared(document, start)
     _refuse_templates(text, start, end)
     match edit.how:
         case "argument":
-            return _argument(edit, document, text, start, end, steps)
+            return _add_argument(edit, document, text, start, end, steps)
         case "key":
-            return _key(edit, document, text, start, steps)
+            return _add_key(edit, document, text, start, steps)
         case "remove":
-            return _removal(text, steps)
-    return _replacement(edit, document, text, start, end, steps)
+            return _remove(text, steps)
+    return _replace(edit, document, text, start, end, steps)
 
 
 def applied(text: str, splices: Iterable[Splice]) -> str:
-    """The text with all splices carried out; Inexact where two of them touch the same characters."""
+    """Apply all text edits; raise Inexact if two of them overlap."""
     ordered = sorted(dict.fromkeys(splices))
-    for one, following in itertools.pairwise(ordered):
-        if following.start < one.end or (following.start, following.end) == (one.start, one.end):
+    for splice, following in itertools.pairwise(ordered):
+        if following.start < splice.end or (following.start, following.end) == (splice.start, splice.end):
             raise Inexact("two of its edits touch the same characters")
-    for one in reversed(ordered):
-        text = text[: one.start] + one.new + text[one.end :]
+    for splice in reversed(ordered):
+        text = text[: splice.start] + splice.new + text[splice.end :]
     return text
 
 
 def span(text: str, place: Location) -> tuple[int, int]:
-    """The offsets of a location; Inexact where the text has no such line."""
-    starts = _line_starts(text, place.end_line)
+    """Return the offsets of a location; raise Inexact if the text has no such line."""
+    starts = _find_line_starts(text, place.end_line)
     if len(starts) < place.end_line:
         raise Inexact("the file has changed since it was read")
     return starts[place.line - 1] + place.column - 1, starts[place.end_line - 1] + place.end_column - 1
 
 
-def _line_starts(text: str, lines: int) -> list[int]:
+def _find_line_starts(text: str, lines: int) -> list[int]:
     starts = [0]
     while len(starts) < lines and (at := text.find("\n", starts[-1])) >= 0:
         starts.append(at + 1)
     return starts
 
 
-# ---- where a place stands
+# ---- locating a place
 
 
-def _steps(document: Document, offset: int) -> list[Step]:
-    """The nodes from the root down to the one that holds an offset."""
+def _find_steps(document: Document, offset: int) -> list[Step]:
+    """Return the nodes from the root down to the one at an offset."""
     steps = [Step(None, document.root)]
-    while (step := _below(steps[-1].node, offset)) is not None:
+    while (step := _find_child(steps[-1].node, offset)) is not None:
         steps.append(step)
     return steps
 
 
-def _below(node: Node, offset: int) -> Step | None:
+def _find_child(node: Node, offset: int) -> Step | None:
     if node.target is not None or node.kind == "scalar":
         return None
     if node.kind == "mapping":
@@ -125,35 +127,37 @@ def _holds(key: Node, value: Node, offset: int) -> bool:
 
 
 def _refuse_shared(document: Document, offset: int) -> None:
-    """An anchor's value that an alias uses elsewhere would change there too."""
-    for node in _aliases(document.root):
+    """Raise Inexact for values of anchors that are used elsewhere, and for aliases."""
+    for node in _find_aliases(document.root):
         if node.start <= offset < node.end:
-            raise Inexact("an alias stands there; its anchor states the value")
+            raise Inexact("an alias is used there; its anchor declares the value")
         target = node.target
         if target is not None and target.start <= offset <= target.end:
-            raise Inexact("it stands in an anchor that is used elsewhere too")
+            raise Inexact("it is part of an anchor that is used elsewhere too")
 
 
-def _aliases(root: Node) -> Iterator[Node]:
+def _find_aliases(root: Node) -> Iterator[Node]:
     pending = [root]
     while pending:
         node = pending.pop()
         if node.target is not None:
             yield node
         elif node.kind == "mapping":
-            pending.extend(one for pair in node.value for one in pair)
+            pending.extend(node_of_pair for pair in node.value for node_of_pair in pair)
         elif node.kind != "scalar":
             pending.extend(node.value)
 
 
 def _refuse_templates(text: str, start: int, end: int) -> None:
-    first, last = _line(text, start, end)
+    first, last = _find_line(text, start, end)
     if OPENING.search(text, first, last):
-        raise Inexact("a tool completes that line")
+        raise Inexact("the line holds a template expression")
 
 
-def _line(text: str, start: int, end: int) -> tuple[int, int]:
-    """From the start of the line of one offset to the end of that of another, its break left out."""
+def _find_line(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the start of the line of one offset and the end of the line of another, without its
+    break.
+    """
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     return text.rfind("\n", 0, start) + 1, stop - text[:stop].endswith("\r")
@@ -162,52 +166,54 @@ def _line(text: str, start: int, end: int) -> tuple[int, int]:
 # ---- one text in the place of another
 
 
-def _replacement(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
+def _replace(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
     source = text[start:end]
     if len(source) > 1 and source[0] == source[-1] and source[0] in "\"'" and source[1:-1] == edit.old:
         start, end, source = start + 1, end - 1, edit.old
     if source != edit.old or not source:
-        raise Inexact(f"`{edit.old}` does not stand there as it is written")
-    one = _trimmed(Splice(start, end, edit.new), source)
-    if not WORD.fullmatch(one.new or "-") or ("," in one.new and "," not in edit.old):
+        raise Inexact(f"`{edit.old}` is not written there literally")
+    splice = _trim(Splice(start, end, edit.new), source)
+    if not WORD.fullmatch(splice.new or "-") or ("," in splice.new and "," not in edit.old):
         raise Inexact(f"`{edit.new}` is not one word")
     _refuse_hints(text, start, steps)
-    _refuse_variables(text, one, steps)
-    return one
+    _refuse_variables(text, splice, steps)
+    return splice
 
 
-def _trimmed(one: Splice, source: str) -> Splice:
-    """The same splice without the characters that stay as they are at both ends."""
-    shorter = min(len(source), len(one.new))
-    same = next((at for at in range(shorter) if source[at] != one.new[at]), shorter)
-    rest, new = source[same:], one.new[same:]
+def _trim(splice: Splice, source: str) -> Splice:
+    """Return the same text edit without the characters that stay the same at both ends."""
+    shorter = min(len(source), len(splice.new))
+    same = next((at for at in range(shorter) if source[at] != splice.new[at]), shorter)
+    rest, new = source[same:], splice.new[same:]
     shorter = min(len(rest), len(new))
     tail = next((at for at in range(shorter) if rest[-1 - at] != new[-1 - at]), shorter)
-    return Splice(one.start + same, one.end - tail, new[: len(new) - tail])
+    return Splice(splice.start + same, splice.end - tail, new[: len(new) - tail])
 
 
 def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
-    """What a comment or an annotation tells gpulint runs nothing; another value there would change no deployment."""
-    first, _ = _line(text, start, start)
-    told = [str(step.key.value) for step in steps if step.key is not None]
-    if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in told):
-        raise Inexact("a hint for gpulint says it, which runs nothing")
+    """Raise Inexact for values in gpulint's own comments and annotations, which change no
+    deployment.
+    """
+    first, _ = _find_line(text, start, start)
+    keys = [str(step.key.value) for step in steps if step.key is not None]
+    if HINTED.search(text[first:start]) or any(key.startswith("gpulint/") for key in keys):
+        raise Inexact("a gpulint hint declares it, which changes no deployment")
 
 
-def _refuse_variables(text: str, one: Splice, steps: Sequence[Step]) -> None:
-    if "$" in text[one.start : one.end]:
-        raise Inexact("a variable states it")
-    first, _ = _line(text, one.start, one.start)
-    if DEFAULT.search(text[first : one.start]):
+def _refuse_variables(text: str, splice: Splice, steps: Sequence[Step]) -> None:
+    if "$" in text[splice.start : splice.end]:
+        raise Inexact("a variable supplies it")
+    first, _ = _find_line(text, splice.start, splice.start)
+    if DEFAULT.search(text[first : splice.start]):
         raise Inexact("it is the default of a variable that the caller may set")
-    name = _variable(text[first : one.start], steps)
+    name = _find_variable(text[first : splice.start], steps)
     uses = len(re.findall(rf"\$[({{]*{re.escape(name)}\b", text)) if name else 0
     if uses > 1:
-        raise Inexact(f"it is the value of {name}, which {uses} places use")
+        raise Inexact(f"it is the value of {name}, which is used in {uses} places")
 
 
-def _variable(before: str, steps: Sequence[Step]) -> str:
-    """The variable that a place gives its value to; empty where it gives it to none."""
+def _find_variable(before: str, steps: Sequence[Step]) -> str:
+    """Return the variable that a place assigns; empty if it assigns none."""
     if (assigned := ASSIGNED.search(before)) and steps[-1].node.kind == "scalar":
         return assigned[1]
     if len(steps) > 1 and any(step.key is not None and step.key.value in ENVIRONMENT for step in steps):
@@ -221,23 +227,25 @@ def _variable(before: str, steps: Sequence[Step]) -> str:
 # ---- one more argument
 
 
-def _argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
+def _add_argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
-    one = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
-    words = [edit.new] if one else edit.new.split(" ")
-    if not one and not all(WORD.fullmatch(word) for word in words):
-        raise Inexact(f"`{edit.new}` holds more than plain words")
+    several = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
+    words = [edit.new] if several else edit.new.split(" ")
+    if not several and not all(WORD.fullmatch(word) for word in words):
+        raise Inexact(f"`{edit.new}` is more than plain words")
     if listed:
-        return _items(words, text, steps[-2].node, node)
+        return _add_items(words, text, steps[-2].node, node)
     if node.kind != "scalar":
-        raise Inexact("what stands there is no word of a command")
-    return _word(edit.new, document, text, node, start, end)
+        raise Inexact("the place is not a word of a command")
+    return _add_word(edit.new, document, text, node, start, end)
 
 
-def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
-    """Further items of a list, written as the one before them; a number stays a text."""
+def _add_items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
+    """Return the insertion of further list items in the style of the one before; a number stays a
+    text.
+    """
     if beside.style in ("|", ">"):
         raise Inexact("the argument before it is a block of text")
     quote = text[beside.start] if text[beside.start] in "\"'" else ""
@@ -247,19 +255,19 @@ def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice
         before = items.value[index - 1].end if index else items.start + 1
         gap = text[before : beside.start].lstrip(",")
         comma = f",{gap if gap.strip() == '' and gap else ' '}"
-        return Splice(beside.end, beside.end, "".join(f"{comma}{one}" for one in written))
-    first, stop = _line(text, beside.start, beside.end)
+        return Splice(beside.end, beside.end, "".join(f"{comma}{item}" for item in written))
+    first, stop = _find_line(text, beside.start, beside.end)
     dash = text[first : beside.start]
     if not re.fullmatch(r"[ \t]*-[ \t]+", dash):
-        raise Inexact("the argument before it does not stand on a line of its own")
-    return Splice(stop, stop, "".join(f"{_break(text, first)}{dash}{one}" for one in written))
+        raise Inexact("the argument before it is not on a line of its own")
+    return Splice(stop, stop, "".join(f"{_find_break(text, first)}{dash}{item}" for item in written))
 
 
-def _word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
-    """One more word of a command, behind the last one."""
+def _add_word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
+    """Return the insertion of a word after the last one of a command."""
     if not ENDS_WORD.match(text, end) or (node.style not in ("|", ">") and end > node.end):
-        raise Inexact("the argument before it goes on there")
-    first, _ = _line(text, start, end)
+        raise Inexact("the argument before it continues there")
+    first, _ = _find_line(text, start, end)
     before = text[first:start]
     if ASSIGNED.search(before) and not text[start:end].startswith("-"):
         raise Inexact("a variable holds the argument before it")
@@ -267,12 +275,12 @@ def _word(new: str, document: Document, text: str, node: Node, start: int, end: 
     lone = LONE_ARGUMENT.fullmatch(text[first:end])
     if in_lines and lone and text[:first].rstrip("\r\n").endswith("\\"):
         indent = before[: len(before) - len(before.lstrip())]
-        return Splice(end, end, f" \\{_break(text, first)}{indent}{new}")
+        return Splice(end, end, f" \\{_find_break(text, first)}{indent}{new}")
     return Splice(end, end, f" {new}")
 
 
-def _break(text: str, line_start: int) -> str:
-    """The line break of the line before or at an offset, which a further line takes too."""
+def _find_break(text: str, line_start: int) -> str:
+    """Return the line break of the line at an offset."""
     at = text.find("\n", line_start)
     if at < 0:
         at = text.rfind("\n", 0, line_start)
@@ -282,57 +290,57 @@ def _break(text: str, line_start: int) -> str:
 # ---- one more key, or an entry less
 
 
-def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
-    """One more entry of a mapping, behind the one whose key stands there."""
-    at = next((at for at, one in enumerate(steps) if one.key is not None and one.key.start == start), 0)
+def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
+    """Return the insertion of an entry after the one at the place."""
+    at = next((at for at, step in enumerate(steps) if step.key is not None and step.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
     if document.format != "yaml" or key is None:
-        raise Inexact("what stands there is no key of a YAML mapping")
+        raise Inexact("the place is not a key of a YAML mapping")
     if any(edit.new.partition(":")[0] == name.value for name, _ in holder.value):
-        raise Inexact("the key stands there already")
+        raise Inexact("the key already exists there")
     if text[holder.start] == "{":
         return Splice(value.end, value.end, f", {edit.new}")
-    first, stop = _line(text, key.start, max(key.end, value.end))
+    first, stop = _find_line(text, key.start, max(key.end, value.end))
     indent = text[first : key.start]
     if indent.strip(" -") or value.target is not None or value.style in ("|", ">"):
-        raise Inexact("the key beside it does not stand on lines of its own")
+        raise Inexact("the key next to it is not on lines of its own")
     margin = indent.replace("-", " ")
-    written = "".join(f"{_break(text, first)}{margin}{line}" for line in _as_beside(edit.new, text, key, value))
+    written = "".join(f"{_find_break(text, first)}{margin}{line}" for line in _render_entry(edit.new, text, key, value))
     return Splice(stop, stop, written)
 
 
-def _as_beside(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
-    """The lines of an entry, in the style of the value beside it."""
+def _render_entry(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
+    """Yield the lines of an entry, in the style of its neighbour."""
     nested = ONE_ENTRY.fullmatch(new)
     if nested is None or value.kind != "mapping" or text[value.start] == "{" or not value.value:
         yield new
         return
     first = text.rfind("\n", 0, value.start) + 1
     step = value.start - first - (key.start - (text.rfind("\n", 0, key.start) + 1))
-    like = next((one for name, one in value.value if name.value == nested["name"]), None)
+    like = next((node for name, node in value.value if name.value == nested["name"]), None)
     quote = like.style if like is not None and like.style in ("'", '"') else ""
     yield f"{nested['key']}:"
     yield f"{' ' * step}{nested['name']}: {quote}{nested['value']}{quote}"
 
 
-def _removal(text: str, steps: Sequence[Step]) -> Splice:
-    """The whole lines of the entry that a place stands in: an item of a list of variables, or a key with its value."""
+def _remove(text: str, steps: Sequence[Step]) -> Splice:
+    """Return the removal of the entry at a place: a list item, or a key with its value."""
     at = len(steps) - 1
     if at > 1 and steps[at - 1].key is None and steps[at - 2].node.kind == "sequence":
         at -= 1
     holder, entry = steps[at - 1].node, steps[at]
     if holder.kind == "scalar":
-        raise Inexact("it is no entry of a list or a mapping")
+        raise Inexact("it is not an entry of a list or a mapping")
     if len(holder.value) < 2:
-        raise Inexact("nothing would be left beside it")
+        raise Inexact("it is the only entry")
     start = entry.key.start if entry.key is not None else entry.node.start
-    first, stop = _line(text, start, entry.node.end)
+    first, stop = _find_line(text, start, entry.node.end)
     if text[holder.start] in "[{" or not re.fullmatch(r"[ \t]*(-[ \t]+)?", text[first:start]):
-        raise Inexact("it does not stand on lines of its own")
+        raise Inexact("it is not on lines of its own")
     if entry.key is not None and "-" in text[first:start]:
         raise Inexact("it is the first key of an item")
     if "#" in text[first:stop]:
-        raise Inexact("a comment stands beside it")
+        raise Inexact("a comment is next to it")
     after = text.find("\n", stop)
     if after < 0:
         raise Inexact("it is the last line of the file")

@@ -1,4 +1,6 @@
-"""Further keys: what a trainer's configuration file would say of a quantity that it leaves to a default, and beside what."""
+"""Further keys: add a key to a trainer's configuration file for a quantity that it leaves at its
+default.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ NUMBERS = frozenset({"int", "from-zero"})
 
 
 def beside(role: Role, name: str, value: str) -> Edit | None:
-    """The key that states a quantity, on a line of its own beside a known one of the same mapping; None where it is not sure."""
+    """Return the edit that adds the key next to a known one of the same mapping;
+
+    None if that is not certain.
+    """
     rows = catalog.rows("setting_keys")
-    known = [(row["format"], at) for row in rows for at in _places(role, row)]
-    counts = {format: sum(format == one for one, _ in known) for format, _ in known}
+    declared = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
+    counts = {format: sum(format == row_format for row_format, _ in declared) for format, _ in declared}
     formats = {format for format, count in counts.items() if count == max(counts.values())}
     wanted = {
         tuple(row["key"].split(".")): row
@@ -25,15 +30,15 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
     if len(wanted) != 1 or len({row["format"] for row in rows if row["quantity"] == name} & formats) != len(formats):
         return None
     ((path, row),) = wanted.items()
-    word = _word(row["kind"], value)
-    sibling = next((at for _, at in known if at.path[:-1] == path[:-1] and _starts_line(at)), None)
+    word = _find_word(row["kind"], value)
+    sibling = next((at for _, at in declared if at.path[:-1] == path[:-1] and _starts_line(at)), None)
     if word is None or sibling is None or sibling.document.node(path) is not None:
         return None
     return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")
 
 
-def _places(role: Role, row: catalog.Row) -> Iterator[Origin]:
-    """Where a YAML file states a row's quantity by the row's key."""
+def _locate_keys(role: Role, row: catalog.Row) -> Iterator[Origin]:
+    """Yield where a YAML file declares a row's quantity by the row's key."""
     field = role.fields.get(row["quantity"])
     for origin in field.origins if field else ():
         if origin.document.format == "yaml" and origin.path == tuple(row["key"].split(".")):
@@ -41,13 +46,13 @@ def _places(role: Role, row: catalog.Row) -> Iterator[Origin]:
 
 
 def _starts_line(origin: Origin) -> bool:
-    """Whether a key stands first on its line, as in a mapping without braces."""
+    """Return whether a key is the first on its line, as in a block mapping."""
     place = origin.location()
     return not place.text[: place.column - 1].strip()
 
 
-def _word(kind: str, value: Value) -> str | None:
-    """A value as the key's kind spells it; None where no single word does."""
+def _find_word(kind: str, value: Value) -> str | None:
+    """Return a value in the spelling of the key's kind; None if no single word fits."""
     kind, _, words = kind.partition(":")
     if kind in NUMBERS:
         return str(value)

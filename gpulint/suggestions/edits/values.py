@@ -1,4 +1,4 @@
-"""Spellings: the text that would state another value where a number, a word, a list of devices or a switch stands."""
+"""Rendered values: the text of another value in place of a number, word, device list or switch."""
 
 from __future__ import annotations
 
@@ -17,28 +17,33 @@ NUMBER = re.compile(
 )
 WORD = re.compile(rf"(?P<head>{FLAG}[\"']?)(?P<word>[\w.:+/-]*)(?P<tail>[\"']?)")
 LEFT_OPEN = frozenset({"auto", "-1"})
-"""Words by which engines choose a length or a share themselves."""
+"""Words that let an engine choose a length or a share."""
 DEVICES = re.compile(
     r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?\s*[:= ]|\bdevice=)\s*[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
 )
 INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
 DEFAULT = re.compile(r"\$\{\w+:?-[\"']?$")
-"""What stands if the caller says nothing else."""
+"""A default value that the caller may override."""
 SWITCHES: Mapping[str, str] = {"true": "false", "yes": "no", "on": "off", "1": "0"}
 PROFILE = re.compile(r"(?<![\w.])(?P<profile>\d+g\.\d+gb(?:\+\w+)?)(?![\w+])")
 HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
-"""Strategies of FSDP that share states out over all ranks, and over those of a node: torch.distributed.fsdp, accelerate."""
+"""FSDP strategies that shard over all ranks, and those that shard within a node:
+torch.distributed.fsdp, accelerate.
+"""
 
 
 def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | None:
-    """What a place would say of a quantity's new value; None where it does not plainly state the present one."""
+    """Return the text of a quantity's new value;
+
+    None if the place does not plainly declare the present one.
+    """
     if name == "mig_profile":
         return profile(place.text, str(now), str(value))
     if name == "hybrid_sharding":
         return HYBRID.get(place.text)
     if lists_devices(place):
         return devices(place, now, value)
-    if place.text != now and (spelled := _keyed(name, place, value)) is not None:
+    if place.text != now and (spelled := _render_key_word(name, place, value)) is not None:
         return spelled or None
     if isinstance(value, bool):
         return switch(place.text, now, value)
@@ -48,25 +53,25 @@ def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | N
 
 
 def number(old: str, now: Value | Unknown, value: float) -> str | None:
-    """Another number after the same flag or name: `8`, `--tp=8`, `gpu:a100:8`."""
+    """Return another number after the same flag or name: `8`, `--tp=8`, `gpu:a100:8`."""
     found = NUMBER.fullmatch(old)
-    if found and _is(found["number"], now):
+    if found and _is_same(found["number"], now):
         return f"{found['head']}{value}{found['tail']}"
     left = WORD.fullmatch(old)
     return f"{left['head']}{value}{left['tail']}" if left and left["word"] in LEFT_OPEN else None
 
 
 def stated_number(old: str) -> float | None:
-    """The number that a text states."""
+    """Return the number in a text."""
     found = NUMBER.fullmatch(old)
-    return _number(found["number"]) if found else None
+    return _parse_number(found["number"]) if found else None
 
 
-def _is(written: str, now: Value | Unknown) -> bool:
-    return isinstance(now, int | float) and not isinstance(now, bool) and _number(written) == now
+def _is_same(written: str, now: Value | Unknown) -> bool:
+    return isinstance(now, int | float) and not isinstance(now, bool) and _parse_number(written) == now
 
 
-def _number(written: str) -> float | None:
+def _parse_number(written: str) -> float | None:
     try:
         return units.human_int(written) if written[-1].isalpha() else float(written.replace("_", ""))
     except ValueError:
@@ -74,7 +79,7 @@ def _number(written: str) -> float | None:
 
 
 def word(old: str, now: Value | Unknown, value: Value) -> str | None:
-    """Another word after the same flag."""
+    """Return another word after the same flag."""
     found = WORD.fullmatch(old)
     if found is None or not isinstance(now, str) or found["word"].lower() != now.lower():
         return None
@@ -82,7 +87,10 @@ def word(old: str, now: Value | Unknown, value: Value) -> str | None:
 
 
 def switch(old: str, now: Value | Unknown, value: bool) -> str | None:
-    """The other position of a switch, in the file's spelling; a flag without a value has only one."""
+    """Return the other position of a switch in the file's spelling;
+
+    None for a flag without a value.
+    """
     found = WORD.fullmatch(old)
     if found is None or not isinstance(now, bool) or found["word"].lower() not in {*SWITCHES, *SWITCHES.values()}:
         return None
@@ -95,7 +103,9 @@ def switch(old: str, now: Value | Unknown, value: bool) -> str | None:
 
 
 def lists_devices(place: Place) -> bool:
-    """Whether a place lists devices by number: `CUDA_VISIBLE_DEVICES=0,1`, `device_ids: ["0"]`."""
+    """Return whether a place lists devices by number: `CUDA_VISIBLE_DEVICES=0,1`, `device_ids:
+    ["0"]`.
+    """
     path, document = place.origin.path, place.origin.document
     if path[-1:] == ("value",) and "DEVICES" in str(document.get((*path[:-1], "name"))):
         return True
@@ -105,7 +115,7 @@ def lists_devices(place: Place) -> bool:
 
 
 def devices(place: Place, now: Value | Unknown, value: Value) -> str | None:
-    """The first devices of a node, where today's are its first ones too, in one text."""
+    """Return the first devices of a node as one text, if today's list also starts at the first."""
     found = INDICES.fullmatch(place.text)
     if found is None or not isinstance(now, int) or not isinstance(value, int):
         return None
@@ -116,15 +126,17 @@ def devices(place: Place, now: Value | Unknown, value: Value) -> str | None:
 
 
 def profile(old: str, now: str, value: str) -> str | None:
-    """Another slice in the name of a resource, a label's value, or by itself."""
+    """Return another slice in a resource name, a label value, or alone."""
     found = list(PROFILE.finditer(old))
     if len(found) != 1 or found[0]["profile"] != now or "+" in value:
         return None
     return old[: found[0].start()] + value + old[found[0].end() :]
 
 
-def _keyed(name: str, place: Place, value: Value) -> str | None:
-    """The word of a configuration's key for a value; empty where it has none, None where no key of ours decides."""
+def _render_key_word(name: str, place: Place, value: Value) -> str | None:
+    """Return a configuration key's word for a value; empty if it has none, None if no such key
+    decides.
+    """
     path = [part for part in place.origin.path if isinstance(part, str)]
     if place.origin.span is not None or not path:
         return None
@@ -137,7 +149,7 @@ def _keyed(name: str, place: Place, value: Value) -> str | None:
 
 
 def spelling(kind: str, value: Value) -> str | None:
-    """A value as a key's kind spells it: its first word for that; None where it has none."""
+    """Return the first word of a key's kind for a value; None if it has none."""
     pairs = (pair.partition("=") for pair in kind.partition(":")[2].split(";"))
     meant = str(value).lower() if isinstance(value, bool) else value
     return next((word for word, _, meaning in pairs if meaning == meant and word not in ("*", "")), None)

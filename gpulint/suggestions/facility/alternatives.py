@@ -1,4 +1,6 @@
-"""Room alternatives: changes of a facility, kept only if the same rules, run again on all they reach, have nothing new to say."""
+"""Facility suggestions: changes of a facility that the same rules verify on everything they
+reach.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,16 @@ PRINTED = 3
 TRIED = 24
 FEW = 3
 ANSWERED = 12
-"""Findings of one facility that get alternatives, the worst first."""
+"""Maximum findings of one facility that get suggestions, the most severe first."""
 ANSWERED_LEAST = 3
 ANSWERED_PARTS = 4000
-"""Parts that all changes written into a text may be judged with: a hall of a thousand parts has fewer answers."""
+"""Number of components that limits how many findings of a large facility get suggestions."""
 
 
 class Before(NamedTuple):
-    """What was said of each part, how severely by which rule, and which rules lacked facts; and one part of each place."""
+    """The evaluation before a change: severities and missing facts by component and rule, and one
+    component of each location.
+    """
 
     severities: Mapping[tuple[Key, str], int]
     lacking: frozenset[tuple[Key, str]]
@@ -39,192 +43,218 @@ class Before(NamedTuple):
     places: Mapping[tuple[str, tuple[str | int, ...]], Key]
 
     def called(self, at: Key) -> Key:
-        """What a part was called; one that comes in elsewhere was called as where it comes from."""
+        """Return the earlier identity of a component; a moved one keeps that of its origin."""
         kind, _, place = at
         return at if at in self.parts else self.places.get((kind, place), at)
 
 
-def before(said: Iterable[facilities.Said]) -> Before:
-    """What the rules say of a facility as it is; what a rule absorbs is said with it."""
+def before(evaluations: Iterable[facilities.Said]) -> Before:
+    """Return the evaluation of a facility as it is, including the rules that its findings
+    absorb.
+    """
     severities: dict[tuple[Key, str], int] = {}
     lacking: set[tuple[Key, str]] = set()
     places: dict[tuple[str, Path], Key] = {}
     parts = []
-    for one in said:
-        at = facilities.key(one.known)
+    for evaluation in evaluations:
+        at = facilities.key(evaluation.known)
         parts.append(at)
         places[at[0], at[2]] = at
-        lacking |= {(at, each.rule) for each in one.outcome.not_evaluated}
-        for verdict in one.outcome.verdicts:
+        lacking |= {(at, lack.rule) for lack in evaluation.outcome.not_evaluated}
+        for verdict in evaluation.outcome.verdicts:
             for name in (verdict.rule.name, *verdict.rule.absorbs):
                 severities[at, name] = max(verdict.severity, severities.get((at, name), 0))
     return Before(severities, frozenset(lacking), frozenset(parts), places)
 
 
 def alternatives(
-    verdict: Verdict, known: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+    verdict: Verdict, facts: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> tuple[Suggestion, ...]:
-    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
+    """Return up to three changes after which the rule is evaluated and cleared in every scenario,
+    and nothing new is reported.
 
-    Of each quantity the least that does, and those first that leave the fewest errors of other rules.
+    For each quantity, the smallest sufficient change is taken. Changes that leave the fewest errors
+    of other rules come first.
     """
     budget = iter(range(TRIED))
-    found = [_best(quantity, verdict.rule, known, stood, rules, budget) for quantity in verdict.rule.change]
-    kept = sorted((one for one in found if one is not None), key=lambda one: one[0])
-    return tuple(_suggestion(move) for _, move in kept[:PRINTED])
+    found = [_find_best(quantity, verdict.rule, facts, stood, rules, budget) for quantity in verdict.rule.change]
+    kept = sorted((pair for pair in found if pair is not None), key=lambda pair: pair[0])
+    return tuple(_build_suggestion(move) for _, move in kept[:PRINTED])
 
 
-def _best(
+def _find_best(
     quantity: str,
     rule: Rule,
-    known: PartFacts,
+    facts: PartFacts,
     stood: Before,
     rules: Mapping[str, tuple[Rule, ...]],
     budget: Iterator[int],
 ) -> tuple[int, Move] | None:
-    """Of the changes of a quantity the first that leaves no error, else the better one of the first few that do."""
+    """Return the first change of a quantity that leaves no error, else the best of the first few
+    that help.
+    """
     kept: list[tuple[int, Move]] = []
-    for move, _ in zip(room_moves.moves(quantity, known), budget, strict=False):
-        after = varied(known.root(), move)
-        errors = _errors_left(rule, known, after, stood, rules) if _is_told(rule, move, after) else None
+    for move, _ in zip(room_moves.moves(quantity, facts), budget, strict=False):
+        after = varied(facts.root(), move)
+        errors = _count_errors_left(rule, facts, after, stood, rules) if _is_evaluated(rule, move, after) else None
         if errors is not None:
             kept.append((errors, move))
         if errors == 0 or len(kept) == FEW:
             break
-    return min(kept, key=lambda one: one[0], default=None)
+    return min(kept, key=lambda pair: pair[0], default=None)
 
 
-def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
-    """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
-    places = {(holder.kind, holder.path()) for holder, _ in move.added}
-    taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
-    return not any(check.judged([rule], one.facts).not_evaluated for one in taking)
+def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
+    """Return whether a rule can be evaluated for every component that receives something.
 
-
-def _errors_left(
-    rule: Rule, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
-) -> int | None:
-    """The errors that stay where a rule holds no longer and none speaks or lacks a fact that did not before; else None.
-
-    Most changes fail the first question.
+    Unknown values must not make it pass.
     """
-    own = facilities.key(known)
-    here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
+    places = {(holder.kind, holder.path()) for holder, _ in move.added}
+    taking = (
+        component
+        for component in after
+        if component.kind in rule.target.kind and (component.kind, component.path()) in places
+    )
+    return not any(check.judged([rule], component.facts).not_evaluated for component in taking)
+
+
+def _count_errors_left(
+    rule: Rule, facts: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+) -> int | None:
+    """Return the errors that remain if the rule is cleared and nothing new is reported; else None.
+
+    Most changes fail the first check.
+    """
+    own = facilities.key(facts)
+    here = next(
+        (component for component in after if component.kind == facts.kind and facilities.key(component) == own), None
+    )
     if here is None:
         return None
     answered = check.judged([rule], here.facts)
     if answered.holding or answered.not_evaluated:
         return None
     outcomes: list[tuple[Key, Outcome]] = []
-    for one, outcome in facilities.outcomes(reversed(after), rules):
-        at = stood.called(facilities.key(one))
+    for component, outcome in facilities.outcomes(reversed(after), rules):
+        at = stood.called(facilities.key(component))
         if _is_worse(at, outcome, stood):
             return None
         outcomes.append((at, outcome))
-    if _comes_up(rule, own, outcomes):
+    if _reveals_absorbed(rule, own, outcomes):
         return None
-    return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
+    return sum(verdict.severity == Severity.ERROR for _, outcome in outcomes for verdict in outcome.verdicts)
 
 
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
-    louder = (one.severity > stood.severities.get((at, one.rule.name), 0) for one in outcome.verdicts)
-    return any(louder) or any((at, one.rule) not in stood.lacking for one in outcome.not_evaluated)
+    louder = (verdict.severity > stood.severities.get((at, verdict.rule.name), 0) for verdict in outcome.verdicts)
+    return any(louder) or any((at, lack.rule) not in stood.lacking for lack in outcome.not_evaluated)
 
 
-def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
-    """Whether a rule that holds no longer leaves what it absorbed of the parts that its own part holds."""
+def _reveals_absorbed(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
+    """Return whether a cleared rule leaves findings that it absorbed on the children of its
+    component.
+    """
     within = [outcome for at, outcome in outcomes if at[1][:-1] == own[1]]
-    return any(one.rule.name in rule.absorbs for outcome in within for one in outcome.verdicts)
+    return any(verdict.rule.name in rule.absorbs for outcome in within for verdict in outcome.verdicts)
 
 
 # ---- the facility after a move
 
 
 def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
-    """The parts of a facility after a move that it can reach: what changes, what that holds, and what stands above or beside."""
-    roles = {id(part): role for part, role in _changed(root, move.changes)}
+    """Return the components of a facility that a change reaches: changed ones, their children,
+    parents and neighbours.
+    """
+    roles = {id(part): role for part, role in _find_changed(root, move.changes)}
     added: dict[int, tuple[Part, ...]] = {}
     for holder, part in move.added:
-        for one in root.of_kind(holder.kind):
-            if _same(one.role.anchor, holder.role.anchor) and one.role.name == holder.role.name:
-                added[id(one)] = (*added.get(id(one), ()), part)
+        for component in root.of_kind(holder.kind):
+            if _is_same(component.role.anchor, holder.role.anchor) and component.role.name == holder.role.name:
+                added[id(component)] = (*added.get(id(component), ()), part)
     again = root.varied(roles, added)
-    same = {id(one) for one in root.all()}
-    return tuple(one for one in again.all() if id(one) not in same)
+    same = {id(component) for component in root.all()}
+    return tuple(component for component in again.all() if id(component) not in same)
 
 
-def _changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
-    """Every part whose place in the file a change rewrites: those that a name with a range stands for are all of them."""
-    wanted = {(one.part.kind, one.quantity, _place(one.part, one.quantity)): one for one in changes}
+def _find_changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
+    """Yield every component whose location in the file a change rewrites, including all of a name
+    with a range.
+    """
+    wanted = {
+        (change.part.kind, change.quantity, _find_place(change.part, change.quantity)): change for change in changes
+    }
     quantities = {(kind, quantity) for kind, quantity, _ in wanted}
     for part in root.all() if wanted else ():
         named = [quantity for kind, quantity in quantities if kind == part.kind]
-        places = ((part.kind, quantity, _place(part, quantity)) for quantity in named)
+        places = ((part.kind, quantity, _find_place(part, quantity)) for quantity in named)
         if mine := [wanted[place] for place in places if place in wanted]:
-            yield part, part.role.having(**{one.quantity: _restated(one) for one in mine})
+            yield part, part.role.having(**{change.quantity: _build_field(change) for change in mine})
 
 
-def _place(part: PartFacts, quantity: str) -> tuple[str, Path]:
-    """Where a part states a quantity, or would."""
+def _find_place(part: PartFacts, quantity: str) -> tuple[str, Path]:
+    """Return the location where a component declares a quantity, or would declare it."""
     field = part.role.fields.get(quantity)
     origin = field.origins[0] if field and field.origins else part.role.anchor
     return origin.document.path, origin.path
 
 
-def _same(one: Origin, other: Origin) -> bool:
-    return one.document is other.document and one.path == other.path
+def _is_same(origin: Origin, other: Origin) -> bool:
+    return origin.document is other.document and origin.path == other.path
 
 
-def _restated(one: Change) -> Field:
-    field = one.part.role.fields.get(one.quantity)
-    return Field(one.value, field.origins if field else (), source="suggested")
+def _build_field(change: Change) -> Field:
+    field = change.part.role.fields.get(change.quantity)
+    return Field(change.value, field.origins if field else (), source="suggested")
 
 
 # ---- what a move would write
 
 
-def _suggestion(move: Move) -> Suggestion:
-    edits = [*(edit for one in move.changes for edit in [_edit(one)]), *(_addition(*one) for one in move.added)]
-    values = {one.quantity: one.value for one in move.changes} or {"feeds": len(move.added)}
+def _build_suggestion(move: Move) -> Suggestion:
+    edits = [
+        *(edit for change in move.changes for edit in [_build_edit(change)]),
+        *(_build_addition(*addition) for addition in move.added),
+    ]
+    values = {change.quantity: change.value for change in move.changes} or {"feeds": len(move.added)}
     return Suggestion(move.title, tuple(dict.fromkeys(edits)), gives_up=move.gives_up, values=values)
 
 
-def _edit(one: Change) -> Edit:
-    """The place of a change and what stands there instead; of a value that nothing states, a key beside another.
+def _build_edit(change: Change) -> Edit:
+    """Return the edit of a change: a new value, or a new key if none is declared.
 
-    An inventory takes no keys of ours, so that what it holds is changed in words only.
+    An inventory takes no such keys, so its changes are described in words only.
     """
-    written = _written(one)
-    if room_moves.is_stated(one):
-        origin = one.part.role.fields[one.quantity].origins[0]
+    written = _render_value(change)
+    if room_moves.is_stated(change):
+        origin = change.part.role.fields[change.quantity].origins[0]
         place = stated.place(origin) if _is_edited(origin) else None
-        return Edit(one.quantity, place.location if place else None, origin.text(), written)
-    beside = next((field.origins[0] for field in one.part.role.fields.values() if field.origins), None)
-    entry = f"{room_moves.key(one)}: {written}"
-    if beside is None or beside.document is not one.part.root().role.anchor.document:
-        return Edit(one.quantity, None, "", f"{entry} of {one.part.role.name}")
-    return Edit(one.quantity, beside._replace(key=True).location(), "", entry, "key")
+        return Edit(change.quantity, place.location if place else None, origin.text(), written)
+    beside = next((field.origins[0] for field in change.part.role.fields.values() if field.origins), None)
+    entry = f"{room_moves.key(change)}: {written}"
+    if beside is None or beside.document is not change.part.root().role.anchor.document:
+        return Edit(change.quantity, None, "", f"{entry} of {change.part.role.name}")
+    return Edit(change.quantity, beside._replace(key=True).location(), "", entry, "key")
 
 
 def _is_edited(origin: Origin) -> bool:
-    """Whether people write the file: one that an inventory exports is changed there, and exported anew."""
+    """Return whether people edit the file. An exported inventory is changed at its source."""
     return origin.document.format != "export"
 
 
-def _written(one: Change) -> str:
-    """A value as the file writes such values: with its unit where the old one has it."""
-    unit = glossary()[one.quantity].unit
-    old = one.part.role.fields[one.quantity].origins[0].text() if room_moves.is_stated(one) else "with a unit"
-    if isinstance(one.value, int | float) and unit and not _is_number(old):
-        return units.human(one.value, unit).replace(",", "")
-    return str(one.value)
+def _render_value(change: Change) -> str:
+    """Return a value as the file writes it, with a unit if the old one has one."""
+    unit = glossary()[change.quantity].unit
+    old = change.part.role.fields[change.quantity].origins[0].text() if room_moves.is_stated(change) else "with a unit"
+    if isinstance(change.value, int | float) and unit and not _is_number(old):
+        return units.human(change.value, unit).replace(",", "")
+    return str(change.value)
 
 
 def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
 
 
-def _addition(holder: PartFacts, part: Part) -> Edit:
+def _build_addition(holder: PartFacts, part: Part) -> Edit:
     what = (
         f"{part.role.value('servers')} × {part.role.name}" if part.kind == "server" else f"{part.kind} {part.role.name}"
     )
@@ -232,13 +262,20 @@ def _addition(holder: PartFacts, part: Part) -> Edit:
 
 
 def offered(
-    said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
+    evaluations: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
 ) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
-    """The alternatives of the worst findings, by part and rule; those of lesser ones beyond `ANSWERED` are not sought."""
-    asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
+    """Return the suggestions for the most severe findings, by component and rule."""
+    asked = [
+        (component_finding.verdict, component_finding.said.known)
+        for component_finding in spoken
+        if component_finding.verdict.rule.change
+    ]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
-    stood, about = before(said), facilities.by_kind(rules)
-    worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(said)))]
-    return {(facilities.key(one), said.rule.name): alternatives(said, one, stood, about) for said, one in worst}
+    stood, about = before(evaluations), facilities.by_kind(rules)
+    worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(evaluations)))]
+    return {
+        (facilities.key(component), verdict.rule.name): alternatives(verdict, component, stood, about)
+        for verdict, component in worst
+    }

@@ -1,4 +1,6 @@
-"""Cable moves: other transceivers, fibres, cables and splits that are worth a try for one link, those that change least first."""
+"""Cable changes: other transceivers, fibres, cables and splits for one link, smallest change
+first.
+"""
 
 from __future__ import annotations
 
@@ -13,153 +15,165 @@ from gpulint.facts.model import Facts
 from gpulint.workload import Value
 
 GRADES: Mapping[str, tuple[str, ...]] = {"multimode": ("OM4", "OM5"), "single-mode": ("OS2",)}
-"""The grades of fibre that are laid today, by what they are."""
+"""The grades of fibre that are laid today, by kind."""
 OSFP = frozenset({"OSFP", "OSFP-RHS"})
 COPPER = ("DAC", "ACC", "AEC")
 MEDIA: Mapping[str, str] = {"dac": "DAC", "acc": "ACC", "aoc": "AOC"}
 
 
 class Rewrite(NamedTuple):
-    """Other values of a part's quantities, what to call them, and what they ask of whoever lays the cables."""
+    """New values of a component's quantities, a title, and the trade-off."""
 
     title: str
     values: Mapping[str, Value]
     gives_up: str
 
 
-def rewrites(quantity: str, known: Facts) -> Iterator[Rewrite]:
-    """The changes of one quantity of a cable or switch that are worth a try."""
+def rewrites(quantity: str, facts: Facts) -> Iterator[Rewrite]:
+    """Return the proposed changes of one quantity of a cable or switch."""
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Rewrite]]] = {
-        "cable_medium": _other_medium,
-        "optic": _other_optic,
-        "far_optic": _other_far_optic,
-        "cable_connector": _its_connector,
-        "cable_polish": _its_polish,
-        "cable_breakout": _split,
-        "cable_bytes_per_s": _slower,
-        "uplinks": _more_uplinks,
+        "cable_medium": _propose_media,
+        "optic": _propose_optics,
+        "far_optic": _propose_far_optics,
+        "cable_connector": _propose_connectors,
+        "cable_polish": _propose_polish,
+        "cable_breakout": _propose_split,
+        "cable_bytes_per_s": _propose_slower,
+        "uplinks": _propose_uplinks,
     }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
 
 
-def _named(known: Facts, quantity: str) -> Optic | None:
-    return optics.named(known.role.text(quantity))
+def _find_optic(facts: Facts, quantity: str) -> Optic | None:
+    return optics.named(facts.role.text(quantity))
 
 
-def _other_medium(known: Facts) -> Iterator[Rewrite]:
-    """A better grade of the fibre that the transceiver is made for; active copper in the place of passive."""
-    stated, near = known.role.text("cable_medium"), _named(known, "optic")
+def _propose_media(facts: Facts) -> Iterator[Rewrite]:
+    """Yield better grades of the fibre that the transceiver needs, or active copper instead of
+    passive.
+    """
+    stated, near = facts.role.text("cable_medium"), _find_optic(facts, "optic")
     better = COPPER[COPPER.index(stated) + 1 :] if stated in COPPER else GRADES.get(near.fibre if near else "", ())
     for medium in better:
         if medium != stated:
-            yield Rewrite(f"{medium} in the place of {stated}", {"cable_medium": medium}, "another cable")
+            yield Rewrite(f"{medium} instead of {stated}", {"cable_medium": medium}, "a new cable")
 
 
-def _other_optic(known: Facts) -> Iterator[Rewrite]:
-    """Another transceiver of the same maker, rate and plug at each end, with its fibre; of a ready-made cable, a longer one."""
-    near, far = _named(known, "optic"), _named(known, "far_optic")
+def _propose_optics(facts: Facts) -> Iterator[Rewrite]:
+    """Yield other transceivers of the same maker, rate and form factor, or a longer ready-made
+    cable.
+    """
+    near, far = _find_optic(facts, "optic"), _find_optic(facts, "far_optic")
     if near is None:
         return
-    for one in _instead_of(near, caged=bool(known.role.text("cable_cage"))):
-        ends, medium = {"optic": one.name, **_far_end(far, one)}, _medium_of(one, known)
-        if (far is None or "far_optic" in ends) and not (medium and one.kind == near.kind and one.fibre == near.fibre):
+    for optic in _find_replacements(near, caged=bool(facts.role.text("cable_cage"))):
+        ends, medium = {"optic": optic.name, **_match_far_end(far, optic)}, _match_medium(optic, facts)
+        if (far is None or "far_optic" in ends) and not (
+            medium and optic.kind == near.kind and optic.fibre == near.fibre
+        ):
             title = " and ".join(dict.fromkeys(ends.values()))
-            yield Rewrite(title, {**ends, **medium}, _cost(one, medium))
+            yield Rewrite(title, {**ends, **medium}, _describe_cost(optic, medium))
 
 
-def _instead_of(near: Optic, caged: bool) -> list[Optic]:
-    """What goes into the same port for the same links: on the same lanes, then on the same fibre, first the shortest reach.
+def _find_replacements(near: Optic, caged: bool) -> list[Optic]:
+    """Return transceivers for the same port and links.
 
-    Where the cage is stated, the rules say whether a plug with fins or a flat one goes into it.
+    Those on the same lanes come first, then those on the same fibre, then the shortest reach.
+
+    If the cage is declared, the rules decide whether a finned or a flat connector fits it.
     """
-    alike = [one for one in optics.optics() if one.name != near.name and _alike(one, near, caged)]
-    return sorted(alike, key=lambda one: (one.signal != near.signal, one.fibre != near.fibre, _longest(one)))
+    alike = [optic for optic in optics.optics() if optic.name != near.name and _is_compatible(optic, near, caged)]
+    return sorted(
+        alike, key=lambda optic: (optic.signal != near.signal, optic.fibre != near.fibre, _find_longest_reach(optic))
+    )
 
 
-def _alike(one: Optic, near: Optic, caged: bool) -> bool:
-    plugs = {one.form_factor, near.form_factor}
+def _is_compatible(optic: Optic, near: Optic, caged: bool) -> bool:
+    plugs = {optic.form_factor, near.form_factor}
     fits = len(plugs) == 1 or (caged and plugs <= OSFP)
-    same = (one.vendor, one.line_bytes_per_s, one.ports) == (near.vendor, near.line_bytes_per_s, near.ports)
-    return fits and same and (one.length_m is None, one.ends) == (near.length_m is None, near.ends)
+    same = (optic.vendor, optic.line_bytes_per_s, optic.ports) == (near.vendor, near.line_bytes_per_s, near.ports)
+    return fits and same and (optic.length_m is None, optic.ends) == (near.length_m is None, near.ends)
 
 
-def _longest(one: Optic) -> float:
-    return one.length_m if one.length_m is not None else max(one.reach_m.values())
+def _find_longest_reach(optic: Optic) -> float:
+    return optic.length_m if optic.length_m is not None else max(optic.reach_m.values())
 
 
-def _far_end(far: Optic | None, near: Optic) -> dict[str, str]:
-    """The transceiver for the other end that goes with one at this end; none where no other end is stated."""
+def _match_far_end(far: Optic | None, near: Optic) -> dict[str, str]:
+    """Return a matching transceiver for the other end; empty if no other end is declared."""
     if far is None:
         return {}
-    fitting = [one for one in (far, *_instead_of(far, caged=False)) if one.signal == near.signal and one.reach_m]
+    fitting = [
+        optic for optic in (far, *_find_replacements(far, caged=False)) if optic.signal == near.signal and optic.reach_m
+    ]
     return {"far_optic": fitting[0].name} if fitting else {}
 
 
-def _medium_of(one: Optic, known: Facts) -> dict[str, str]:
-    """The medium that a transceiver or cable asks for, where the stated one is another."""
-    stated = known.role.text("cable_medium")
-    if one.length_m is not None:
-        return {} if MEDIA[one.kind] == stated else {"cable_medium": MEDIA[one.kind]}
-    grades = GRADES[one.fibre]
+def _match_medium(optic: Optic, facts: Facts) -> dict[str, str]:
+    """Return the medium that a transceiver or cable needs, if the declared one differs."""
+    stated = facts.role.text("cable_medium")
+    if optic.length_m is not None:
+        return {} if MEDIA[optic.kind] == stated else {"cable_medium": MEDIA[optic.kind]}
+    grades = GRADES[optic.fibre]
     return {} if stated[:2] == grades[0][:2] else {"cable_medium": grades[0]}
 
 
-def _cost(one: Optic, medium: Mapping[str, str]) -> str:
-    if one.length_m is not None:
-        return "another cable"
-    return f"other transceivers, and {one.fibre} fibre" if medium else "other transceivers"
+def _describe_cost(optic: Optic, medium: Mapping[str, str]) -> str:
+    if optic.length_m is not None:
+        return "a new cable"
+    return f"new transceivers and {optic.fibre} fibre" if medium else "new transceivers"
 
 
-def _other_far_optic(known: Facts) -> Iterator[Rewrite]:
-    """A transceiver for the other end that goes into its cage and understands the one at this end."""
-    near, far = _named(known, "optic"), _named(known, "far_optic")
+def _propose_far_optics(facts: Facts) -> Iterator[Rewrite]:
+    """Yield transceivers for the other end that fit its cage and match the one at this end."""
+    near, far = _find_optic(facts, "optic"), _find_optic(facts, "far_optic")
     if near is None or far is None:
         return
     rates = {near.line_bytes_per_s, near.port_bytes_per_s}
-    for one in optics.optics():
-        goes_with = one.signal == near.signal and one.vendor == far.vendor and one.port_bytes_per_s in rates
-        if goes_with and (one.form_factor == far.form_factor or known.role.text("far_cage")):
-            yield Rewrite(f"{one.name} at the other end", {"far_optic": one.name}, "another transceiver")
-    yield Rewrite(f"{near.name} at both ends", {"far_optic": near.name}, "another transceiver, in a port that takes it")
+    for optic in optics.optics():
+        goes_with = optic.signal == near.signal and optic.vendor == far.vendor and optic.port_bytes_per_s in rates
+        if goes_with and (optic.form_factor == far.form_factor or facts.role.text("far_cage")):
+            yield Rewrite(f"{optic.name} at the other end", {"far_optic": optic.name}, "a new transceiver")
+    yield Rewrite(f"{near.name} at both ends", {"far_optic": near.name}, "a new transceiver, in a port that accepts it")
 
 
-def _its_connector(known: Facts) -> Iterator[Rewrite]:
-    near = _named(known, "optic")
+def _propose_connectors(facts: Facts) -> Iterator[Rewrite]:
+    near = _find_optic(facts, "optic")
     for name in near.connectors if near else ():
-        yield Rewrite(f"a cable that ends in {name}", {"cable_connector": name}, "another cable")
+        yield Rewrite(f"a cable with {name} connectors", {"cable_connector": name}, "a new cable")
 
 
-def _its_polish(known: Facts) -> Iterator[Rewrite]:
-    near = _named(known, "optic")
+def _propose_polish(facts: Facts) -> Iterator[Rewrite]:
+    near = _find_optic(facts, "optic")
     if near is not None and near.polish:
-        yield Rewrite(f"a cable with {near.polish} ends", {"cable_polish": near.polish}, "another cable")
+        yield Rewrite(f"a cable with {near.polish} connectors", {"cable_polish": near.polish}, "a new cable")
 
 
-def _split(known: Facts) -> Iterator[Rewrite]:
-    """The port split into as many links as the other end is slower."""
-    near = known.number("cable_bytes_per_s") or known.number("optic_port_bytes_per_s")
-    far = known.number("far_bytes_per_s") or known.number("far_port_bytes_per_s")
+def _propose_split(facts: Facts) -> Iterator[Rewrite]:
+    """Yield the port split into as many links as the other end is slower."""
+    near = facts.number("cable_bytes_per_s") or facts.number("optic_port_bytes_per_s")
+    far = facts.number("far_bytes_per_s") or facts.number("far_port_bytes_per_s")
     if near and far and near > far and near % far == 0:
         links = int(near // far)
-        asked = f"a cable that fans out, and a port split into {links}"
+        asked = f"a breakout cable, and a port split into {links}"
         yield Rewrite(f"one port split into {links}", {"cable_breakout": links}, asked)
 
 
-def _slower(known: Facts) -> Iterator[Rewrite]:
-    """The port set to what the transceiver carries, or to the speed of the other end."""
-    speeds = [known.number(name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
-    now = known.number("cable_bytes_per_s")
+def _propose_slower(facts: Facts) -> Iterator[Rewrite]:
+    """Yield the port at the speed of the transceiver, or of the other end."""
+    speeds = [facts.number(name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
+    now = facts.number("cable_bytes_per_s")
     for speed in speeds:
         if speed and now and speed < now:
             shown = units.human(speed, "line_bytes_per_s")
-            yield Rewrite(f"the port at {shown}", {"cable_bytes_per_s": speed}, "the rest of the port's speed")
+            yield Rewrite(f"port speed {shown}", {"cable_bytes_per_s": speed}, "part of the port speed stays unused")
 
 
-def _more_uplinks(known: Facts) -> Iterator[Rewrite]:
-    """As many uplinks as what the switch carries asks for."""
+def _propose_uplinks(facts: Facts) -> Iterator[Rewrite]:
+    """Yield the number of uplinks that the allowed oversubscription requires."""
     names = ("uplinks", "oversubscription", "oversubscription_allowed")
-    up, ratio, most = (known.number(name) for name in names)
+    up, ratio, most = (facts.number(name) for name in names)
     if up and ratio and most:
         wanted = math.ceil(up * ratio / most)
-        asked = f"{wanted - int(up)} more ports and cables, here and on the switches above"
+        asked = f"{wanted - int(up)} more ports and cables, on this switch and on the switches above"
         yield Rewrite(f"{wanted} uplinks", {"uplinks": wanted}, asked)

@@ -1,272 +1,285 @@
-"""Moves: the changes of a role that are worth a try, by the quantity that a rule says may change."""
+"""Candidates: proposed changes of a role, by the quantity that a rule lets change."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import does
 from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.workload import Role, Value
 
 GPUS_OF_A_NODE = (1, 2, 4, 8)
 USUAL_UTILIZATION = 0.9
-"""What every release of vLLM takes at least when nothing is stated."""
+"""The minimum default of all vLLM releases."""
 
 
 USUAL_STATIC_FRACTION = 0.9
-"""Leaves the forward pass a tenth of the card; the rules check whether that is enough."""
+"""Leaves a tenth of GPU memory to the forward pass; the rules check whether that is enough."""
 HIGHEST_UTILIZATION = 0.95
-"""What engines still start with on a card of their own: half a GiB is the CUDA context's."""
-
-
-class Move(NamedTuple):
-    """A change to try: what to call it, the quantities it sets, and what it gives up."""
-
-    title: str
-    values: Mapping[str, Value]
-    gives_up: str = ""
-
-
-def moves(quantity: str, known: Facts) -> Iterator[Move]:
-    """The changes of one quantity that are worth a try, smallest or cheapest first."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "tensor_parallel": _tensor_parallel,
-        "gpus_per_pod": _gpus,
-        "data_parallel": _data_parallel,
-        "max_model_len": _max_model_len,
-        "gpu_memory_utilization": _gpu_memory_utilization,
-        "static_memory_fraction": _static_memory_fraction,
-        "kv_cache_dtype": _kv_cache_dtype,
-        "quantization": _quantization,
-        "weight_dtype": _weight_dtype,
-        "accelerator": _accelerator,
-        "mig_profile": _mig_profile,
-        "gpu_limit": _gpu_limit,
-        "gpu_request": _gpu_request,
-        "global_batch_size": _global_batch,
-        "processes_per_pod": _processes,
-        "zero_stage": _zero_stage,
-        "power_cap_w": _power_cap,
-    }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+"""The highest share with which engines still start alone on a GPU: the CUDA context takes half a
+GiB.
+"""
 
 
 CAPS = (0.8, 0.7)
-"""Shares of a board's power that are tried: drivers take limits down to about half of it."""
-YOUNG = "latency of a single sequence; decode context parallel is young, so compare its answers"
+"""Shares of a board's power to try; drivers accept limits down to about half of it."""
+YOUNG = "higher latency of a single sequence; decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _tensor_parallel(known: Facts) -> Iterator[Move]:
-    """Other tensor parallel sizes on the GPUs that the instance already has."""
-    now, gpus = count_of(known, "tensor_parallel"), count_of(known, "gpus_per_replica")
-    stages, copies = count_of(known, "pipeline_parallel"), count_of(known, "data_parallel")
+@generates("tensor_parallel", families=FAMILIES)
+def _propose_tensor_parallel(facts: Facts) -> Iterator[Candidate]:
+    """Yield other tensor parallel sizes on the GPUs that the instance already has."""
+    now, gpus = count_of(facts, "tensor_parallel"), count_of(facts, "gpus_per_replica")
+    stages, copies = count_of(facts, "pipeline_parallel"), count_of(facts, "data_parallel")
     if not (now and gpus and stages and copies):
         return
     full = gpus // (stages * copies)
     sizes = dict.fromkeys([full, *(2**power for power in range(full.bit_length() - 1, -1, -1))])
     for size in sizes:
-        if size not in (0, now) and _shards(known, size):
-            slower = "" if size > now else f"the memory and speed of {now} ranks"
-            yield Move(f"tensor parallel {size} on the {_gpus_named(gpus)} given", {"tensor_parallel": size}, slower)
-    pods = gpus // (count_of(known, "gpus_per_pod") or gpus)
+        if size not in (0, now) and _is_divisible(facts, size):
+            slower = "" if size > now else f"less memory and speed than {now} ranks"
+            yield Candidate(f"tensor parallel {size} on the same {name_gpus(gpus)}", {"tensor_parallel": size}, slower)
+    pods = gpus // (count_of(facts, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
-        title = f"tensor parallel {full // pods} in each pod, pipeline parallel {stages * pods} over them"
-        yield Move(title, values, "latency of a single sequence")
-        yield from sequence_shared(title, values, known)
+        title = f"tensor parallel {full // pods} within each pod, pipeline parallel {stages * pods} across pods"
+        yield Candidate(title, values, "higher latency of a single sequence")
+        yield from sequence_shared(title, values, facts)
 
 
-def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> Iterator[Move]:
-    """The same layout where the ranks that would hold the same KV entries share out the tokens of a sequence."""
-    heads = 1 if count_of(known, "kv_lora_rank") else count_of(known, "kv_heads")
+def sequence_shared(title: str, values: Mapping[str, Value], facts: Facts) -> Iterator[Candidate]:
+    """Yield the same layout with the tokens of a sequence split over ranks that would store the
+    same KV entries.
+    """
+    heads = 1 if count_of(facts, "kv_lora_rank") else count_of(facts, "kv_heads")
     ranks = values["tensor_parallel"]
     if heads and isinstance(ranks, int) and ranks > heads:
         shared = {**values, "decode_context_parallel": ranks // heads}
-        yield Move(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
+        yield Candidate(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
 
 
-def _gpus(known: Facts) -> Iterator[Move]:
-    """Other GPU counts: as many as the program sees or the parallelism occupies, else with tensor parallel to match."""
-    yield from _used(known)
-    now = known.likely("gpus_per_pod")
+@generates("gpus_per_pod")
+def propose_gpus(facts: Facts) -> Iterator[Candidate]:
+    """Yield other GPU counts: those that the program sees or the parallelism occupies, else with
+    matching tensor parallel.
+    """
+    yield from _propose_used_gpus(facts)
+    now = facts.likely("gpus_per_pod")
     if not isinstance(now, int | float):
         return
     if now != int(now):
         whole = math.ceil(now)
-        yield Move(f"whole: {_gpus_named(whole)}", {"gpus_per_pod": whole})
+        yield Candidate(f"a whole number: {name_gpus(whole)}", {"gpus_per_pod": whole})
         return
-    most = count_of(known, "node_gpus") or GPUS_OF_A_NODE[-1]
+    most = count_of(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
-        yield Move(f"the {_gpus_named(most)} of the machine", {"gpus_per_pod": most})
-    occupied, pods = count_of(known, "parallel_size"), count_of(known, "pods_per_replica")
+        yield Candidate(f"{name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
+    occupied, pods = count_of(facts, "parallel_size"), count_of(facts, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
-        title = f"ask for the {_gpus_named(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
-        yield Move(title, {"gpus_per_pod": count})
-    if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
+        title = f"request the {name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
+        yield Candidate(title, {"gpus_per_pod": count})
+    if (facts.likely("pipeline_parallel"), facts.likely("data_parallel"), pods) != (1, 1, 1):
         return
-    fitting = count_of(known, "fitting_tensor_parallel")
-    for count in _counts(int(now), fitting):
+    fitting = count_of(facts, "fitting_tensor_parallel")
+    for count in _list_counts(int(now), fitting):
         if count < now and fitting is None:
             continue  # whether the weights fit on fewer is not known
-        if count not in (now, occupied) and count <= most and _shards(known, count):
-            gives_up = "" if count > now else "the bandwidth of the other GPUs"
-            title = f"{_gpus_named(count)} with tensor parallel {count}"
-            yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
+        if count not in (now, occupied) and count <= most and _is_divisible(facts, count):
+            trade_off = "" if count > now else "less total memory bandwidth"
+            title = f"{name_gpus(count)} with tensor parallel {count}"
+            yield Candidate(title, {"gpus_per_pod": count, "tensor_parallel": count}, trade_off)
 
 
-MEANT = "the ranks that the idle GPUs may have been meant for"
+MEANT = "no GPUs for further ranks, if they were intended"
 
 
-def _used(known: Facts) -> Iterator[Move]:
-    """No more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
-    now = count_of(known, "gpus_per_pod")
+def _propose_used_gpus(facts: Facts) -> Iterator[Candidate]:
+    """Yield no more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
+    now = count_of(facts, "gpus_per_pod")
     for name in ("visible_devices", "processes_per_pod"):
-        used = count_of(known, name)
+        used = count_of(facts, name)
         if now and used and used < now:
-            title = f"ask for the {used} GPUs that are used" if used > 1 else "ask for the GPU that is used"
-            yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
+            title = f"request the {used} GPUs that are used" if used > 1 else "request the GPU that is used"
+            yield Candidate(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
-def _shards(known: Facts, ranks: int) -> bool:
-    """Whether the heads divide by so many ranks: as the rules say where they are known, else as fewer of today's ranks."""
-    now = count_of(known, "tensor_parallel")
-    return count_of(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
+def _is_divisible(facts: Facts, ranks: int) -> bool:
+    """Return whether the heads divide by a number of ranks.
+
+    If they are unknown, it must divide today's ranks.
+    """
+    now = count_of(facts, "tensor_parallel")
+    return count_of(facts, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
-def _gpus_named(count: int) -> str:
+def name_gpus(count: int) -> str:
     return f"{count} GPU" + ("" if count == 1 else "s")
 
 
-def _counts(now: int, fitting: int | None) -> list[int]:
-    """GPU counts of a node: from the smallest that fits when fewer do, else the nearest to the present one first."""
+def _list_counts(now: int, fitting: int | None) -> list[int]:
+    """Return GPU counts of a node: from the smallest that fits if fewer do, else the nearest to
+    today's first.
+    """
     if fitting and fitting < now:
         return [count for count in GPUS_OF_A_NODE if count >= fitting]
     return sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), -count))
 
 
-def _data_parallel(known: Facts) -> Iterator[Move]:
-    """Fill the GPUs given with further copies."""
-    gpus, pods = count_of(known, "gpus_per_replica"), known.likely("pods_per_replica")
-    ranks = (count_of(known, "tensor_parallel") or 0) * (count_of(known, "pipeline_parallel") or 0)
+@generates("data_parallel")
+def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
+    """Yield data parallelism that fills the GPUs of the instance."""
+    gpus, pods = count_of(facts, "gpus_per_replica"), facts.likely("pods_per_replica")
+    ranks = (count_of(facts, "tensor_parallel") or 0) * (count_of(facts, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
-        yield Move(f"data parallel {copies}: {copies} copies on the {gpus} GPUs given", {"data_parallel": copies})
+        yield Candidate(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
 
 
-def _max_model_len(known: Facts) -> Iterator[Move]:
-    """The longest round sequence length that fits in the adverse world and that the checkpoint knows."""
-    trained = count_of(known, "trained_context")
-    fitting = known.worlds("kv_cache_tokens")
+@generates("max_model_len")
+def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
+    """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
+    longest first.
+    """
+    trained = count_of(facts, "trained_context")
+    fitting = facts.worlds("kv_cache_tokens")
     limits = [trained] if trained else []
     if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
         limits.append(int(fitting.adverse))  # type: ignore[arg-type]
-    now = count_of(known, "max_model_len")
+    now = count_of(facts, "max_model_len")
     longest = min(limits, default=0)
-    for length in _round_lengths(longest):
+    for length in _list_round_lengths(longest):
         if now is None or length < now:
-            yield Move(f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer sequences")
+            yield Candidate(
+                f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected"
+            )
 
 
-def _round_lengths(longest: int) -> Iterator[int]:
-    """Lengths 2^k and 3·2^(k−1) up to a limit, and the limit itself if it is one, longest first, three of them."""
+def _list_round_lengths(longest: int) -> Iterator[int]:
+    """Yield up to three lengths 2^k or 3·2^(k−1) up to a limit, longest first."""
     lengths = sorted({size for power in range(9, 24) for size in (2**power, 3 * 2 ** (power - 1))}, reverse=True)
     yield from itertools.islice((length for length in lengths if length <= longest), 3)
 
 
-def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
-    """The share that the engine takes unasked, where less was asked for."""
-    now = known.likely("gpu_memory_utilization")
+@generates("gpu_memory_utilization")
+def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
+    """Yield the engine's default share if less is declared, or the highest share if more is."""
+    now = facts.likely("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
-        title = f"{USUAL_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
-        yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "memory for other programs on the card")
+        title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
+        yield Candidate(
+            title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU"
+        )
     elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
-        title = f"{HIGHEST_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
-        yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "KV cache")
+        title = f"{HIGHEST_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
+        yield Candidate(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
 
 
-def _static_memory_fraction(known: Facts) -> Iterator[Move]:
-    """A share that still leaves a tenth for the forward pass, where less or more was asked for."""
-    now = known.likely("static_memory_fraction")
+@generates("static_memory_fraction")
+def _propose_static_fraction(facts: Facts) -> Iterator[Candidate]:
+    """Yield the share that leaves a tenth for the forward pass, if another is declared."""
+    now = facts.likely("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
-        gives_up = "memory for the forward pass" if now < USUAL_STATIC_FRACTION else "KV cache"
-        title = f"{USUAL_STATIC_FRACTION:.0%} of the card's memory for weights and KV cache instead of {now:.0%}"
-        yield Move(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, gives_up)
+        trade_off = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
+        title = f"{USUAL_STATIC_FRACTION:.0%} of GPU memory for weights and KV cache instead of {now:.0%}"
+        yield Candidate(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, trade_off)
 
 
-def _kv_cache_dtype(known: Facts) -> Iterator[Move]:
-    if str(known.likely("kv_cache_dtype")).startswith("fp8"):
-        yield Move("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half of the KV cache's tokens")
-    elif _at_least(known, "compute_capability", 8.9):
-        yield Move("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "a little accuracy over long contexts")
+@generates("kv_cache_dtype")
+def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Candidate]:
+    if str(facts.likely("kv_cache_dtype")).startswith("fp8"):
+        yield Candidate("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
+    elif _is_at_least(facts, "compute_capability", 8.9):
+        yield Candidate("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
 
 
-def _quantization(known: Facts) -> Iterator[Move]:
-    if _at_least(known, "compute_capability", 8.9) and known.likely("bytes_per_weight") == 2.0:
-        yield Move("weights in FP8, quantised at load", {"quantization": "fp8"}, "a little accuracy")
+@generates("quantization")
+def _propose_quantization(facts: Facts) -> Iterator[Candidate]:
+    if _is_at_least(facts, "compute_capability", 8.9) and facts.likely("bytes_per_weight") == 2.0:
+        yield Candidate("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
-def _weight_dtype(known: Facts) -> Iterator[Move]:
-    """16 bits, as the checkpoint is stored where the card computes in it."""
-    if known.likely("checkpoint_dtype") == "bfloat16" and _at_least(known, "compute_capability", 8.0):
-        yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
-    yield Move("weights in float16", {"weight_dtype": "half"}, "the range of bfloat16")
+@generates("weight_dtype")
+def _propose_weight_dtype(facts: Facts) -> Iterator[Candidate]:
+    """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
+    float16.
+    """
+    if facts.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
+        yield Candidate("weights in bfloat16", {"weight_dtype": "bfloat16"})
+    yield Candidate("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
 
-def _accelerator(known: Facts) -> Iterator[Move]:
-    """Other products of the same maker that the file can name, cheapest first: as many of them, else one."""
-    now = hardware.accelerator(known.role.text("accelerator"))
-    gpus, weights = count_of(known, "gpus_per_pod"), known.likely("weight_bytes")
+@generates("accelerator")
+def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
+    """Yield other products of the same vendor that the file can name, cheapest first: the same
+    count, else one.
+    """
+    now = hardware.accelerator(facts.role.text("accelerator"))
+    gpus, weights = count_of(facts, "gpus_per_pod"), facts.likely("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
         return
-    alone = known.likely("fitting_tensor_parallel") == 1 and gpus > 1
-    for product, _ in priced(now, known.role):
+    alone = facts.likely("fitting_tensor_parallel") == 1 and gpus > 1
+    for product, _ in priced(now, facts.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        if product.id == now.id or memory * count < weights or unsuited(known, product):
+        if product.id == now.id or memory * count < weights or unsuited(facts, product):
             continue
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
-            ones = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
-            values.update({name: 1 for name in ones if known.likely(name) != 1})
-        yield Move(f"{count} × {product.name}", values, slower(now, product, gpus, count))
+            sizes = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
+            values.update({name: 1 for name in sizes if facts.likely(name) != 1})
+        yield Candidate(f"{count} × {product.name}", values, slower(now, product, gpus, count))
 
 
-def loses_bfloat16(known: Facts, product: hardware.Accelerator) -> bool:
-    """Whether a bfloat16 checkpoint would have to be cast: some networks refuse float16, and early releases any cast."""
-    return known.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
+    """Return whether a bfloat16 checkpoint would have to be cast.
 
-
-def unsuited(known: Facts, product: hardware.Accelerator) -> bool:
-    """Whether a product does not compute in the format of the weights: bfloat16, or FP8 without weight-only kernels.
-
-    vLLM and TGI turn FP8 weights back into 16 bits; of SGLang that depends on how they are stored.
+    Some architectures refuse float16.
     """
-    asked = [str(known.likely(name)) for name in ("weight_format", "quantization")]
-    narrow = any(one.startswith("fp8") for one in asked) and known.role.text("engine") not in ("vllm", "tgi")
+    return facts.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+
+
+def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
+    """Return whether a product does not support the weights' format: bfloat16, or FP8 without
+    weight-only kernels.
+
+    Some engines turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
+    stored.
+    """
+    asked = [str(facts.likely(name)) for name in ("weight_format", "quantization")]
+    narrow = any(number_format.startswith("fp8") for number_format in asked) and not does(
+        facts.role.text("engine"), "widens_fp8_weights"
+    )
     old = product.vendor == "nvidia" and (product.compute_capability or 0) < 8.9
-    return loses_bfloat16(known, product) or (narrow and old)
+    return loses_bfloat16(facts, product) or (narrow and old)
 
 
 def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
-    """What another product gives up: the direct link between several, and memory bandwidth."""
+    """Return the trade-off of another product: the direct link between several GPUs, and memory
+    bandwidth.
+    """
     lost = []
     if count > 1 and (other.link_domain_gpus or 1) < count <= (now.link_domain_gpus or 1):
-        lost.append(f"the direct link between the GPUs ({now.link})")
+        lost.append(f"no direct link between the GPUs (today: {now.link})")
     before, after = (now.memory_bytes_per_s or 0) * gpus, (other.memory_bytes_per_s or 0) * count
     if after < before:
-        lost.append(f"memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})")
+        lost.append(
+            f"lower memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})"
+        )
     return " and ".join(lost)
 
 
 def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
-    """Products to be had in the same cloud that the file's own label can name, by the price of one; pools without one last."""
+    """Return the available products of the same cloud that the file's label can name, by price of
+    one; pools without a price last.
+    """
     found = []
     cloud = labels.cloud(role)
     for product in hardware.list_accelerators():
@@ -279,76 +292,48 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 
-def _mig_profile(known: Facts) -> Iterator[Move]:
-    now = known.likely("device_memory_bytes")
-    for profile, memory in hardware.slices(known.role.text("accelerator")):
+@generates("mig_profile")
+def _propose_mig_profiles(facts: Facts) -> Iterator[Candidate]:
+    now = facts.likely("device_memory_bytes")
+    for profile, memory in hardware.slices(facts.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
             values: dict[str, Value] = {"mig_profile": profile}
-            if (count_of(known, "tensor_parallel") or 1) > 1:
+            if (count_of(facts, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
-            yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} slice of {profile}", values)
+            yield Candidate(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
 
 
-def _gpu_limit(known: Facts) -> Iterator[Move]:
-    count = count_of(known, "gpu_request")
+@generates("gpu_limit", families=FAMILIES)
+def _propose_gpu_limit(facts: Facts) -> Iterator[Candidate]:
+    count = count_of(facts, "gpu_request")
     if count:
-        yield Move(f"a limit of {count}", {"gpu_limit": count})
+        yield Candidate(f"a limit of {count}", {"gpu_limit": count})
 
 
-def _gpu_request(known: Facts) -> Iterator[Move]:
-    count = count_of(known, "gpu_limit")
+@generates("gpu_request", families=FAMILIES)
+def _propose_gpu_request(facts: Facts) -> Iterator[Candidate]:
+    count = count_of(facts, "gpu_limit")
     if count:
-        yield Move(f"a request of {count}, as the limit", {"gpu_request": count})
+        yield Candidate(f"a request of {count}, equal to the limit", {"gpu_request": count})
 
 
-def _global_batch(known: Facts) -> Iterator[Move]:
-    """The batch that the stated parts make; else the nearest that the copies share out whole."""
-    now, micro = count_of(known, "global_batch_size"), count_of(known, "micro_batch_size")
-    copies, accumulated = count_of(known, "training_copies"), known.likely("gradient_accumulation_steps")
-    if not (now and micro and copies):
-        return
-    shared = micro * copies
-    made = [shared * accumulated] if isinstance(accumulated, int) else []
-    above = math.ceil(now / shared) * shared
-    for batch in dict.fromkeys([*made, above, above - shared]):
-        if batch not in (0, now):
-            yield Move(
-                f"a batch of {batch}",
-                {"global_batch_size": batch},
-                "the learning rate that the old batch was tuned for",
-            )
-
-
-def _processes(known: Facts) -> Iterator[Move]:
-    """As many ranks as there are GPUs."""
-    gpus = count_of(known, "gpus_per_pod")
-    if gpus and gpus != known.likely("processes_per_pod"):
-        yield Move(f"one rank on each of {_gpus_named(gpus)}", {"processes_per_pod": gpus})
-
-
-def _zero_stage(known: Facts) -> Iterator[Move]:
-    """Sharing out the optimizer state, then the gradients, then the weights too."""
-    now = known.likely("zero_stage")
-    for stage in range(now + 1, 4) if isinstance(now, int) else ():
-        yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "communication of weights" if stage == 3 else "")
-
-
-def _power_cap(known: Facts) -> Iterator[Move]:
-    """Lower limits of each card's power, of which the speed is known to follow."""
-    board, now = known.likely("board_w"), known.likely("power_cap_w")
+@generates("power_cap_w", families=FAMILIES)
+def _propose_power_caps(facts: Facts) -> Iterator[Candidate]:
+    """Yield lower power limits of each GPU whose effect on speed is known."""
+    board, now = facts.likely("board_w"), facts.likely("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
         return
     for share in CAPS:
         watts = round(board * share)
-        yield Move(f"each card limited to {watts} W of {round(board)}", {"power_cap_w": watts}, "a part of its speed")
+        yield Candidate(f"each GPU limited to {watts} W of {round(board)} W", {"power_cap_w": watts}, "lower speed")
 
 
-def count_of(known: Facts, name: str) -> int | None:
-    """A count in the likely world; None where it is no whole number, or not known."""
-    value = known.likely(name)
+def count_of(facts: Facts, name: str) -> int | None:
+    """Return a count in the expected scenario; None if it is unknown or not a whole number."""
+    value = facts.likely(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _at_least(known: Facts, name: str, least: float) -> bool:
-    value = known.likely(name)
+def _is_at_least(facts: Facts, name: str, least: float) -> bool:
+    value = facts.likely(name)
     return isinstance(value, int | float) and value >= least

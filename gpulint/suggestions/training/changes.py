@@ -1,17 +1,18 @@
-"""Training moves: the changes of a training run that are worth a try when its states or its step do not fit."""
+"""Training changes: proposed changes of a run whose states or step do not fit."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import lacks
 from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
-from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.generators import Candidate, generates
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced, propose_gpus
 from gpulint.suggestions.training.layouts import kept
 from gpulint.workload import Value
 
@@ -19,112 +20,96 @@ NODES = (2, 4, 8, 16)
 SHORTEST = 512
 RANK = 16
 EVERY_MATRIX = "qkvogud"
-HAVE_NO_ADAPTERS = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nanotron", "maxtext", "llm-foundry"})
-"""Trainers of whole networks."""
 HELD = 0.8
-"""Share of a card that states may take before it is offered: activations are to come beside them."""
+"""Share of GPU memory that states may take before an option is offered; activations come on top."""
 SPARE = 0.5
-"""Share of a card that a step has to leave before a cheaper one is tried."""
+"""Share of GPU memory that a step must leave before a cheaper accelerator is tried."""
 BFLOAT16_SINCE = 8.0
 LAYERS_RECOMPUTED = frozenset({"full", "offloaded"})
 RECOMPUTED = "a third more computation in every step"
-"""Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass beside a forward and a backward."""
-GATHERED = "communication: weights are gathered for every layer, twice a step"
+"""Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass per step.
+"""
+GATHERED = "more communication: weights are gathered for every layer, twice per step"
 
 
-def of(quantity: str, known: Facts) -> Iterator[Move]:
-    """The changes of one quantity of a training run that are worth a try, smallest or cheapest first."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "sharding": _sharding,
-        "lora_rank": _adapters,
-        "optimizer": _optimizer,
-        "activation_checkpointing": _recomputation,
-        "micro_batch_size": _micro_batch,
-        "sequence_length": _shorter,
-        "gpus_per_pod": _gpus,
-        "pods_per_replica": _pods,
-        "accelerator": _cards,
-        "optimizer_offload": _resident,
-        "processes_per_pod": _ranks,
-    }
-    return by_quantity[quantity](known) if quantity in by_quantity else moves.moves(quantity, known)
-
-
-def _sharding(known: Facts) -> Iterator[Move]:
-    """What the data-parallel ranks may share out beyond today."""
-    ranks, by, stage = known.likely("shard_ranks"), known.likely("sharding"), known.likely("zero_stage")
+@generates("sharding")
+def _propose_sharding(facts: Facts) -> Iterator[Candidate]:
+    """Yield further sharding over the data-parallel ranks."""
+    ranks, by, stage = facts.likely("shard_ranks"), facts.likely("sharding"), facts.likely("zero_stage")
     if not isinstance(ranks, int) or ranks < 2:
         return
     if by == "deepspeed" and isinstance(stage, int):
         for further in range(stage + 1, 4):
-            yield Move(
+            yield Candidate(
                 f"ZeRO stage {further} over {ranks} ranks", {"zero_stage": further}, GATHERED if further == 3 else ""
             )
     elif by == "fsdp" and stage == 2:
-        yield Move(f"full sharding over {ranks} ranks", {"zero_stage": 3}, GATHERED)
+        yield Candidate(f"full sharding over {ranks} ranks", {"zero_stage": 3}, GATHERED)
     elif by == "megatron":
-        yield Move(f"the distributed optimizer over {ranks} ranks", {"sharding": "distributed-optimizer"}, "")
+        yield Candidate(f"the distributed optimizer over {ranks} ranks", {"sharding": "distributed-optimizer"}, "")
     elif by in ("ddp", "none"):
-        yield Move(
-            f"FSDP: weights, gradients and optimizer state shared out over {ranks} ranks",
+        yield Candidate(
+            f"FSDP: weights, gradients and optimizer state sharded over {ranks} ranks",
             {"sharding": "fsdp"},
             GATHERED,
         )
-        for more in (*_pods(known), *_adapters(known)):
+        for more in (*_propose_pods(facts), *_propose_adapters(facts)):
             if "quantization" not in more.values:
-                lost = "; ".join(filter(None, (GATHERED, more.gives_up)))
-                yield Move(f"FSDP with {more.title}", {"sharding": "fsdp", **more.values}, lost)
+                lost = "; ".join(filter(None, (GATHERED, more.trade_off)))
+                yield Candidate(f"FSDP with {more.title}", {"sharding": "fsdp", **more.values}, lost)
 
 
-def _adapters(known: Facts) -> Iterator[Move]:
-    """Adapters instead of all weights, and below them a base in 4 bits."""
-    if known.role.text("engine") in HAVE_NO_ADAPTERS or known.likely("quantization") is not None:
+@generates("lora_rank")
+def _propose_adapters(facts: Facts) -> Iterator[Candidate]:
+    """Yield adapters instead of full fine-tuning, and a 4-bit base model below them."""
+    if lacks(facts.role.text("engine"), "trains_adapters") or facts.likely("quantization") is not None:
         return
-    given = "full fine-tuning: adapters alone are trained"
+    given = "no full fine-tuning: only adapters are trained"
     values: dict[str, Value] = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}
-    if known.likely("lora_rank") is None:
-        yield Move(f"LoRA of rank {RANK} in every linear layer", values, given)
-    elif isinstance(known.likely("lora_rank"), int):
+    if facts.likely("lora_rank") is None:
+        yield Candidate(f"LoRA of rank {RANK} in every linear layer", values, given)
+    elif isinstance(facts.likely("lora_rank"), int):
         values, given = {}, ""
-    if known.likely("checkpoint_quantization") is None and known.likely("sharding") in ("none", "ddp"):
-        lost = " and ".join(filter(None, (given, "a little accuracy of the base")))
-        yield Move("QLoRA: the base in 4 bits below the adapters", {**values, "quantization": "nf4"}, lost)
+    if facts.likely("checkpoint_quantization") is None and facts.likely("sharding") in ("none", "ddp"):
+        lost = " and ".join(filter(None, (given, "a slightly less accurate base model")))
+        yield Candidate("QLoRA: adapters on a base model in 4 bits", {**values, "quantization": "nf4"}, lost)
 
 
-def _optimizer(known: Facts) -> Iterator[Move]:
-    """Moments in 8 bits, where no library shares them out."""
-    now = known.likely("optimizer")
-    if now in ("adamw", "adamw-fused", "adam", "adam-fused") and known.likely("sharding") in ("none", "ddp"):
-        yield Move(
-            "moments of the optimizer in 8 bits", {"optimizer": "adamw-8bit"}, "a little accuracy of the moments"
-        )
+@generates("optimizer")
+def _propose_optimizer(facts: Facts) -> Iterator[Candidate]:
+    """Yield 8-bit optimizer moments if no library shards them."""
+    now = facts.likely("optimizer")
+    if now in ("adamw", "adamw-fused", "adam", "adam-fused") and facts.likely("sharding") in ("none", "ddp"):
+        yield Candidate("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, "slightly less accurate moments")
 
 
-def _recomputation(known: Facts) -> Iterator[Move]:
-    """Recomputation, alone and with smaller micro-batches."""
-    if known.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
+@generates("activation_checkpointing")
+def _propose_recomputation(facts: Facts) -> Iterator[Candidate]:
+    """Yield recomputation, alone and with smaller micro-batches."""
+    if facts.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
         return
-    alone = Move("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
+    alone = Candidate("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
     yield alone
-    for smaller in _micro_batch(known):
-        lost = f"{RECOMPUTED}, and {smaller.gives_up}"
-        yield Move(f"{alone.title}, {smaller.title}", {**alone.values, **smaller.values}, lost)
+    for smaller in _propose_micro_batches(facts):
+        lost = f"{RECOMPUTED}, and {smaller.trade_off}"
+        yield Candidate(f"{alone.title}, {smaller.title}", {**alone.values, **smaller.values}, lost)
 
 
-def _micro_batch(known: Facts) -> Iterator[Move]:
-    """Smaller micro-batches, as many samples to a step."""
-    now, steps = known.likely("micro_batch_size"), known.likely("gradient_accumulation_steps")
+@generates("micro_batch_size")
+def _propose_micro_batches(facts: Facts) -> Iterator[Candidate]:
+    """Yield smaller micro-batches with as many samples per step."""
+    now, steps = facts.likely("micro_batch_size"), facts.likely("gradient_accumulation_steps")
     if not isinstance(now, int):
         return
-    for size in _halves(now):
+    for size in _list_halves(now):
         added = now // size * (steps if isinstance(steps, int) else 1)
-        title = f"micro-batches of {size}, {added} of them to an optimizer step"
+        title = f"micro-batches of {size}, {added} per optimizer step"
         values = {"micro_batch_size": size, "gradient_accumulation_steps": added}
-        yield Move(title, values, "the speed of larger matrix products")
+        yield Candidate(title, values, "slower, smaller matrix products")
 
 
-def _halves(now: int) -> Iterator[int]:
-    """Smaller sizes of which a whole number makes the present one."""
+def _list_halves(now: int) -> Iterator[int]:
+    """Yield smaller sizes that divide the present one."""
     size = now
     while size % 2 == 0:
         size //= 2
@@ -133,104 +118,125 @@ def _halves(now: int) -> Iterator[int]:
         yield 1
 
 
-def _shorter(known: Facts) -> Iterator[Move]:
-    now = known.likely("sequence_length")
+@generates("sequence_length")
+def _propose_shorter(facts: Facts) -> Iterator[Candidate]:
+    now = facts.likely("sequence_length")
     lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
     for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
-        yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are cut")
+        yield Candidate(
+            f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are truncated"
+        )
 
 
-def _resident(known: Facts) -> Iterator[Move]:
-    """All that is kept in host memory back on the card."""
-    kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
+@generates("optimizer_offload")
+def _propose_resident(facts: Facts) -> Iterator[Candidate]:
+    """Yield everything that is kept in host memory moved back to the GPU."""
+    kept = [name for name in ("optimizer_offload", "parameter_offload") if facts.likely(name) is True]
     if kept:
-        yield Move("states kept on the card", dict.fromkeys(kept, False))
+        yield Candidate("states kept in GPU memory", dict.fromkeys(kept, False))
 
 
-def _gpus(known: Facts) -> Iterator[Move]:
-    """As many GPUs as are used, or hold the step; then more of the machine, over which the states are shared out."""
-    yield from _one_gpu(known)
-    yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
-    now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
-    most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
+@generates("gpus_per_pod")
+def _propose_gpus(facts: Facts) -> Iterator[Candidate]:
+    """Yield the GPUs that are used or hold the step; then more of the machine, with sharded
+    states.
+    """
+    yield from _propose_one_gpu(facts)
+    yield from (move for move in propose_gpus(facts) if "tensor_parallel" not in move.values)
+    now, ranks = facts.likely("gpus_per_pod"), facts.role.fields.get("processes_per_pod")
+    most, key = facts.likely("node_gpus"), facts.role.arguments is not None and facts.role.arguments.key
     if ranks is None and not key:
-        return  # nothing says that more ranks would start
+        return  # it is not known that more ranks would start
     for count in GPUS_OF_A_NODE:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
-            title = f"{count} GPUs, over which the states are shared out"
-            if known.likely("sharding") == "none":
-                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
+            title = f"{count} GPUs that share the states"
+            if facts.likely("sharding") == "none":
+                yield Candidate(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
-                yield Move(title, values, "")
+                yield Candidate(title, values, "")
 
 
-def _one_gpu(known: Facts) -> Iterator[Move]:
-    """One GPU that computes the micro-batches of all at once, where they leave it room."""
+def _propose_one_gpu(facts: Facts) -> Iterator[Candidate]:
+    """Yield one GPU that computes all micro-batches at once, if they fit."""
     names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
-    gpus, ranks, copies, size, pods = (count_of(known, name) for name in names)
-    share = known.worlds("step_share")
+    gpus, ranks, copies, size, pods = (count_of(facts, name) for name in names)
+    share = facts.worlds("step_share")
     if not (gpus and size and ranks == copies == gpus and gpus > 1 and pods == 1) or isinstance(share, Missing):
         return
     if isinstance(share.adverse, float) and share.adverse < HELD:
         values: dict[str, Value] = {"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": size * gpus}
-        yield Move(f"one GPU with micro-batches of {size * gpus}", values, "the time that several GPUs save")
+        yield Candidate(f"one GPU with micro-batches of {size * gpus}", values, "a longer run")
 
 
-def _ranks(known: Facts) -> Iterator[Move]:
-    """As many ranks as there are GPUs, which share the batch of a step where its parts are stated."""
-    now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
-    for move in moves.moves("processes_per_pod", known):
-        batch = kept(known, Fraction(gpus, now)) if now and gpus and now < gpus else {}
-        lost = "the batch of a step, which grows with its ranks" if batch is None else ""
-        yield Move(move.title, {**move.values, **(batch or {})}, lost)
+@generates("processes_per_pod")
+def _propose_ranks(facts: Facts) -> Iterator[Candidate]:
+    """Yield as many ranks as GPUs, with the batch of a step kept if its parts are declared."""
+    now, gpus = count_of(facts, "processes_per_pod"), count_of(facts, "gpus_per_pod")
+    for move in _propose_processes(facts):
+        batch = kept(facts, Fraction(gpus, now)) if now and gpus and now < gpus else {}
+        lost = "a larger batch per step" if batch is None else ""
+        yield Candidate(move.title, {**move.values, **(batch or {})}, lost)
 
 
-def _pods(known: Facts) -> Iterator[Move]:
-    """More machines, over which the states are shared out."""
-    now, gpus = known.likely("pods_per_replica"), known.likely("gpus_per_pod")
+def _propose_processes(facts: Facts) -> Iterator[Candidate]:
+    """Yield as many ranks as there are GPUs."""
+    gpus = count_of(facts, "gpus_per_pod")
+    if gpus and gpus != facts.likely("processes_per_pod"):
+        yield Candidate(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
+
+
+@generates("pods_per_replica")
+def _propose_pods(facts: Facts) -> Iterator[Candidate]:
+    """Yield more machines with sharded states."""
+    now, gpus = facts.likely("pods_per_replica"), facts.likely("gpus_per_pod")
     for count in NODES:
         if isinstance(now, int) and isinstance(gpus, int) and now < count and gpus >= GPUS_OF_A_NODE[-1]:
-            title = f"{count} pods of {gpus} GPUs, over which the states are shared out"
-            yield Move(title, {"pods_per_replica": count}, "communication between machines")
+            title = f"{count} pods of {gpus} GPUs that share the states"
+            yield Candidate(title, {"pods_per_replica": count}, "more communication between machines")
 
 
-def _cards(known: Facts) -> Iterator[Move]:
-    """Cheaper cards where a step leaves most of today's and no end is wanted, else larger ones, and faster ones for an end."""
-    left, end = known.likely("training_headroom"), known.likely("target_training_s")
+@generates("accelerator")
+def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
+    """Yield cheaper accelerators if a step leaves most memory free and no end time is declared,
+    else larger or faster ones.
+    """
+    left, end = facts.likely("training_headroom"), facts.likely("target_training_s")
     wanted = isinstance(end, int | float)
     if isinstance(left, float) and left > SPARE and not wanted:
-        yield from _cheaper_card(known)
+        yield from _propose_cheaper(facts)
         return
     if wanted:
-        yield from _faster_card(known)
-    yield from _larger_card(known)
+        yield from _propose_faster(facts)
+    yield from _propose_larger(facts)
 
 
-def _faster_card(known: Facts) -> Iterator[Move]:
-    """Products that compute faster and hold the step, cheapest first."""
-    now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
+def _propose_faster(facts: Facts) -> Iterator[Candidate]:
+    """Yield accelerators that compute faster and hold the step, cheapest first."""
+    now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.worlds("training_needed_bytes")
     if now is None or isinstance(needed, Missing) or not isinstance(needed.adverse, int | float):
         return
-    for move in _products(known, now, needed.adverse, math.inf):
+    for move in _propose_products(facts, now, needed.adverse, math.inf):
         other = hardware.accelerator(str(move.values["accelerator"]))
         if other and (other.dense_bf16_flop_per_s or 0) > (now.dense_bf16_flop_per_s or 0):
             yield move
 
 
-def _larger_card(known: Facts) -> Iterator[Move]:
-    """Products of the same maker that leave room beside the states and that the file can name, cheapest first."""
-    now = hardware.accelerator(known.role.text("accelerator"))
-    held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
-    states = next((value for value in held if isinstance(value, int | float)), None)
+def _propose_larger(facts: Facts) -> Iterator[Candidate]:
+    """Yield larger accelerators of the same vendor that the file can name, cheapest first."""
+    now = hardware.accelerator(facts.role.text("accelerator"))
+    sizes = (facts.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
+    states = next((value for value in sizes if isinstance(value, int | float)), None)
     if now is not None and states is not None:
-        yield from _products(known, now, max(_memory(now) + 1, states / HELD), math.inf)
+        yield from _propose_products(facts, now, max(_find_memory(now) + 1, states / HELD), math.inf)
 
 
-def _cheaper_card(known: Facts) -> Iterator[Move]:
-    """Products that hold the step and cost less for the same arithmetic, cheapest first."""
-    now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
-    prices = {product.id: price for product, price in priced(now, known.role)} if now else {}
+def _propose_cheaper(facts: Facts) -> Iterator[Candidate]:
+    """Yield accelerators that hold the step and cost less for the same arithmetic, cheapest
+    first.
+    """
+    now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.worlds("training_needed_bytes")
+    prices = {product.id: price for product, price in priced(now, facts.role)} if now else {}
     if (
         now is None
         or now.id not in prices
@@ -238,25 +244,66 @@ def _cheaper_card(known: Facts) -> Iterator[Move]:
         or not isinstance(needed.adverse, int | float)
     ):
         return
-    yield from _products(known, now, needed.adverse, prices[now.id])
+    yield from _propose_products(facts, now, needed.adverse, prices[now.id])
 
 
-def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float) -> Iterator[Move]:
-    """As many of other products as there are cards today, with so much memory, each below a price, cheapest first."""
-    count = count_of(known, "gpus_per_pod")
-    for product, price in priced(now, known.role) if count else ():
-        if offers.cheapest(known.role.available, product.id, count or 1, labels.cloud(known.role)) is None:
+def _propose_products(
+    facts: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float
+) -> Iterator[Candidate]:
+    """Yield the same number of other accelerators with enough memory, below a price, cheapest
+    first.
+    """
+    count = count_of(facts, "gpus_per_pod")
+    for product, price in priced(now, facts.role) if count else ():
+        if offers.cheapest(facts.role.available, product.id, count or 1, labels.cloud(facts.role)) is None:
             continue  # no machine holds so many
-        able = (product.compute_capability or 0) >= _capability(known, now)
-        if product.id != now.id and able and _memory(product) >= least and price < below_usd_per_hour:
-            yield Move(f"{count} × {product.name}", {"accelerator": product.id})
+        able = (product.compute_capability or 0) >= _find_capability(facts, now)
+        if product.id != now.id and able and _find_memory(product) >= least and price < below_usd_per_hour:
+            yield Candidate(f"{count} × {product.name}", {"accelerator": product.id})
 
 
-def _capability(known: Facts, now: hardware.Accelerator) -> float:
-    """What the run's number format needs of a card; today's where it is not known to compute in bfloat16."""
+@generates("global_batch_size")
+def _propose_global_batch(facts: Facts) -> Iterator[Candidate]:
+    """Yield the batch that the declared parts make; else the nearest that divides by the
+    data-parallel ranks.
+    """
+    now, micro = count_of(facts, "global_batch_size"), count_of(facts, "micro_batch_size")
+    copies, accumulated = count_of(facts, "training_copies"), facts.likely("gradient_accumulation_steps")
+    if not (now and micro and copies):
+        return
+    shared = micro * copies
+    made = [shared * accumulated] if isinstance(accumulated, int) else []
+    above = math.ceil(now / shared) * shared
+    for batch in dict.fromkeys([*made, above, above - shared]):
+        if batch not in (0, now):
+            yield Candidate(
+                f"a global batch of {batch}",
+                {"global_batch_size": batch},
+                "the learning rate may need retuning",
+            )
+
+
+@generates("zero_stage")
+def _propose_zero_stages(facts: Facts) -> Iterator[Candidate]:
+    """Yield higher ZeRO stages: they shard the optimizer state, then the gradients, then the
+    weights.
+    """
+    now = facts.likely("zero_stage")
+    for stage in range(now + 1, 4) if isinstance(now, int) else ():
+        yield Candidate(
+            f"ZeRO stage {stage}",
+            {"zero_stage": stage},
+            "more communication: weights are gathered" if stage == 3 else "",
+        )
+
+
+def _find_capability(facts: Facts, now: hardware.Accelerator) -> float:
+    """Return the compute capability that the run's number format needs; today's unless the run uses
+    bfloat16.
+    """
     here = now.compute_capability or 0
-    return min(here, BFLOAT16_SINCE) if known.likely("training_dtype") == "bfloat16" else here
+    return min(here, BFLOAT16_SINCE) if facts.likely("training_dtype") == "bfloat16" else here
 
 
-def _memory(product: hardware.Accelerator) -> float:
+def _find_memory(product: hardware.Accelerator) -> float:
     return product.cuda_memory_bytes or product.driver_memory_bytes or 0

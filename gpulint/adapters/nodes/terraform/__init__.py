@@ -13,6 +13,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("=", "{")
+TRIGGERS = ()
 READS = ("hcl",)
 
 
