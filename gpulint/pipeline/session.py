@@ -140,6 +140,11 @@ def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
     return settings.of(Disk(place.parent), place.name)
 
 
+def disable_suggestions(run: Run) -> Run:
+    """Return a session that generates no suggestions, for whoever needs only the findings."""
+    return run._replace(given=replace(run.given, alternatives=False))
+
+
 def folder(paths: Sequence[str]) -> Path:
     """The folder of the first path that was given; its repository is the one that siblings are looked for in."""
     return _folder(paths[0] if paths else "-")
