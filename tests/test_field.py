@@ -30,7 +30,7 @@ G6 = "node.kubernetes.io/instance-type: g6.12xlarge"
 SMALL = "Qwen/Qwen2.5-7B-Instruct"
 MIXTRAL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 MEMORY = {"weights-exceed-memory", "serving-does-not-fit", "default-context-does-not-fit", "mig-slice-too-small"}
-SHARED = "the card is shared: what its other users take is not counted"
+SHARED = "the GPU is shared: the memory of its other programs is not counted"
 
 Check = Callable[..., Report]
 
@@ -368,7 +368,7 @@ def test_a_manifest_in_json_without_trouble_is_silent() -> None:
 # ---- G. releases that nothing states
 
 
-RELEASE = "release of vllm not stated: 0.9.0 or later"
+RELEASE = "the release of vllm is not declared: 0.9.0 or later"
 
 
 @pytest.mark.parametrize(
@@ -761,7 +761,7 @@ def test_a_product_label_of_the_single_mig_strategy_makes_each_gpu_a_slice() -> 
     )
     assert role.accelerator == "1 × 1g.10gb of A100 SXM4 80GB"
     (memory,) = (fact for fact in role.facts if fact.name == "device_memory_bytes")
-    assert memory.values.likely < 10 * 2**30  # type: ignore[operator]
+    assert memory.values.expected < 10 * 2**30  # type: ignore[operator]
 
 
 def test_a_length_beyond_the_trained_one_is_answered_even_where_the_weights_do_not_fit() -> None:

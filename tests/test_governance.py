@@ -606,5 +606,5 @@ def test_a_rule_about_a_budget_that_nobody_takes_from_points_at_the_budget() -> 
 def test_a_rule_that_breaks_over_a_budget_is_counted_and_leaves_the_report_whole() -> None:
     files = {"gpulint.yaml": "budgets: [{team: search, gpus: 8}]\n", "a.yaml": team("a", 1)}
     found = under(of_a_team("counted_gpus.size() == 0"), files)
-    assert [(one.path, one.doing) for one in found.failures] == [("gpulint.yaml", "judging its budgets")]
+    assert [(one.path, one.doing) for one in found.failures] == [("gpulint.yaml", "evaluating its budgets")]
     assert len(found.workloads) == 1

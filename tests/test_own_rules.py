@@ -91,7 +91,7 @@ examples: {bad: [a], good: [b]}
 
 
 def refusals() -> list[tuple[str, str]]:
-    table = PAGE[PAGE.index("| written | said |") :].split("\n\n")[0].splitlines()[2:]
+    table = PAGE[PAGE.index("| written | message |") :].split("\n\n")[0].splitlines()[2:]
     return [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in table]  # type: ignore[misc]
 
 

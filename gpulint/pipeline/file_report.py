@@ -74,10 +74,7 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
     found = workload.evaluated.workload
-    roles = tuple(
-        summary.of(role.role.facts.role, role.role.facts, role.role.facts.resolved, role.outcome, role.role.rules)
-        for role in workload.roles
-    )
+    roles = tuple(summary.of(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
     return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
 
 

@@ -125,6 +125,6 @@ def _saves(suggestion: Suggestion, facts: Facts, rule: Rule) -> bool:
     if before is not None and after is not None:
         return after < before if "accelerator" in suggestion.values else after <= before
     names = ("gpus_per_pod", "replicas", "pods_per_replica")
-    counts = ((suggestion.values.get(name), facts.likely(name)) for name in names)
+    counts = ((suggestion.values.get(name), facts.expected(name)) for name in names)
     more = any(isinstance(new, int) and isinstance(old, int) and new > old for new, old in counts)
     return "accelerator" not in suggestion.values and not more

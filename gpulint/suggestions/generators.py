@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from gpulint import engines
@@ -76,8 +76,9 @@ def _find_generators(quantity: str, family: str) -> tuple[Generator, ...]:
 
 def _import_modules(folder: str) -> None:
     """Import every module of a folder of generators, so that each registers its own."""
-    for path in sorted((Path(__file__).parent / folder).glob("[a-z]*.py")):
-        importlib.import_module(f"{__package__}.{folder}.{path.stem}")
+    package = importlib.import_module(f"{__package__}.{folder}")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def _folder(generate: Generator) -> str:

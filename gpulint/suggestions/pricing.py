@@ -61,7 +61,7 @@ def _find_machine(role: Role, cloud: str | None) -> Offer | None:
 
 def _sum_cost(facts: Facts, machine: Offer | None) -> float | None:
     """Return the price of all replicas, or of one if their number is not declared: their share of the machines."""
-    role, share = facts.role, facts.likely("slice_share")
+    role, share = facts.role, facts.expected("slice_share")
     gpus, pods, replicas = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
     if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None
