@@ -145,6 +145,11 @@ def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Setti
     return settings.of(Disk(place.parent), place.name)
 
 
+def disable_suggestions(run: Run) -> Run:
+    """Return a session that generates no suggestions, for whoever needs only the findings."""
+    return run._replace(given=replace(run.given, alternatives=False))
+
+
 def folder(paths: Sequence[str]) -> Path:
     """Return the folder of the first path; its repository is searched for sibling files."""
     return _find_folder(paths[0] if paths else "-")
