@@ -39,9 +39,18 @@ def index() -> Mapping[str, object] | None:
 
 @functools.cache
 def glossary() -> Mapping[str, Mapping[str, object]]:
-    """The rows of glossary.yaml by name."""
+    """The rows of the glossary by name: those of its topics, and those of formulas."""
     built = index()
-    return built["glossary"] if built else read_yaml(PACKAGE / "facts" / "glossary.yaml")  # type: ignore[return-value]
+    return built["glossary"] if built else _merge_glossary()  # type: ignore[return-value]
+
+
+def _merge_glossary() -> Mapping[str, Mapping[str, object]]:
+    from gpulint.catalog import quantity_rows
+
+    topics = (read_yaml(path) for path in sorted((PACKAGE / "facts" / "glossary").glob("*.yaml")))
+    package = PACKAGE / "sizing"
+    modules = {dotted(file, package): text for file, text in _texts(package) if not file.stem.startswith("_")}
+    return quantity_rows.merge(topics, modules)  # type: ignore[arg-type]
 
 
 def read_yaml(path: Path) -> object:
@@ -71,7 +80,7 @@ def built(rules: Path) -> Mapping[str, object]:
     declarations = {package: {name: _declared(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED}
     functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats")}
     return {
-        "glossary": read_yaml(PACKAGE / "facts" / "glossary.yaml"),
+        "glossary": _merge_glossary(),
         "rules": rows,
         "declared": declarations,
         "functions": functions,

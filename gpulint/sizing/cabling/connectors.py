@@ -29,6 +29,7 @@ def optic_connectors(optic: str) -> tuple[str, ...]:
 
     optic_connectors = connectors of optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name.
     Returns:
@@ -47,6 +48,7 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
 
     connector_fits = cable_connector in the connectors of optic, or nothing is known against it
 
+    Component: cable
     Args:
         cable_connector: connector of the cable at the transceiver, else None. optic: transceiver, by its listed name.
     Returns:
@@ -68,6 +70,7 @@ def optic_polish(optic: str) -> str:
 
     optic_polish = polish of optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name.
     Returns:
@@ -86,6 +89,7 @@ def polish_fits(cable_polish: str | None, optic: str) -> bool:
 
     polish_fits = cable_polish is that of optic, or nothing is known against it
 
+    Component: cable
     Args:
         cable_polish: polish of the cable's ends, else None. optic: transceiver, by its listed name.
     Returns:
@@ -105,6 +109,7 @@ def optic_form_factor(optic: str) -> str:
 
     optic_form_factor = form factor of optic
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
@@ -123,6 +128,7 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
 
     cage_fits = form factor of optic is one that cable_cage takes, or nothing is known against it
 
+    Component: cable
     Args:
         cable_cage: cage at this end, else None. optic: transceiver or cable, by its listed name.
     Returns:
@@ -142,6 +148,7 @@ def far_form_factor(far_optic: str | None) -> str:
 
     far_form_factor = form factor of far_optic
 
+    Component: cable
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
@@ -160,6 +167,7 @@ def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
 
     far_cage_fits = form factor of far_optic is one that far_cage takes, or nothing is known against it
 
+    Component: cable
     Args:
         far_cage: cage at the other end, else None. far_optic: transceiver, by its listed name, else None.
     Returns:

@@ -13,6 +13,7 @@ def optics_interoperate(optic: str, far_optic: str | None) -> bool:
 
     optics_interoperate = signal of optic = signal of far_optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
     Returns:
@@ -38,6 +39,7 @@ def optic_signal(optic: str) -> str:
 
     optic_signal = signal of optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name.
     Returns:
@@ -56,6 +58,7 @@ def far_signal(far_optic: str | None) -> str:
 
     far_signal = signal of far_optic
 
+    Component: cable
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
@@ -74,10 +77,11 @@ def optic_port_bytes_per_s(optic: str) -> float:
 
     optic_port_bytes_per_s = rate of optic / links in it
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> optic_port_bytes_per_s("MMA4Z00-NS") * 8 / 1e9, optic_port_bytes_per_s("400GBASE-SR8") * 8 / 1e9
     (400.0, 400.0)
@@ -92,10 +96,11 @@ def optic_bytes_per_s(optic: str) -> float:
 
     optic_bytes_per_s = rate of optic
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> optic_bytes_per_s("MMA4Z00-NS") * 8 / 1e9
     800.0
@@ -110,10 +115,11 @@ def far_port_bytes_per_s(far_optic: str | None) -> float | None:
 
     far_port_bytes_per_s = rate of far_optic / links in it
 
+    Component: cable
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
-        [bytes/s]; None where none is stated
+        [line bytes/s]; None where none is stated
 
     >>> (far_port_bytes_per_s("MMA4Z00-NS400") or 0) * 8 / 1e9
     400.0
@@ -128,6 +134,7 @@ def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bo
 
     optic_rates_match = a rate of optic, whole or of one link in it, is one of far_optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
         split_link: a port of the link is split.
@@ -152,6 +159,7 @@ def split_link(cable_breakout: float, optic: str | None = None) -> bool:
 
     split_link = cable_breakout > 1, or optic has several ends
 
+    Component: cable
     Args:
         cable_breakout: links that one port is split into. optic: transceiver or cable, where it is known.
     Returns:
@@ -178,6 +186,7 @@ def speeds_agree(
 
     speeds_agree = cable_bytes_per_s = far_bytes_per_s, whole or divided by the links in the transceiver of each end
 
+    Component: cable
     Args:
         cable_bytes_per_s: speed of the port at this end, else None [bytes/s].
         far_bytes_per_s: speed of the port at the other end, else None [bytes/s]. split_link: a port of the link is split.
@@ -202,6 +211,7 @@ def optic_networks(optic: str) -> tuple[str, ...]:
 
     optic_networks = networks of optic
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
@@ -220,6 +230,7 @@ def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -
 
     link_network = cable_network, else the network of the switches at its ends where there is one only
 
+    Component: cable
     Args:
         cable_network: infiniband or ethernet, else None. each_end_network: of each switch that the cable names.
     Returns:
@@ -239,6 +250,7 @@ def ends_agree(each_end_network: tuple[str, ...], cable_from: str | None = None,
 
     ends_agree = each_end_network are alike, or an end is a port for management
 
+    Component: cable
     Args:
         each_end_network: network of each switch that the cable names. cable_from, cable_to: names with their ports, else None.
     Returns:
@@ -260,6 +272,7 @@ def network_fits(link_network: str, optic: str) -> bool:
 
     network_fits = link_network in the networks of optic, or nothing is known against it
 
+    Component: cable
     Args:
         link_network: infiniband, ethernet, or nothing. optic: transceiver or cable, by its listed name.
     Returns:

@@ -28,6 +28,7 @@ def cable_links(cables: float, cable_breakout: float) -> float:
 
     cable_links = cables · cable_breakout
 
+    Component: cable
     Args:
         cables: cables alike. cable_breakout: links that one port is split into.
     Returns:
@@ -46,6 +47,7 @@ def medium_fibre(cable_medium: str) -> str:
 
     medium_fibre = kind of cable_medium
 
+    Component: cable
     Args:
         cable_medium: the medium, as OM4, OS2 or DAC.
     Returns:
@@ -64,6 +66,7 @@ def fibre_link(cable_medium: str) -> bool:
 
     fibre_link = medium_fibre is multimode or single-mode
 
+    Component: cable
     Args:
         cable_medium: the medium, as OM4, OS2 or DAC.
     Returns:
@@ -82,6 +85,7 @@ def optic_fibre(optic: str, far_optic: str | None) -> str:
 
     optic_fibre = fibre of optic, else that of far_optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
     Returns:
@@ -100,6 +104,7 @@ def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
 
     link_reach_m = min(reach of optic, reach of far_optic) over cable_medium
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
         cable_medium: the fibre, as OM4.
@@ -127,6 +132,7 @@ def engineered_link(cable_loss_db: float | None, loss_limit_db: float | None) ->
 
     engineered_link = cable_loss_db <= loss_limit_db
 
+    Component: cable
     Args:
         cable_loss_db: measured loss from end to end, else None [dB]. loss_limit_db: loss that the link may have, else None [dB].
     Returns:
@@ -146,6 +152,7 @@ def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> fl
 
     standard_loss_db = the least channel insertion loss of optic and far_optic over cable_medium
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None. cable_medium: the fibre, as OM4.
     Returns:
@@ -167,6 +174,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
 
     copper_reach_m = 5 m passive up to 100 Gb/s and 3 m beyond; from 400 Gb/s, 5 m with amplifiers and 7 m with retimers
 
+    Component: cable
     Args:
         cable_medium: DAC, ACC or AEC. cable_bytes_per_s: speed of the link, else None [bytes/s].
         optic: part number of the cable, which gives the speed if none is stated.
@@ -197,6 +205,7 @@ def assembly_length_m(optic: str) -> float:
 
     assembly_length_m = length of optic
 
+    Component: cable
     Args:
         optic: part number of a DAC, ACC or AOC.
     Returns:

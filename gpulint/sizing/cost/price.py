@@ -15,7 +15,7 @@ def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) 
     Args:
         accelerator: id. mig_profile: of the slice, None of a whole GPU. sharing: how a GPU is shared (time-slicing, MPS).
     Returns:
-        ratio
+        [ratio]
     Validity: unknown if GPUs are shared and their clients are not stated; it assumes that all shares are taken.
 
     >>> slice_share("h100-sxm-80gb", None, None), slice_share("h100-sxm-80gb", "3g.40gb", None)

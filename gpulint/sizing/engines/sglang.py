@@ -180,7 +180,7 @@ def static_memory_fraction(
         static_reserve_bytes: left outside [bytes]. modality: text, vision or audio.
         vision_static_reduction: for image encoders (fitted).
     Returns:
-        ratio
+        [ratio]
 
     >>> static_memory_fraction(81559 * 2**20, 0, 13440 * 2**20, "text", 0.1)
     0.835

@@ -18,6 +18,7 @@ def server_title(server_name: str | None, server_type: str | None = None) -> str
 
     server_title = server_type, else server_name
 
+    Component: server
     Args:
         server_name: what the file calls it, else None. server_type: machine of the catalog or of the file.
     Returns:
@@ -37,6 +38,7 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
 
     near_server_type = the listed name with the same letters and digits but for a slip inside a long word
 
+    Component: server
     Args:
         server_type: name of the machine. server_max_w: its maximum power, where anything states it [W].
         accelerator: what it holds, where anything states it.

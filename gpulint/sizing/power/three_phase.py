@@ -23,6 +23,7 @@ def feed_line_a(
 
     feed_line_a = max(Σ W / √3, most of a group on its own) / (V · power factor); between lines √(a² + b² + ab) of two neighbours
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_phases: 1 or 3. line_voltage_v: between lines [V]. supply_power_factor: ratio.
         known_feed_draws: of the groups of servers of the rack that are known.
@@ -55,6 +56,7 @@ def feed_failover_line_a(
 
     feed_failover_line_a = max over sides s of feed_line_a without s
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order. feed_phases: 1 or 3.
         line_voltage_v: between lines [V]. supply_power_factor: ratio.
@@ -86,10 +88,11 @@ def feed_line_share(feed_line_a: float, feed_usable_a: float) -> float:
 
     feed_line_share = feed_line_a / feed_usable_a
 
+    Component: feed
     Args:
         feed_line_a: of the most loaded line [A]. feed_usable_a: per line [A].
     Returns:
-        ratio
+        [ratio]
 
     >>> feed_line_share(24.0, 48.0)
     0.5
@@ -110,6 +113,7 @@ def feed_lines_a(
 
     feed_lines_a = W of a phase · √3 / V / power factor above 250 V; √(a² + b² + ab) of two neighbours / V / power factor
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_phases: 1 or 3. line_voltage_v: between lines [V]. supply_power_factor: ratio.
         each_feed_draws: of every group of servers of the rack.
@@ -136,10 +140,11 @@ def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
 
     phase_imbalance = max |I − average| / average
 
+    Component: feed
     Args:
         feed_lines_a: of each line [A].
     Returns:
-        ratio
+        [ratio]
     Validity: 0 of a single phase, and of a feed that carries nothing.
 
     >>> phase_imbalance((45.0, 38.0, 52.0)), phase_imbalance((20.0,))
