@@ -1,4 +1,6 @@
-"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it would."""
+"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it
+would.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING
 from gpulint import engines, units
 from gpulint.catalog import hardware
 from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.formulas import is_used
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
@@ -75,7 +78,9 @@ def of(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> RoleSumma
 
 
 def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> str:
-    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an objective."""
+    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an
+    objective.
+    """
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
     fits = verdict(facts)
@@ -86,15 +91,18 @@ def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> 
 
 
 def _prevents_start(rule: Rule) -> bool:
-    """Whether an error of a rule prevents the role from running; one about objectives or policy does not."""
+    """Whether an error of a rule prevents the role from running; one about objectives or policy
+    does not.
+    """
     return rule.family not in ("performance", "governance") and rule.name in shipped_rules()
 
 
 def verdict(facts: Facts) -> str:
     """Return whether a role fits in memory, from the scenarios in which headroom is left.
 
-    A server is measured against its memory budget, a training run against the GPU. If the whole is unknown, a role
-    still does not fit if a part of it does not: the model states or weights, or a server's weights and reserve.
+    A server is measured against its memory budget, a training run against the GPU. If the whole is
+    unknown, a role still does not fit if a part of it does not: the model states or weights, or a
+    server's weights and reserve.
     """
     if facts.role.value("device") not in (None, "gpu"):
         return "no GPU"
@@ -194,7 +202,7 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
     if role.value("sharing"):
         yield "the GPU is shared: the memory of its other programs is not counted"
     for name, memory in (("speculative", "draft_weight_bytes_per_gpu"), ("enable_lora", "lora_bytes")):
-        if role.value(name) not in (None, False) and not resolver.counts(engine, memory):
+        if role.value(name) not in (None, False) and not is_used(engine, memory):
             yield f"memory of {glossary()[name].meaning} is not counted"
 
 
@@ -221,7 +229,9 @@ def _explain_accelerator(role: Role) -> Iterator[Explanation]:
 
 
 def _explain_program(role: Role) -> Iterator[Explanation]:
-    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint reads."""
+    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint
+    reads.
+    """
     for name in ("program", "engine"):
         runs = role.fields.get(name)
         if runs is None or not runs.origins or engines.purpose(role.text("engine")):
