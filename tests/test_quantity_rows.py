@@ -10,7 +10,7 @@ import pytest
 from gpulint import engines
 from gpulint.catalog import package_data as shipped
 from gpulint.catalog import quantity_rows
-from gpulint.facts import resolver as facts
+from gpulint.facts.formulas import find_formulas
 
 MODULE = '''
 def fan_w(fans: int, fan_speed: float = 0.5) -> float | None:
@@ -107,7 +107,7 @@ def test_the_first_sentence_is_the_meaning(doc: str, meaning: str) -> None:
 @pytest.mark.parametrize("engine", engine_names(), ids=str)
 def test_the_text_of_a_formula_says_what_the_imported_function_does(engine: str | None) -> None:
     imported = {}
-    for name, function in facts.formulas(engine).items():
+    for name, function in find_formulas(engine).items():
         returns = str(inspect.signature(function).return_annotation)
         imported[name] = quantity_rows.Formula(name, returns, inspect.getdoc(function) or "")
     read = {formula.name: formula for file in files(engine) for formula in formulas_in(file)}
@@ -128,13 +128,13 @@ def test_no_topic_repeats_what_a_general_formula_says() -> None:
         f"{path.stem}: {name}"
         for path in topics()
         for name, row in read(path).items()
-        if name in facts.formulas(None) and row.get("of", "derived") == "derived" and TOPIC_KEYS & row.keys()
+        if name in find_formulas(None) and row.get("of", "derived") == "derived" and TOPIC_KEYS & row.keys()
     ]
     assert repeated == []
 
 
 def test_every_row_of_a_topic_is_a_quantity_of_its_own_or_adds_to_a_formula() -> None:
-    formulas = {name for engine in engine_names() for name in facts.formulas(engine)}
+    formulas = {name for engine in engine_names() for name in find_formulas(engine)}
     incomplete = [
         name
         for path in topics()
