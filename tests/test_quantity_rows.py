@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import quantity_rows
-from gpulint.facts import resolver as facts
+from gpulint.catalog import package_data, quantity_rows
+from gpulint.facts import resolver
 
 MODULE = '''
 def fan_w(fans: int, fan_speed: float = 0.5) -> float | None:
@@ -107,7 +106,7 @@ def test_the_first_sentence_is_the_meaning(doc: str, meaning: str) -> None:
 @pytest.mark.parametrize("engine", engine_names(), ids=str)
 def test_the_text_of_a_formula_says_what_the_imported_function_does(engine: str | None) -> None:
     imported = {}
-    for name, function in facts.formulas(engine).items():
+    for name, function in resolver.formulas(engine).items():
         returns = str(inspect.signature(function).return_annotation)
         imported[name] = quantity_rows.Formula(name, returns, inspect.getdoc(function) or "")
     read = {formula.name: formula for file in files(engine) for formula in formulas_in(file)}
@@ -115,8 +114,8 @@ def test_the_text_of_a_formula_says_what_the_imported_function_does(engine: str 
 
 
 def test_all_formulas_of_a_quantity_have_its_type_and_unit() -> None:
-    rows, differing = shipped.glossary(), []
-    for file in (shipped.PACKAGE / "sizing").rglob("[!_]*.py"):
+    rows, differing = package_data.load_glossary(), []
+    for file in (package_data.PACKAGE / "sizing").rglob("[!_]*.py"):
         for formula in formulas_in(file):
             row = quantity_rows.describe(formula)
             differing += [formula.name for key in ("type", "unit") if rows[formula.name][key] != row[key]]
@@ -128,13 +127,13 @@ def test_no_topic_repeats_what_a_general_formula_says() -> None:
         f"{path.stem}: {name}"
         for path in topics()
         for name, row in read(path).items()
-        if name in facts.formulas(None) and row.get("of", "derived") == "derived" and TOPIC_KEYS & row.keys()
+        if name in resolver.formulas(None) and row.get("of", "derived") == "derived" and TOPIC_KEYS & row.keys()
     ]
     assert repeated == []
 
 
 def test_every_row_of_a_topic_is_a_quantity_of_its_own_or_adds_to_a_formula() -> None:
-    formulas = {name for engine in engine_names() for name in facts.formulas(engine)}
+    formulas = {name for engine in engine_names() for name in resolver.formulas(engine)}
     incomplete = [
         name
         for path in topics()
@@ -146,7 +145,7 @@ def test_every_row_of_a_topic_is_a_quantity_of_its_own_or_adds_to_a_formula() ->
 
 def files(engine: str | None) -> list[Path]:
     """The modules with the formulas of an engine, or of every one."""
-    found = (shipped.PACKAGE / "sizing").rglob("[!_]*.py")
+    found = (package_data.PACKAGE / "sizing").rglob("[!_]*.py")
     if engine is None:
         return [file for file in found if file.parent.name != "engines"]
     return [file for file in found if file.parent.name == "engines" and file.stem == engines.module_name(engine)]
@@ -157,10 +156,10 @@ def formulas_in(file: Path) -> list[quantity_rows.Formula]:
 
 
 def topics() -> list[Path]:
-    return sorted((shipped.PACKAGE / "facts" / "glossary").glob("*.yaml"))
+    return sorted((package_data.PACKAGE / "facts" / "glossary").glob("*.yaml"))
 
 
 def read(path: Path) -> dict[str, dict[str, object]]:
-    rows = shipped.read_yaml(path)
+    rows = package_data.read_yaml(path)
     assert isinstance(rows, dict)
     return rows
