@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import quantity_rows
+from gpulint.catalog import package_data, quantity_rows
 from gpulint.facts.formulas import find_formulas
 
 MODULE = '''
@@ -115,8 +114,8 @@ def test_the_text_of_a_formula_says_what_the_imported_function_does(engine: str 
 
 
 def test_all_formulas_of_a_quantity_have_its_type_and_unit() -> None:
-    rows, differing = shipped.glossary(), []
-    for file in (shipped.PACKAGE / "sizing").rglob("[!_]*.py"):
+    rows, differing = package_data.load_glossary(), []
+    for file in (package_data.PACKAGE / "sizing").rglob("[!_]*.py"):
         for formula in formulas_in(file):
             row = quantity_rows.describe(formula)
             differing += [formula.name for key in ("type", "unit") if rows[formula.name][key] != row[key]]
@@ -146,7 +145,7 @@ def test_every_row_of_a_topic_is_a_quantity_of_its_own_or_adds_to_a_formula() ->
 
 def files(engine: str | None) -> list[Path]:
     """The modules with the formulas of an engine, or of every one."""
-    found = (shipped.PACKAGE / "sizing").rglob("[!_]*.py")
+    found = (package_data.PACKAGE / "sizing").rglob("[!_]*.py")
     if engine is None:
         return [file for file in found if file.parent.name != "engines"]
     return [file for file in found if file.parent.name == "engines" and file.stem == engines.module_name(engine)]
@@ -157,10 +156,10 @@ def formulas_in(file: Path) -> list[quantity_rows.Formula]:
 
 
 def topics() -> list[Path]:
-    return sorted((shipped.PACKAGE / "facts" / "glossary").glob("*.yaml"))
+    return sorted((package_data.PACKAGE / "facts" / "glossary").glob("*.yaml"))
 
 
 def read(path: Path) -> dict[str, dict[str, object]]:
-    rows = shipped.read_yaml(path)
+    rows = package_data.read_yaml(path)
     assert isinstance(rows, dict)
     return rows

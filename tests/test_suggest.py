@@ -166,7 +166,7 @@ def test_the_rule_holds_in_no_scenario_after_an_alternative(text: str) -> None:
     """Asked as an error, a rule that holds in the worst scenario alone would still be heard, as a note."""
     before = reported(text)
     for finding in before.open:
-        alone = [dataclasses.replace(rule.shipped_rules()[finding.rule], severity=Severity.ERROR, absorbs=())]
+        alone = [dataclasses.replace(rule.load_shipped()[finding.rule], severity=Severity.ERROR, absorbs=())]
         for suggestion in finding.suggestions:
             after = samples.report(samples.changed(text, suggestion), rules=alone)
             assert spoken(after) == [], suggestion.title

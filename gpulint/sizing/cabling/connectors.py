@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import transceivers
 
 MATING = {
     **dict.fromkeys(("MPO-8", "MPO-12", "MTP-8", "MTP-12"), "MPO-12"),
@@ -40,7 +40,7 @@ def optic_connectors(optic: str) -> tuple[str, ...]:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").connectors
+    return transceivers.require_optic(optic, "optic").connectors
 
 
 def connector_fits(cable_connector: str | None, optic: str) -> bool:
@@ -59,7 +59,7 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
 
     Source: IEC 61754-7-1 (MPO, one row of 12) and 61754-7-3 (one row of 16: the key is offset); catalog optics.
     """
-    connectors = optics.listed(optic, "optic").connectors
+    connectors = transceivers.require_optic(optic, "optic").connectors
     if cable_connector in ("MPO", "MTP"):
         return not connectors or any(connector.startswith("MPO") for connector in connectors)
     return not connectors or cable_connector is None or MATING.get(cable_connector, cable_connector) in connectors
@@ -81,7 +81,7 @@ def optic_polish(optic: str) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").polish
+    return transceivers.require_optic(optic, "optic").polish
 
 
 def polish_fits(cable_polish: str | None, optic: str) -> bool:
@@ -100,7 +100,7 @@ def polish_fits(cable_polish: str | None, optic: str) -> bool:
 
     Source: NVIDIA, MMA4Z00-NS400-T introduction (2024-08-14): APC "is not compatible with" flat polished connectors.
     """
-    own = optics.listed(optic, "optic").polish
+    own = transceivers.require_optic(optic, "optic").polish
     return not own or cable_polish is None or (own == "APC") == (cable_polish == "APC")
 
 
@@ -120,7 +120,7 @@ def optic_form_factor(optic: str) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").form_factor
+    return transceivers.require_optic(optic, "optic").form_factor
 
 
 def cage_fits(cable_cage: str | None, optic: str) -> bool:
@@ -140,7 +140,7 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
     Source: OSFP MSA 5.0: a finned module does not fit a cage with a riding heat sink, nor the other way round; QSFP-DD MSA 7.1:
         QSFP modules fit; NVIDIA, XDR part numbers: IHS in air-cooled switches, RHS in adapters.
     """
-    return _fits_cage(optics.listed(optic, "optic").form_factor, cable_cage)
+    return _fits_cage(transceivers.require_optic(optic, "optic").form_factor, cable_cage)
 
 
 def far_form_factor(far_optic: str | None) -> str:
@@ -159,7 +159,7 @@ def far_form_factor(far_optic: str | None) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(far_optic, "far_optic").form_factor if far_optic else ""
+    return transceivers.require_optic(far_optic, "far_optic").form_factor if far_optic else ""
 
 
 def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
@@ -178,7 +178,7 @@ def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
 
     Source: as of cage_fits.
     """
-    return _fits_cage(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
+    return _fits_cage(transceivers.require_optic(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
 
 
 def _fits_cage(plug: str, cage: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import transceivers
 
 MANAGEMENT = ("mgmt", "management", "eth0", "oob", "bmc", "console")
 """How ports begin that a switch has for its own management, which are Ethernet's on every switch."""
@@ -30,7 +30,10 @@ def optics_interoperate(optic: str, far_optic: str | None) -> bool:
     """
     if far_optic is None:
         return True
-    signals = (optics.listed(optic, "optic").signal, optics.listed(far_optic, "far_optic").signal)
+    signals = (
+        transceivers.require_optic(optic, "optic").signal,
+        transceivers.require_optic(far_optic, "far_optic").signal,
+    )
     return not all(signals) or signals[0] == signals[1]
 
 
@@ -50,7 +53,7 @@ def optic_signal(optic: str) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").signal
+    return transceivers.require_optic(optic, "optic").signal
 
 
 def far_signal(far_optic: str | None) -> str:
@@ -69,7 +72,7 @@ def far_signal(far_optic: str | None) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(far_optic, "far_optic").signal if far_optic else ""
+    return transceivers.require_optic(far_optic, "far_optic").signal if far_optic else ""
 
 
 def optic_port_bytes_per_s(optic: str) -> float:
@@ -88,7 +91,7 @@ def optic_port_bytes_per_s(optic: str) -> float:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").port_bytes_per_s
+    return transceivers.require_optic(optic, "optic").port_bytes_per_s
 
 
 def optic_bytes_per_s(optic: str) -> float:
@@ -107,7 +110,7 @@ def optic_bytes_per_s(optic: str) -> float:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").line_bytes_per_s
+    return transceivers.require_optic(optic, "optic").line_bytes_per_s
 
 
 def far_port_bytes_per_s(far_optic: str | None) -> float | None:
@@ -126,7 +129,7 @@ def far_port_bytes_per_s(far_optic: str | None) -> float | None:
 
     Source: catalog optics.
     """
-    return optics.listed(far_optic, "far_optic").port_bytes_per_s if far_optic else None
+    return transceivers.require_optic(far_optic, "far_optic").port_bytes_per_s if far_optic else None
 
 
 def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bool:
@@ -150,7 +153,7 @@ def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bo
     """
     if far_optic is None or split_link:
         return True
-    near, far = optics.listed(optic, "optic"), optics.listed(far_optic, "far_optic")
+    near, far = transceivers.require_optic(optic, "optic"), transceivers.require_optic(far_optic, "far_optic")
     return bool({near.line_bytes_per_s, near.port_bytes_per_s} & {far.line_bytes_per_s, far.port_bytes_per_s})
 
 
@@ -170,7 +173,7 @@ def split_link(cable_breakout: float, optic: str | None = None) -> bool:
 
     Source: definition; catalog optics.
     """
-    found = optics.named(optic) if optic else None
+    found = transceivers.find_optic(optic) if optic else None
     return cable_breakout > 1 or (found is not None and " x " in found.ends)
 
 
@@ -201,7 +204,7 @@ def speeds_agree(
     """
     if cable_bytes_per_s is None or far_bytes_per_s is None or split_link:
         return True
-    near, far = (optics.named(name) if name else None for name in (optic, far_optic))
+    near, far = (transceivers.find_optic(name) if name else None for name in (optic, far_optic))
     here = {cable_bytes_per_s, cable_bytes_per_s / (near.ports if near else 1)}
     return bool(here & {far_bytes_per_s, far_bytes_per_s / (far.ports if far else 1)})
 
@@ -222,7 +225,7 @@ def optic_networks(optic: str) -> tuple[str, ...]:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").networks
+    return transceivers.require_optic(optic, "optic").networks
 
 
 def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -> str:
@@ -283,5 +286,5 @@ def network_fits(link_network: str, optic: str) -> bool:
 
     Source: NVIDIA, MMA4Z00-NS-T: Ethernet only; catalog optics.
     """
-    made_for = optics.listed(optic, "optic").networks
+    made_for = transceivers.require_optic(optic, "optic").networks
     return not made_for or not link_network or link_network in made_for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.catalog.errors import MissingInput
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import transceivers
 
 MULTIMODE, SINGLE_MODE, COPPER, ACTIVE_OPTICAL = "multimode", "single-mode", "copper", "active optical"
 FIBRES = {
@@ -96,7 +96,9 @@ def optic_fibre(optic: str, far_optic: str | None) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").fibre or (optics.listed(far_optic, "far_optic").fibre if far_optic else "")
+    return transceivers.require_optic(optic, "optic").fibre or (
+        transceivers.require_optic(far_optic, "far_optic").fibre if far_optic else ""
+    )
 
 
 def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
@@ -193,7 +195,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
     """
     if FIBRES[cable_medium] != COPPER:
         return float("inf")
-    part = optics.named(optic) if optic else None
+    part = transceivers.find_optic(optic) if optic else None
     speed = cable_bytes_per_s or (part.line_bytes_per_s if part else None)
     if speed is None:
         raise MissingInput("cable_bytes_per_s")
@@ -216,11 +218,11 @@ def assembly_length_m(optic: str) -> float:
 
     Source: catalog optics.
     """
-    length = optics.listed(optic, "optic").length_m
+    length = transceivers.require_optic(optic, "optic").length_m
     return float("inf") if length is None else length
 
 
-def _list_ends(optic: str, far_optic: str | None) -> tuple[optics.Optic, ...]:
+def _list_ends(optic: str, far_optic: str | None) -> tuple[transceivers.Transceiver, ...]:
     """Return the declared transceivers of a link."""
-    near = optics.listed(optic, "optic")
-    return (near, optics.listed(far_optic, "far_optic")) if far_optic else (near,)
+    near = transceivers.require_optic(optic, "optic")
+    return (near, transceivers.require_optic(far_optic, "far_optic")) if far_optic else (near,)

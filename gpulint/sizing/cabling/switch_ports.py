@@ -22,7 +22,7 @@ def switch_ports(switch_type: str | None) -> float:
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None or found.split_ports is None:
         raise MissingInput("switch_ports")
     return found.split_ports
@@ -53,7 +53,7 @@ def ports_most(
 
     Source: definition; catalog switches.
     """
-    listed = switches.named(switch_type) if switch_type else None
+    listed = switches.find_switch(switch_type) if switch_type else None
     links = [rate for rate in (uplink_bytes_per_s, downlink_bytes_per_s) if rate]
     split = max(1, int(port_bytes_per_s // min(links))) if port_bytes_per_s and links else 1
     return max(switch_ports * split, (listed.split_ports or 0) if listed else 0)
@@ -74,7 +74,7 @@ def port_bytes_per_s(switch_type: str | None) -> float:
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None:
         raise MissingInput("port_bytes_per_s")
     return found.port_bytes_per_s
@@ -154,7 +154,7 @@ def switch_capacity_bytes_per_s(switch_type: str | None) -> float:
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None:
         raise MissingInput("switch_type")
     return found.switch_ports * found.port_bytes_per_s
@@ -247,7 +247,7 @@ def switch_network(switch_type: str | None) -> str:
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None:
         raise MissingInput("switch_network")
     return found.network

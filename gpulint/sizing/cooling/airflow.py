@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.catalog.hardware import air_classes as climate
+from gpulint.catalog.hardware import air_classes
 
 _AIR_J_PER_M3_K = 1.2 * 1005
 """Heat that a cubic metre of air at 20 °C and sea level takes for a kelvin: density times specific heat."""
@@ -164,7 +164,7 @@ def class_inlet_max_c(inlet_class: str | None, altitude_m: float) -> float | Non
     """
     if inlet_class is None:
         return None
-    row = climate.inlet_class(inlet_class)
+    row = air_classes.inlet_class(inlet_class)
     return row.allowable_max_c - max(0, altitude_m - row.derated_above_m) / row.metres_per_kelvin
 
 
@@ -184,7 +184,7 @@ def class_inlet_min_c(inlet_class: str | None) -> float | None:
 
     Source: as of class_inlet_max_c.
     """
-    return None if inlet_class is None else climate.inlet_class(inlet_class).allowable_min_c
+    return None if inlet_class is None else air_classes.inlet_class(inlet_class).allowable_min_c
 
 
 def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | None) -> float | None:
@@ -224,4 +224,4 @@ def recommended_inlet_max_c(inlet_class: str | None) -> float:
 
     Source: as of class_inlet_max_c.
     """
-    return climate.inlet_class(inlet_class or "A1").recommended_max_c
+    return air_classes.inlet_class(inlet_class or "A1").recommended_max_c

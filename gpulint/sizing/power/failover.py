@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gpulint.catalog.errors import MissingInput
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draws
 
 REDUNDANT = ("N+1", "2N")
@@ -194,7 +194,7 @@ def _remaining_w(group_draws: Draws, sides: Mapping[str, str], lost: str) -> flo
     """Return the watts on the remaining feeds of a rack after the loss of a side, for loads with
     known cords.
     """
-    after = (draw for group in group_draws for draw in draws.without(group, sides, lost))
+    after = (draw for group in group_draws for draw in _feed_loads.redistribute(group, sides, lost))
     return sum(draw.draw_w for draw in after if draw.moves and draw.feed in sides)
 
 
@@ -234,8 +234,8 @@ def feed_failover_va(
 
     Source: definition.
     """
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    loads = [draws.load_w(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
+    lost = _feed_loads.redistribute_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    loads = [_feed_loads.sum_load_w(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
     return max(loads) / supply_power_factor
 
 
@@ -256,7 +256,7 @@ def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], f
 
     Source: definition.
     """
-    plugged = draws.counts(cords, "cords")
+    plugged = _feed_loads.parse_counts(cords, "cords")
     return len({side for feed, side in zip(feed_names, failing_sides, strict=True) if plugged.get(feed)})
 
 
@@ -307,7 +307,7 @@ def supplies_left(
         return None
     if cords is None:
         return psus - math.ceil(psus / len({*failing_sides}))
-    plugged = draws.counts(cords, "cords")
+    plugged = _feed_loads.parse_counts(cords, "cords")
     on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
     return min(psus, sum(plugged.values())) - max(on)
 

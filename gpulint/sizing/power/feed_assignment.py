@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import outlets
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draw, Draws
 
 WHOLE = frozenset({"busbar", "three-phase"})
@@ -57,7 +57,7 @@ def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) ->
         raise MissingInput("feed_name")
     if cords is None:
         return dict.fromkeys(feed_names, 1 / len(feed_names))
-    plugged = draws.counts(cords, "cords")
+    plugged = _feed_loads.parse_counts(cords, "cords")
     total = sum(plugged.values())
     if not total:
         raise MissingInput("cords")
@@ -108,7 +108,7 @@ def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | N
     if psus is None or (not psus and group_w):
         return None
     small = group_w / servers / psus <= ONE_PHASE_MOST_W
-    return servers * psus if small or outlets.rated_for(inlet or "") else None
+    return servers * psus if small or outlets.find_rating(inlet or "") else None
 
 
 def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ...]:
@@ -185,7 +185,7 @@ def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
 
     Source: definition.
     """
-    return draws.load_w(feed_name, each_feed_draws)
+    return _feed_loads.sum_load_w(feed_name, each_feed_draws)
 
 
 def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
@@ -223,7 +223,7 @@ def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_fac
 
     Source: definition.
     """
-    return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
+    return _feed_loads.sum_load_w(feed_name, known_feed_draws) / supply_power_factor
 
 
 def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) -> tuple[Draw, ...]:
@@ -264,7 +264,7 @@ def corded_feed_va(
 
     Source: definition.
     """
-    return draws.load_w(feed_name, (*known_corded_draws, *each_switch_draws)) / supply_power_factor
+    return _feed_loads.sum_load_w(feed_name, (*known_corded_draws, *each_switch_draws)) / supply_power_factor
 
 
 def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
@@ -302,7 +302,7 @@ def corded_supplies(cords: Mapping[str, str] | None) -> float:
 
     Source: definition.
     """
-    return sum(draws.counts(cords, "cords").values(), 0.0)
+    return sum(_feed_loads.parse_counts(cords, "cords").values(), 0.0)
 
 
 def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:

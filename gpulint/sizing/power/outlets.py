@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gpulint import units
 from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import outlets
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power.circuits import PHASES
 
 CONTINUOUS = 0.8
@@ -38,8 +38,8 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
 
     Source: definition.
     """
-    inlet = outlets.inlet(psu_inlet)
-    return {inlet: servers * plugged_supplies} if inlet in outlets.every_inlet() else {}
+    inlet = outlets.parse_inlet(psu_inlet)
+    return {inlet: servers * plugged_supplies} if inlet in outlets.list_inlets() else {}
 
 
 def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
@@ -77,7 +77,11 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 
     Source: definition.
     """
-    return sum(sum(draws.counts(feed, "outlets").values()) for feed in each_feed_outlets) if each_feed_outlets else None
+    return (
+        sum(sum(_feed_loads.parse_counts(feed, "outlets").values()) for feed in each_feed_outlets)
+        if each_feed_outlets
+        else None
+    )
 
 
 def inlet_without_outlet(
@@ -102,9 +106,9 @@ def inlet_without_outlet(
     """
     left: dict[frozenset[str], float] = {}
     for word, count in (
-        (word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items()
+        (word, count) for feed in each_feed_outlets for word, count in _feed_loads.parse_counts(feed, "outlets").items()
     ):
-        left[outlets.inlets(word)] = left.get(outlets.inlets(word), 0) + count
+        left[outlets.find_inlets(word)] = left.get(outlets.find_inlets(word), 0) + count
     needs: dict[str, float] = {}
     for inlet, count in ((inlet, count) for group in each_outlet_needs for inlet, count in group.items()):
         needs[inlet] = needs.get(inlet, 0) + count
@@ -151,8 +155,10 @@ def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: 
 
     Source: IEC 60320-3:2014 (which connector fits which inlet).
     """
-    every = ((word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items())
-    return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
+    every = (
+        (word, count) for feed in each_feed_outlets for word, count in _feed_loads.parse_counts(feed, "outlets").items()
+    )
+    return sum((count for word, count in every if inlet_without_outlet in outlets.find_inlets(word)), 0.0)
 
 
 def supply_a(
@@ -237,7 +243,7 @@ def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: floa
 
     Source: IEC 60320-1:2021; UL 498 with NFPA 70 (NEC) 2023, 210.20(A): 80 % of 15 and 20 A.
     """
-    rated = outlets.rated_for(psu_inlet)
+    rated = outlets.find_rating(psu_inlet)
     if rated is None:
         return None
     if psu_w is not None and psu_w > MOST_V * rated[1]:
@@ -263,7 +269,7 @@ def accepted_v(
 
     Source: IEC 60320-1:2021, clause 1: couplers for up to 250 V.
     """
-    if psu_volts_max is None and outlets.rated_for(psu_inlet or "") is None:
+    if psu_volts_max is None and outlets.find_rating(psu_inlet or "") is None:
         raise MissingInput("psu_volts_max")
     return psu_volts_min or 0, COUPLER_MOST_V if psu_volts_max is None else psu_volts_max
 
@@ -327,7 +333,7 @@ def unsuitable_v(
 
 
 def _feeds_with_cords(cords: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(feed for feed, count in draws.counts(cords, "cords").items() if count)
+    return tuple(feed for feed, count in _feed_loads.parse_counts(cords, "cords").items() if count)
 
 
 def least_supply_v(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draws
 
 PHASES = 3
@@ -40,12 +40,12 @@ def feed_when_lost(
 
     Source: definition.
     """
-    now = {NOW: draws.load_w(feed_name, known_feed_draws)}
+    now = {NOW: _feed_loads.sum_load_w(feed_name, known_feed_draws)}
     if not is_redundant:
         return now
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    lost = _feed_loads.redistribute_losses(feed_name, feed_names, failing_sides, known_feed_draws)
     own = dict(zip(feed_names, failing_sides, strict=True))[feed_name]
-    return now | {own: 0.0} | {side: draws.load_w(feed_name, each) for side, each in lost.items()}
+    return now | {own: 0.0} | {side: _feed_loads.sum_load_w(feed_name, each) for side, each in lost.items()}
 
 
 def panel_when_lost(

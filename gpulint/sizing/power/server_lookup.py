@@ -53,10 +53,12 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
 
     Source: Ratcliff and Metzener, Pattern Matching: The Gestalt Approach, Dr. Dobb's Journal, 1988.
     """
-    if server_max_w is not None or accelerator is not None or servers.named(server_type) is not None:
+    if server_max_w is not None or accelerator is not None or servers.find_server(server_type) is not None:
         return None
     written = _split(server_type)
-    listed = ((server.id, name) for server in servers.servers() for name in (server.id, f"{server.vendor} {server.id}"))
+    listed = (
+        (server.id, name) for server in servers.list_servers() for name in (server.id, f"{server.vendor} {server.id}")
+    )
     return next((server_id for server_id, name in listed if _is_misspelled(written, _split(name))), None)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draw, Draws
 from gpulint.sizing.power.circuits import LINE_TO_LINE_MOST_V, PHASES
 
@@ -40,7 +40,9 @@ def feed_line_a(
     Source: Server Technology, How do I calculate power from 3-phase LED readings, 2010 (law of cosines); Hsu, How to Calculate
         Current on a 3-phase, 208V Rack PDU, Raritan 2011.
     """
-    return _line_a(draws.on(feed_name, known_feed_draws), feed_phases, line_voltage_v, supply_power_factor)
+    return _line_a(
+        _feed_loads.find_draws(feed_name, known_feed_draws), feed_phases, line_voltage_v, supply_power_factor
+    )
 
 
 def feed_failover_line_a(
@@ -70,8 +72,8 @@ def feed_failover_line_a(
 
     Source: as feed_line_a.
     """
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    cases = [draws.on(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
+    lost = _feed_loads.redistribute_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    cases = [_feed_loads.find_draws(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
     return max(_line_a(draws_on_feed, feed_phases, line_voltage_v, supply_power_factor) for draws_on_feed in cases)
 
 
@@ -127,7 +129,7 @@ def feed_lines_a(
 
     Source: as feed_line_a.
     """
-    feed_draws = draws.on(feed_name, each_feed_draws)
+    feed_draws = _feed_loads.find_draws(feed_name, each_feed_draws)
     if feed_phases != PHASES:
         return (sum(draw.draw_w for draw in feed_draws) / line_voltage_v / supply_power_factor,)
     if any(draw.supplies is None or draw.supplies != int(draw.supplies) for draw in feed_draws):

@@ -4,7 +4,7 @@ it.
 
 from __future__ import annotations
 
-from gpulint.sizing.training import exchange_time as training_exchange
+from gpulint.sizing.training import exchange_time
 
 
 def world_size(gpus_per_replica: int, processes_per_pod: int | None, pods_per_replica: int) -> int:
@@ -168,7 +168,7 @@ def pipeline_bubble(
 
     Source: Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2.
     """
-    ratio = training_exchange.bubble_ratio(pipeline_parallel, virtual_stages, micro_batches, pipeline_schedule)
+    ratio = exchange_time.bubble_ratio(pipeline_parallel, virtual_stages, micro_batches, pipeline_schedule)
     return ratio / (1 + ratio)
 
 

@@ -4,7 +4,7 @@ term takes.
 
 from __future__ import annotations
 
-from gpulint.sizing.training import model_states as states
+from gpulint.sizing.training import model_states
 
 
 def copy_batch_remainder(global_batch_size: int | None, training_copies: int) -> int:
@@ -223,7 +223,7 @@ def resident_headroom(
     Source: definition; the states as in Rajbhandari et al., ZeRO, 2020, section 5.
     """
     held = (
-        states.training_weight_bytes(
+        model_states.training_weight_bytes(
             stage_parameters,
             trained_share,
             lora_rank,
@@ -235,10 +235,10 @@ def resident_headroom(
             shard_share,
             parameter_offload=False,
         )
-        + states.gradient_bytes(
+        + model_states.gradient_bytes(
             stage_parameters, trained_share, gradient_bytes_per_parameter, sharding, sharding_stage, shard_share, False
         )
-        + states.optimizer_state_bytes(
+        + model_states.optimizer_state_bytes(
             stage_parameters, trained_share, optimizer_bytes_per_parameter, sharding_stage, shard_share, False
         )
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from gpulint.catalog.errors import MissingInput
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.sizing.interconnect import _bandwidth
 
 
 def tensor_traffic_s(
@@ -108,7 +108,7 @@ def pipeline_traffic_s(
         return 0.0
     if math.isinf(pipeline_bytes_per_s):
         raise MissingInput("network_bytes_per_s")
-    return 2 * pipeline_batches * virtual_stages * fabric.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
+    return 2 * pipeline_batches * virtual_stages * _bandwidth.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
 
 
 def expert_traffic_s(
@@ -282,7 +282,7 @@ def _collectives_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per
     if math.isinf(bus_bytes_per_s):
         raise MissingInput("network_bytes_per_s")
     payload = carried_bytes / calls * ranks / (ranks - 1)
-    return calls * fabric.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
+    return calls * _bandwidth.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 
 
 def _overlapped_s(alone_s: float, beside_s: float, cost: float) -> float:
