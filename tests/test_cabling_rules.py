@@ -277,7 +277,9 @@ def judged(spec: str, thresholds: dict[str, float]) -> tuple[rules_facility.Eval
     document = documents.load("facility.yaml", (HEAD + spec).encode()).documents[0]
     described = facility.read_facility(document)
     assert described is not None
-    return rules_facility.evaluate_component(rules_facility.resolve_facts(described, thresholds), rule.load_shipped().values())
+    return rules_facility.evaluate_component(
+        rules_facility.resolve_facts(described, thresholds), rule.load_shipped().values()
+    )
 
 
 def test_what_a_policy_allows_is_not_oversubscribed() -> None:

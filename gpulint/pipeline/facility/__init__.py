@@ -37,7 +37,11 @@ def reevaluate(
     changed.
     """
     root = facility.resolve_facts(stated, given.governance.thresholds)
-    return facility.evaluate_component(root, given.rules) if before is None else facility.reevaluate(before, root, given.rules)
+    return (
+        facility.evaluate_component(root, given.rules)
+        if before is None
+        else facility.reevaluate(before, root, given.rules)
+    )
 
 
 def evaluate(stated: Component, evaluations: tuple[Evaluation, ...], given: ResolvedPolicy) -> EvaluatedFacility:
