@@ -66,6 +66,13 @@ def test_a_formula_for_every_engine_comes_before_that_of_one() -> None:
     assert rows["fan_w"]["unit"] == "w"
 
 
+def test_the_unit_may_stand_on_the_line_of_its_title() -> None:
+    row = quantity_rows.merge(
+        [], {"power.fans": MODULE.replace("Returns:\n        [W]; None without fans", "Returns: [W]")}
+    )["fan_w"]
+    assert row["unit"] == "w"
+
+
 def test_two_topics_cannot_declare_the_same_quantity() -> None:
     with pytest.raises(ValueError, match="fans: two topics"):
         quantity_rows.merge([{"fans": {}}, {"fans": {}}], {})

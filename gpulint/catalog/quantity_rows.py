@@ -14,7 +14,7 @@ FORMULA = re.compile(
     r'^def (?P<name>[a-z]\w*)\((?P<inputs>[^()]*(?:\([^()]*\)[^()]*)*)\) -> (?P<returns>[^:\n]+):\n\s+r?"""(?P<doc>.*?)"""',
     re.MULTILINE | re.DOTALL,
 )
-UNIT = re.compile(r"^Returns:\n\s+\[([^]]+)\]", re.MULTILINE)
+UNIT = re.compile(r"^Returns:\s+\[([^]]+)\]", re.MULTILINE)
 COMPONENT = re.compile(r"^Component: (.+)$", re.MULTILINE)
 """The kinds of facility component that have the quantity."""
 SENTENCE = re.compile(r"(.+?)\.(?:\s|$)", re.DOTALL)
