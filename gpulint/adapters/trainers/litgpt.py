@@ -5,29 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters import trainers
+from gpulint.adapters.claim import Claim
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("micro_batch_size",)
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "litgpt"
 TRAIN = frozenset(
     {"save_interval", "log_interval", "global_batch_size", "micro_batch_size", "lr_warmup_steps", "epochs"}
 )
 
 
-def claims(document: Document) -> bool:
-    """Return True for a `train` section of LitGPT with a checkpoint or the name of a model."""
+def claims(document: Document) -> Claim:
+    """Claim a `train` section of LitGPT with a checkpoint or the name of a model."""
     data = document.data
     train = data.get("train") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(train, dict):
-        return False
-    return len(TRAIN & train.keys()) >= 3 and bool(
-        {"checkpoint_dir", "model_name", "initial_checkpoint_dir"} & data.keys()
+        return Claim.NONE
+    return Claim.SHAPE.where(
+        len(TRAIN & train.keys()) >= 3
+        and bool({"checkpoint_dir", "model_name", "initial_checkpoint_dir"} & data.keys())
     )
 
 
@@ -36,19 +39,19 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "litgpt")
+    yield from unknown_settings.problems(document, "litgpt")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    yield configured.workload(sys.modules[__name__], document, repository)
+    yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return batch, machines and adapters of the run.
 
     `checkpoints/ORG/NAME` is LitGPT's checkpoint folder.
     """
-    fields = settings.stated(document, "litgpt")
+    fields = key_tables.read_fields(document, "litgpt")
     for key in ("checkpoint_dir", "initial_checkpoint_dir"):
         path = document.get((key,))
         if isinstance(path, str) and path.startswith("checkpoints/"):

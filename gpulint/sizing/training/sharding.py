@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.catalog.errors import MissingInput
 
 
 def shard_ranks(
@@ -36,7 +36,7 @@ def shard_ranks(
     if shard_group:
         return shard_group
     if hybrid_sharding and gpus_per_pod is None:
-        raise fabric.Unstated("gpus_per_pod")
+        raise MissingInput("gpus_per_pod")
     gpus = min(gpus_per_replica, int(gpus_per_pod or 0)) if hybrid_sharding else gpus_per_replica
     ranks = gpus // (tensor_parallel * pipeline_parallel)
     if ranks < 1:
@@ -47,7 +47,7 @@ def shard_ranks(
 
 
 def sharding_stage(sharding: str, zero_stage: int | None) -> int:
-    """ZeRO stage: which states the data-parallel ranks shard.
+    """ZeRO stage: the data-parallel ranks shard nothing (0), optimizer state (1), gradients (2) or weights (3).
 
     DeepSpeed states it. FSDP shards everything unless stated otherwise, Megatron's distributed optimizer its state.
 
@@ -94,7 +94,7 @@ def shard_share(
         pipeline_parallel, tensor_parallel: ranks. expert_parallel_size,
         expert_tensor_parallel: ranks, else None. shard_ranks: that share states out.
     Returns:
-        ratio
+        [ratio]
 
     >>> shard_share(100.0, 0, 32, 1, 1, None, None, 8)
     0.125
@@ -126,7 +126,7 @@ def layer_parameters(
         parameters: of the model. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the model.
         tensor_parallel: ranks.
     Returns:
-        parameters
+        [parameters]
     Validity: routed experts are counted whole, as they are gathered without expert parallelism.
 
     >>> layer_parameters(8030261248, 128256, 4096, False, 32, 1)  # Llama-3.1-8B
