@@ -72,7 +72,8 @@ def test_the_comment_is_shown_whole() -> None:
         "- `parallel-size-exceeds-gpus` at `apps/chat.yaml:3`: comment, `latency \\| test`, by `@octocat`, until `2027-01-31`\n\n"
         "</details>\n\n"
         "<details><summary>1 not read</summary>\n\n- `charts/a.yaml`: `a template`\n\n</details>\n\n"
-        "`5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed`  \nnot evaluated: 2 checks\n"
+        "`5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed`  \nnot evaluated: 2 checks  \n"
+        "To read about a rule: `gpulint explain RULE`\n"
     )
 
 
@@ -179,7 +180,7 @@ def test_a_comment_is_never_longer_than_github_takes(words: str) -> None:
     assert 50_000 < units(shown) <= GITHUB_MAX
     told = len(rows(shown))
     assert f"… and {2_000 - told} more, in the log" in shown
-    assert shown.endswith("`0 files, 0 workloads, 2,000 errors`\n")
+    assert shown.endswith("`0 files, 0 workloads, 2,000 errors`  \nTo read about a rule: `gpulint explain RULE`\n")
 
 
 def test_many_faults_of_ours_do_not_make_it_longer_either() -> None:

@@ -111,7 +111,10 @@ def test_the_rules_that_speak_are_explained_with_their_samples() -> None:
         "properties": {"tags": ["parallelism"], "precision": "high"},
     }
     assert "helpUri" not in second
-    assert second["help"] == {"text": "We say *so*.", "markdown": "We say \\*so\\*."}
+    assert second["help"] == {
+        "text": "We say *so*.\n\nMore: gpulint explain team-rule",
+        "markdown": "We say \\*so\\*.\n\nMore: `gpulint explain team-rule`",
+    }
     assert second["properties"]["precision"] == "medium"
 
 
