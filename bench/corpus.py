@@ -2,7 +2,7 @@
 
     python bench/corpus.py DIR [--index TSV] [--format text|json] [--list]
 
-DIR holds the files; the index is a table with the columns repo, path, kind (a file lies at `OWNER+NAME/PATH`). Each file
+DIR holds the files; the index is a table with the columns repo, path, kind (a file lies at `ORG+NAME/PATH`). Each file
 is linted alone, its siblings in reach. Denominators are the index's and the directory's, never gpulint's own count: a file
 is recognised when it is what `kinds.tsv` says its kind is; `known` columns count files in which at least one role has the
 fact. The shares over workloads count every role, and every file of a kind that bears workloads in which none was found
@@ -155,12 +155,12 @@ def _is_known(name: str, role: Role, known: Facts) -> bool:
         case "engine":
             return bool(role.text("engine") or role.text("program"))
         case "gpu_count":
-            return not isinstance(known.worlds("gpus_per_pod"), Missing)
+            return not isinstance(known.scenarios("gpus_per_pod"), Missing)
         case "parallelism":
-            return not isinstance(known.worlds("parallel_size"), Missing)
+            return not isinstance(known.scenarios("parallel_size"), Missing)
         case "accelerator":
             return bool(role.text("accelerator") or role.text("mig_profile"))
-    return not isinstance(known.worlds(name), Missing)
+    return not isinstance(known.scenarios(name), Missing)
 
 
 def added(rows: Iterable[Row]) -> Row:

@@ -2,7 +2,7 @@
 
     python bench/precision.py DIR [--read bench/read.tsv]
 
-DIR holds OWNER+NAME/PATH. Each finding of today counts as right, doubtful or wrong as `read.tsv` says; one that nobody has read
+DIR holds ORG+NAME/PATH. Each finding of today counts as right, doubtful or wrong as `read.tsv` says; one that nobody has read
 counts against the ratio. Rows that no longer speak are listed: mended, if they were wrong.
 """
 
@@ -25,11 +25,11 @@ def findings(directory: Path) -> list[Finding]:
     rules = selection.speaking(selection.known())
     given = Given(rules, tuple(rule.name for rule in rules), alternatives=False)
     tree = repository.WorkTree(directory, base=directory)
-    return list(lint.lint(tree.sources([str(directory)]), tree, given).findings)
+    return list(lint.check_files(tree.sources([str(directory)]), tree, given).findings)
 
 
 def place(finding: Finding) -> str:
-    """OWNER/NAME:PATH:LINE of a finding, whose path is relative to the directory."""
+    """ORG/NAME:PATH:LINE of a finding, whose path is relative to the directory."""
     owner, _, rest = finding.location.path.partition("/")
     return f"{owner.replace('+', '/', 1)}:{rest}:{finding.location.line}"
 

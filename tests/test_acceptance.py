@@ -136,11 +136,11 @@ def test_an_entry_whose_bound_no_longer_holds_is_neither_unused_nor_silent(run: 
     ("lines", "said"),
     [
         (["reason: r", "untill: 2027-01-01"], "gpulint.yaml:4:5: unknown key untill; did you mean until?"),
-        (["reason: r", "until: tomorrow"], "gpulint.yaml:4:12: until is a day such as 2027-03-31, not tomorrow"),
+        (["reason: r", "until: tomorrow"], "gpulint.yaml:4:12: until must be a date such as 2027-03-31, not tomorrow"),
         (["owner: team-ml"], "gpulint.yaml:2:5: reason is missing"),
         (
             ["reason: r", "while: gpus_per_pot < 1"],
-            "gpulint.yaml:4:12: `gpus_per_pot < 1` cannot be read: no fact is called gpus_per_pot; did you mean ",
+            "gpulint.yaml:4:12: cannot parse `gpus_per_pot < 1`: no such fact: gpus_per_pot; did you mean ",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_an_entry_of_an_unknown_rule_is_refused_with_the_nearest(run: Run) -> No
     write("gpulint.yaml", waivers("reason: r").replace("gpu-limit-missing", "gpu-limits-missing"))
     result = run("check")
     assert result.exit_code == 2
-    assert "gpulint.yaml:2:5: no rule is called gpu-limits-missing; did you mean gpu-limit-missing?" in result.stderr
+    assert "gpulint.yaml:2:5: no such rule: gpu-limits-missing; did you mean gpu-limit-missing?" in result.stderr
 
 
 def test_entries_of_a_policy_that_is_extended_add_up(run: Run) -> None:
@@ -237,11 +237,23 @@ COMMENTED = POD.replace("gpu: 1}", "gpu: 1}  # gpulint: ignore[gpu-limit-missing
         (
             "waivers-need: [owner, until]\n",
             "a reason",
-            "the policy wants owner= and until= in each waiver; it silences nothing without",
+            "the policy requires owner= and until= in each waiver; without it the waiver has no effect",
         ),
-        ("waivers-need: [while]\n", "owner=x r", "the policy wants while= in each waiver; it silences nothing without"),
-        ("waivers-last: 180d\n", "a reason", "the policy wants until= in each waiver; it silences nothing without"),
-        ("waivers-last: 180d\n", "until=2027-11-22 r", "until=2027-11-22 is 365 days away; the policy allows 180"),
+        (
+            "waivers-need: [while]\n",
+            "owner=x r",
+            "the policy requires while= in each waiver; without it the waiver has no effect",
+        ),
+        (
+            "waivers-last: 180d\n",
+            "a reason",
+            "the policy requires until= in each waiver; without it the waiver has no effect",
+        ),
+        (
+            "waivers-last: 180d\n",
+            "until=2027-11-22 r",
+            "until=2027-11-22 is 365 days away; the policy allows at most 180",
+        ),
     ],
 )
 def test_a_waiver_without_what_the_policy_wants_silences_nothing_and_is_said(
@@ -278,7 +290,7 @@ def test_a_baseline_accepts_what_stands_and_nothing_else(run: Run) -> None:
     assert run("check").exit_code == 1
     assert run("baseline").stdout.splitlines() == [
         ".gpulint-baseline.json: 1 finding in 1 file accepted",
-        "commit it; gpulint check says from now on what is new",
+        "commit it; from now on gpulint check reports only new findings",
     ]
     assert run("check").exit_code == 0
     write("k8s/eval.yaml", OTHER)
@@ -355,7 +367,8 @@ def test_a_baseline_is_not_written_over(run: Run) -> None:
     result = run("baseline")
     assert (result.exit_code, Path(BASELINE).read_bytes()) == (2, before)
     assert result.stderr == (
-        "gpulint: .gpulint-baseline.json stands; --update brings it up to date, --prune takes out what is gone\n"
+        "gpulint: .gpulint-baseline.json already exists; use --update to bring it up to date "
+        "or --prune to remove fixed findings\n"
     )
 
 
@@ -367,12 +380,12 @@ def test_an_update_takes_in_nothing_new_and_says_so(run: Run) -> None:
     result = run("baseline", "--update")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "gpulint: new, and not taken in: eval.yaml:9 error[gpu-limit-missing] "
+        "gpulint: new, not accepted: eval.yaml:9 error[gpu-limit-missing] "
         "nvidia.com/gpu is requested (1) without a limit; set the same number under limits"
     ]
     assert result.stdout.splitlines() == [
         ".gpulint-baseline.json: 1 finding in 1 file accepted, 1 new",
-        "mend what is new, waive it with a reason, or take it in with --update --accept-new",
+        "fix the new findings, waive them with a reason, or accept them with --update --accept-new",
     ]
     assert [one["path"] for one in json.loads(Path(BASELINE).read_text())["findings"]] == ["moved.yaml"]
     assert findings(run("check", "--format=json"))["eval.yaml"] == ["gpu-limit-missing"]
@@ -405,7 +418,7 @@ def test_pruning_takes_out_what_is_gone_and_nothing_else(run: Run) -> None:
     result = run("baseline", "--prune")
     assert (result.exit_code, result.stderr) == (
         0,
-        "gpulint: gone: gpu-limit-missing of Pod ml/train (train.yaml)\n",
+        "gpulint: fixed: gpu-limit-missing of Pod ml/train (train.yaml)\n",
     )
     assert [one["path"] for one in json.loads(Path(BASELINE).read_text())["findings"]] == ["eval.yaml"]
 
@@ -429,7 +442,7 @@ def test_what_a_waiver_accepts_from_now_on_leaves_the_baseline(run: Run) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", ".gpulint-baseline.json:1: this is no JSON"),
+        ("{", ".gpulint-baseline.json:1: invalid JSON"),
         ('{"format": "gpulint-baseline/2"}', "its format is gpulint-baseline/2; this release reads gpulint-baseline/1"),
         ("<<<<<<< HEAD\n{}\n", ".gpulint-baseline.json:1: a merge conflict"),
     ],
@@ -477,4 +490,4 @@ def test_without_ignores_all_speaks_and_what_would_be_silenced_is_counted(run: R
     result = run("check", "--no-ignores", "--format=json")
     assert findings(result) == {path: ["gpu-limit-missing"] for path in ("eval.yaml", "third.yaml", "train.yaml")}
     assert result.exit_code == 1
-    assert "3 of them silenced without --no-ignores" in run("check", "--no-ignores").stdout
+    assert "3 of them suppressed without --no-ignores" in run("check", "--no-ignores").stdout

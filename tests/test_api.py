@@ -61,9 +61,9 @@ def test_options_say_what_the_command_line_would(folder: Path) -> None:
     ("paths", "options", "said"),
     [
         ("nowhere.yaml", {}, "there is no file or folder nowhere.yaml"),
-        (".", {"select": ("memroy",)}, "no rule or family is called memroy; did you mean memory?"),
+        (".", {"select": ("memroy",)}, "no such rule or family: memroy; did you mean memory?"),
         (".", {"accelerator": "h10"}, "no accelerator is called h10; did you mean"),
-        (".", {"rules": ("nowhere",)}, "nowhere: no such directory of rules"),
+        (".", {"rules": ("nowhere",)}, "nowhere: no such folder of rules"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(
@@ -83,7 +83,7 @@ def test_settings_that_cannot_be_used_are_refused_with_their_place(folder: Path)
 def test_size_tells_the_terms_of_a_checkpoint() -> None:
     """8,190,735,360 parameters of two bytes each, as the checkpoint's own index adds them up."""
     (found,) = gpulint.size("Qwen/Qwen3-8B", {"accelerator": "l4", "max_model_len": 8192})
-    terms = {term.name: term.worlds.likely for term in found.terms}
+    terms = {term.name: term.scenarios.expected for term in found.terms}
     assert terms["weight_bytes_per_gpu"] == 16_381_470_720
     assert found.verdict in ("fits", "likely fits")
 
@@ -97,7 +97,7 @@ def test_size_tells_the_terms_of_a_file_and_of_one_workload_of_it(folder: Path) 
 def test_size_takes_the_words_of_a_role_with_units() -> None:
     words = {"checkpoint": "Qwen/Qwen3-8B", "engine": "vllm", "accelerator": "l4", "max_model_len": "8k"}
     (found,) = gpulint.size(words)
-    terms = {term.name: term.worlds.likely for term in found.terms}
+    terms = {term.name: term.scenarios.expected for term in found.terms}
     assert terms["weight_bytes_per_gpu"] == 16_381_470_720
 
 
@@ -167,7 +167,7 @@ def test_a_policy_outside_the_repository_is_read_where_it_is_named(
     [
         ("nowhere.yaml", "there is no policy nowhere.yaml"),
         ({"fail-in": "note"}, "policy.yaml:1:2: unknown key fail-in; did you mean fail-on?"),
-        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no rule or family is called memroy; did you mean memory?"),
+        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no such rule or family: memroy; did you mean memory?"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Mapping[str, object], said: str) -> None:

@@ -90,12 +90,12 @@ def test_entries_are_sorted_by_path_rule_and_subject() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "b.json:1: this is no JSON: Expecting value; restore it, or delete it and run gpulint baseline"),
+        ("", "b.json:1: invalid JSON: Expecting value; restore the file, or delete it and run gpulint baseline"),
         (
             "{",
-            "b.json:1: this is no JSON: Expecting property name enclosed in double quotes; " + baseline.AGAIN,
+            "b.json:1: invalid JSON: Expecting property name enclosed in double quotes; " + baseline.AGAIN,
         ),
-        ("[]", "b.json:1: it states no format; this release reads gpulint-baseline/1"),
+        ("[]", "b.json:1: it declares no format; this release reads gpulint-baseline/1"),
         (
             '{"format": "gpulint-baseline/9"}',
             "b.json:1: its format is gpulint-baseline/9; this release reads gpulint-baseline/1",
@@ -106,11 +106,11 @@ def test_entries_are_sorted_by_path_rule_and_subject() -> None:
         ),
         (
             WRITTEN.replace('"count": 1', '"count": 0'),
-            "b.json:5: an entry states texts, at least its rule, and a count from 1 on",
+            "b.json:5: an entry needs text values, at least a rule, and a count of at least 1",
         ),
         (
             WRITTEN.replace('"value": "1"', '"value": 1'),
-            "b.json:5: an entry states texts, at least its rule, and a count from 1 on",
+            "b.json:5: an entry needs text values, at least a rule, and a count of at least 1",
         ),
         (
             WRITTEN.replace('"value"', '"valve"'),
@@ -118,7 +118,7 @@ def test_entries_are_sorted_by_path_rule_and_subject() -> None:
         ),
         (
             WRITTEN.replace('"findings"', '"found"'),
-            "b.json:1: a baseline has the keys format, gpulint and findings; restore it, or delete it and run gpulint baseline",
+            "b.json:1: a baseline must have exactly the keys format, gpulint and findings; " + baseline.AGAIN,
         ),
         ("\ufeff" + WRITTEN.replace("Pod train", "\\ud800"), ""),
     ],

@@ -93,13 +93,13 @@ def test_exit_zero_reports_and_passes(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("check", "--select", "no-such"), "no rule or family is called no-such"),
-        (("check", "--ignore", "memorie"), "no rule or family is called memorie; did you mean memory?"),
+        (("check", "--select", "no-such"), "no such rule or family: no-such"),
+        (("check", "--ignore", "memorie"), "no such rule or family: memorie; did you mean memory?"),
         (("check", "--accelerator", "l44"), "no accelerator is called l44; did you mean l4,"),
         (("check", "missing.yaml"), "there is no file or folder missing.yaml"),
-        (("check", "--rules", "missing"), "missing: no such directory of rules"),
-        (("check", "-", "."), "- stands alone: stdin is one file"),
-        (("explain", "weights-exceed-memori"), "is called weights-exceed-memori; did you mean weights-exceed-memory,"),
+        (("check", "--rules", "missing"), "missing: no such folder of rules"),
+        (("check", "-", "."), "- reads one file from stdin; give no other path with it"),
+        (("explain", "weights-exceed-memori"), "or engine: weights-exceed-memori; did you mean weights-exceed-memory,"),
         (("catalog", "accelerators", "l44"), "the catalog has no accelerator l44; did you mean l4,"),
         (("catalog", "architectures", "Qwen/Qwen3-8"), "no architecture Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
         (("size", "Qwen/Qwen3-8"), "no checkpoint is called Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
@@ -132,10 +132,10 @@ def test_our_own_fault_is_three_and_spares_the_other_files(run: Run, monkeypatch
     write("b.yaml", WRONG)
     load = documents.load
 
-    def faulty(path: str, content: bytes) -> documents.Loaded:
+    def faulty(path: str, content: bytes, *relevance: documents.Relevance) -> documents.Loaded:
         if path == "a.yaml":
             raise RuntimeError("a fault of ours")
-        return load(path, content)
+        return load(path, content, *relevance)
 
     monkeypatch.setattr(documents, "load", faulty)
     result = run("check")
@@ -261,7 +261,7 @@ def test_a_mistyped_fact_in_a_rule_of_ones_own_is_misuse_with_a_place(run: Run) 
     )
     result = run("check", "--rules", "policies")
     assert result.exit_code == 2
-    assert "policies/cost/dear.yaml:5:7: no fact is called gpu_per_pod; did you mean gpus_per_pod?" in result.stderr
+    assert "policies/cost/dear.yaml:5:7: no such fact: gpu_per_pod; did you mean gpus_per_pod?" in result.stderr
     assert "gpu_per_pod" in result.stderr
 
 
@@ -306,7 +306,7 @@ def test_settings_cannot_name_rules_outside_the_repository(run: Run, folder: str
     write("gpulint.yaml", f"rules: [{folder}]\n")
     result = run("check")
     assert result.exit_code == 2
-    assert f"rules: {folder} lies outside the repository" in result.stderr
+    assert f"rules: {folder} is outside the repository" in result.stderr
 
 
 def test_links_to_settings_or_rules_elsewhere_are_not_followed(
@@ -353,7 +353,7 @@ def test_a_rule_is_explained_with_what_is_wrong_and_what_is_right(run: Run) -> N
     assert shown.startswith(
         "weights-exceed-memory (memory, error)\n\nThe weights alone do not fit in one accelerator's memory.\n"
     )
-    assert "\nHolds when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
+    assert "\nFires when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
     assert shown.index("\nWrong\n  apiVersion: apps/v1") < shown.index("\nRight\n  apiVersion: apps/v1")
     assert "\n  weight_bytes_per_gpu  bytes   weights on the fullest GPU\n" in shown
     assert "\n  # gpulint: ignore[weights-exceed-memory] REASON\n" in shown
@@ -383,7 +383,7 @@ def test_a_family_is_explained_by_its_rules(run: Run) -> None:
 def test_a_rule_of_the_team_is_explained_where_the_settings_or_an_option_name_its_folder(run: Run) -> None:
     own = Path("own/budget/gpus-above-quota.yaml")
     write(str(own), (EXAMPLES / own.relative_to("own")).read_text(encoding="utf-8"))
-    assert "no rule, family, fact, adapter or engine is called gpus-above-quota" in run("explain", own.stem).stderr
+    assert "no such rule, family, fact, adapter or engine: gpus-above-quota" in run("explain", own.stem).stderr
     assert run("explain", "--rules", "own", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
     Path("gpulint.yaml").write_text("rules: [own]\n")
     assert run("explain", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
@@ -421,7 +421,7 @@ def test_a_file_and_one_workload_of_it_are_sized(run: Run) -> None:
 
 def test_sizes_are_given_as_json_in_base_units(run: Run) -> None:
     (table,) = json.loads(run("size", "Qwen/Qwen3-8B", "--accelerator", "l4", "--format", "json").stdout)
-    assert table["terms"]["weight_bytes_per_gpu"]["likely"] == 16_381_470_720
+    assert table["terms"]["weight_bytes_per_gpu"]["expected"] == 16_381_470_720
     assert table["terms"]["weight_bytes_per_gpu"]["unit"] == "bytes"
 
 
@@ -441,7 +441,7 @@ def test_init_writes_a_hint_for_each_workload_that_lacks_one(run: Run) -> None:
 
 def test_init_says_what_stands_and_what_to_do_next(run: Run) -> None:
     write("apps/wrong.yaml", WRONG)
-    result = run("init", "--hook")
+    result = run("init", "--hook", "--repo", "https://git.example.com/tools/gpulint")
     assert result.stdout == (
         "wrote gpulint.yaml\nwrote .pre-commit-config.yaml\n"
         "1 workload found, 0 of them without a value that a hint can declare\ncurrent findings: 1 error\nnext\n"
@@ -467,7 +467,7 @@ def test_init_counts_the_workloads_that_it_writes_a_hint_for(run: Run) -> None:
 
 def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_settings(run: Run) -> None:
     write(".pre-commit-config.yaml", "# mine\n")
-    result = run("init", "--hook")
+    result = run("init", "--hook", "--repo", "https://git.example.com/tools/gpulint")
     assert (result.exit_code, Path("gpulint.yaml").is_file()) == (0, True)
     assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stdout
     assert Path(".pre-commit-config.yaml").read_text(encoding="utf-8") == "# mine\n"
@@ -475,7 +475,7 @@ def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_setti
 
 def test_init_says_what_to_add_to_a_hook_file_where_settings_are_there(run: Run) -> None:
     write("gpulint.yaml", "# mine\n")
-    result = run("init", "--hook")
+    result = run("init", "--hook", "--repo", "https://git.example.com/tools/gpulint")
     assert (result.exit_code, [path.name for path in Path().glob("[.g]*.yaml")]) == (2, ["gpulint.yaml"])
     assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stderr
 
@@ -485,7 +485,7 @@ def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -
     write(taken, "# mine\n")
     result = run("init", "--spec", "spec.yaml")
     assert result.exit_code == 2
-    assert f"{taken} exists already; nothing was written" in result.stderr
+    assert f"{taken} already exists; nothing was written" in result.stderr
     assert [path.name for path in Path().glob("*.yaml")] == [taken]
     assert Path(taken).read_text(encoding="utf-8") == "# mine\n"
 
@@ -563,7 +563,7 @@ def test_a_policy_names_no_baseline_outside_the_repository(run: Run, command: st
     write("a.yaml", WRONG)
     result = run(command)
     assert result.exit_code == 2
-    assert f"gpulint.yaml:1:11: {file} lies outside the repository" in result.stderr
+    assert f"gpulint.yaml:1:11: {file} is outside the repository" in result.stderr
     assert not Path("../outside.json").exists()
 
 
@@ -609,7 +609,7 @@ def test_a_commit_that_is_empty_is_misuse(run: Run, words: tuple[str, ...]) -> N
     result = run("check", *words)
     assert (result.exit_code, result.stderr) == (
         2,
-        f"gpulint: {words[-2]} is empty: name a commit, or leave it out\n",
+        f"gpulint: {words[-2]} is empty; give a commit or drop the option\n",
     )
 
 

@@ -84,7 +84,7 @@ def test_a_region_that_the_spec_names_has_its_own_price_and_grid() -> None:
     """g2-standard-4 in europe-west4: 0.74292 USD an hour; Google's grid there in 2024: 208.81 g/kWh."""
     found = role(server(f"{L4}, topology.kubernetes.io/region: europe-west4"))
     assert found.prices == "list price gcp europe-west4 2026-08-03, 111 days old"
-    (co2,) = [fact.values.likely for fact in found.facts if fact.name == "co2_kg_per_hour"]
+    (co2,) = [fact.values.expected for fact in found.facts if fact.name == "co2_kg_per_hour"]
     assert co2 == pytest.approx(3 * 72 * 0.6 / 1000 * 1.1 * 0.20881)
     task = SKY.format(cloud="gcp", accelerators="L4:1").replace("cloud: gcp", "infra: gcp/us-west4")
     assert role(task, "tune.yaml").prices == "list price gcp us-west4 2026-08-03, 111 days old"
@@ -134,7 +134,7 @@ def test_the_day_is_todays_unless_it_is_said(run: Callable[..., Result]) -> None
 def test_a_day_that_is_none_is_misuse(run: Callable[..., Result]) -> None:
     result = run("check", "--today", "soon", "chat.yaml")
     assert result.exit_code == 2
-    assert "--today soon is no day: write it as 2026-11-22" in result.stderr
+    assert "--today soon is not a date; write it as YYYY-MM-DD, for example 2026-11-22" in result.stderr
 
 
 def test_the_catalog_lists_prices_with_their_age(run: Callable[..., Result]) -> None:
@@ -156,4 +156,4 @@ def test_an_accelerator_shows_where_it_is_cheapest(run: Callable[..., Result]) -
 def test_a_price_that_is_not_listed_is_misuse(run: Callable[..., Result]) -> None:
     result = run("catalog", "prices", "g2-standart-4")
     assert result.exit_code == 2
-    assert "the catalog has no price of g2-standart-4; did you mean g2-standard-4," in result.stderr
+    assert "the catalog has no price for g2-standart-4; did you mean g2-standard-4," in result.stderr

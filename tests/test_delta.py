@@ -59,7 +59,7 @@ def finding(rule: str, path: str = "a.yaml", suppressed: Waiver | None = None) -
         ([(Figures(0.5, 1, 1), Figures(0.75, 1, 40))], "+0.25 GPUs, +0.04 kW"),
         (
             [(UNKNOWN, LARGE)],
-            "the GPUs, cost and power of 1 workload cannot be told",
+            "the GPUs, cost and power of 1 workload are unknown",
         ),
         (
             [
@@ -67,7 +67,7 @@ def finding(rule: str, path: str = "a.yaml", suppressed: Waiver | None = None) -
                 (None, LARGE._replace(cost_usd_per_hour=None)),
                 (SMALL, LARGE._replace(cost_usd_per_hour=None)),
             ],
-            "+32 GPUs, +$7,300 a month (2 workloads cannot be told), +11.2 kW",
+            "+32 GPUs, +$7,300 a month (2 workloads unknown), +11.2 kW",
         ),
     ],
 )
@@ -77,15 +77,11 @@ def test_a_change_in_one_sentence(changes: list[tuple[Figures | None, Figures | 
 
 def test_what_cannot_be_told_of_as_many_workloads_is_said_once() -> None:
     card = Figures(gpus=8)
-    assert delta.sentence(compared((None, card))) == "+8 GPUs; the cost and power of 1 workload cannot be told"
+    assert delta.sentence(compared((None, card))) == "+8 GPUs; the cost and power of 1 workload are unknown"
     found = compared((None, card), (None, UNKNOWN))
-    assert (
-        delta.sentence(found) == "+8 GPUs (1 workload cannot be told); the cost and power of 2 workloads cannot be told"
-    )
+    assert delta.sentence(found) == "+8 GPUs (1 workload unknown); the cost and power of 2 workloads are unknown"
     found = compared((SMALL, SMALL._replace(power_w=None)), (None, Figures(gpus=1, power_w=70)), (None, card))
-    assert delta.sentence(found) == (
-        "+9 GPUs, +0.07 kW (2 workloads cannot be told); the cost of 2 workloads cannot be told"
-    )
+    assert delta.sentence(found) == ("+9 GPUs, +0.07 kW (2 workloads unknown); the cost of 2 workloads is unknown")
 
 
 def test_workloads_of_one_name_are_told_apart_by_their_files() -> None:
@@ -104,7 +100,7 @@ def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> No
 
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
-    found = delta.totals(compared((UNKNOWN, LARGE), (SMALL, LARGE)))
+    found = compared((UNKNOWN, LARGE), (SMALL, LARGE)).total
     assert found == delta.Totals(delta.Total(8, 1), delta.Total(7300, 1), delta.Total(2800, 1))
 
 
@@ -132,7 +128,7 @@ def test_the_text_tells_the_change_and_what_it_ends() -> None:
         "\n"
         "fixed: 1 finding\n"
         "  error[fixed-one]: 8 are too many  (a.yaml:3)\n"
-        "no longer told, as facts are missing now: 1 finding\n"
+        "no longer evaluated because facts are missing: 1 finding\n"
         "  error[lost-one]: 8 are too many  (b.yaml:3)\n"
         "\n"
         "1 file, 0 workloads, no findings\n"
@@ -200,8 +196,8 @@ def test_the_comment_leads_with_the_change() -> None:
     ]
     assert "<details><summary>1 fixed</summary>" in lines
     assert "- error `fixed-one` at `a.yaml:3`: `8 are too many`" in lines
-    assert "<details><summary>1 no longer told, as facts are missing now</summary>" in lines
-    assert lines[-2:] == ["`2 files, 0 workloads, 1 error, 1 stood before`  ", "Compared with `main`."]
+    assert "<details><summary>1 no longer evaluated because facts are missing</summary>" in lines
+    assert lines[-2:] == ["`2 files, 0 workloads, 1 error, 1 existed before`  ", "Compared with `main`."]
 
 
 def test_a_name_of_a_workload_or_commit_can_write_no_markup() -> None:

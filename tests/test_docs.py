@@ -1,7 +1,4 @@
-"""The pages of docs/: the generated ones are up to date, and what any page names is there.
-
-`python tests/test_docs.py` writes the generated ones.
-"""
+"""The pages that are written by hand name what is there, and every name has an explanation."""
 
 from __future__ import annotations
 
@@ -10,27 +7,24 @@ import functools
 import itertools
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pages
 import pytest
 import samples
 
 from gpulint import adapters, cli, engines
 from gpulint.catalog import package_data as shipped
 from gpulint.cli import explain as explanations
-from gpulint.cli.explain import fact, page, seen, terminal
+from gpulint.cli.explain import command_line_page, fact, page, seen, terminal
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Table, Text
 from gpulint.facts import resolver as facts
 from gpulint.policy.config import schema
 from gpulint.policy.rules import rule
 from gpulint.source import documents
 
-ROOT = pages.ROOT
-GENERATED_ALONE = ("docs/rules", "docs/facts", "docs/adapters")
-"""Folders that hold generated pages only."""
+ROOT = Path(__file__).parent.parent
 WRITTEN = sorted(
     path
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md"))
@@ -42,26 +36,6 @@ QUOTED = re.compile(r"`[^`\n]*`")
 HEADING = re.compile(r"^#{1,6} +(?P<title>.+?) *$", re.MULTILINE)
 IN_AN_SDIST = not (ROOT / "bench").exists()
 """An sdist leaves whole folders out."""
-
-
-@functools.cache
-def generated() -> Mapping[str, str]:
-    return pages.generated()
-
-
-def write() -> None:
-    """Write every generated page, and remove those that nothing generates any longer."""
-    for path in outdated():
-        (ROOT / path).unlink()
-    for path, text in generated().items():
-        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / path).write_text(text, encoding="utf-8")
-
-
-def outdated() -> list[str]:
-    """Pages in the folders of generated ones that nothing generates."""
-    found = (file for folder in GENERATED_ALONE for file in (ROOT / folder).glob("*"))
-    return sorted({file.relative_to(ROOT).as_posix() for file in found} - set(generated()))
 
 
 def named(path: Path) -> str:
@@ -76,70 +50,6 @@ def in_groups() -> Iterator[tuple[str, list[Path]]]:
 every_folder = pytest.mark.parametrize(
     "paths", [paths for _, paths in in_groups()], ids=[name for name, _ in in_groups()]
 )
-
-
-# ---- the generated pages
-
-
-def test_the_generated_pages_are_up_to_date() -> None:
-    stale = [path for path, text in generated().items() if _read(path) != text]
-    assert stale == [], "run python tests/test_docs.py"
-
-
-def _read(path: str) -> str:
-    file = ROOT / path
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
-
-
-def test_no_generated_page_outlives_what_it_is_about() -> None:
-    assert outdated() == [], "run python tests/test_docs.py"
-
-
-def test_every_rule_fact_adapter_and_engine_has_a_place() -> None:
-    pairs = [
-        *(("rule", name) for name in rule.shipped_rules()),
-        *(("fact", name) for name in facts.glossary()),
-        *(("adapter", name) for name in shipped.mentions(adapters.HERE)),
-        *(("engine", name) for name in shipped.mentions(engines.HERE)),
-    ]
-    assert [pair for pair in pairs if pages.place(*pair).partition("#")[0] not in generated()] == []
-
-
-def test_what_is_written_by_hand_above_a_generated_part_is_kept() -> None:
-    vllm = generated()["docs/engines/vllm.md"]
-    assert vllm.startswith("# vLLM: what it decides, and since when\n")
-    assert vllm.count(pages.BREAK) == 1
-
-
-def test_a_page_of_a_fact_says_what_a_user_needs() -> None:
-    text = generated()["docs/facts/weights.md"]
-    section = text.partition("## weight_bytes_per_gpu\n")[2].partition("\n## ")[0]
-    assert section.startswith("\nWeights on the fullest GPU.\n\nnumber, bytes · computed\n")
-    assert "[`tensor_parallel`](engine.md#tensor_parallel)" in section
-    assert ">>> round(weight_bytes_per_gpu(" in section
-    assert "[`weights-exceed-memory`](../rules/weights-exceed-memory.md)" in section
-
-
-def test_a_page_of_a_rule_says_what_a_user_needs() -> None:
-    text = generated()["docs/rules/weights-exceed-memory.md"]
-    assert "\n# weights-exceed-memory\n\nThe weights alone do not fit in one accelerator's memory.\n" in text
-    assert "\n## Holds when\n\n```cel\nweight_bytes_per_gpu > device_memory_bytes\n```\n" in text
-    assert "[`device_memory_bytes`](../facts/memory.md#device_memory_bytes) | bytes |" in text
-    assert (
-        text.index("\n## Wrong\n") < text.index("- --tensor-parallel-size=2  # <- here\n") < text.index("\n## Right\n")
-    )
-    assert "Speaks instead of [`serving-does-not-fit`](serving-does-not-fit.md)," in text
-    assert "# gpulint: ignore[weights-exceed-memory] REASON\n" in text
-
-
-def test_an_argument_of_an_engine_leads_to_the_fact_that_it_states() -> None:
-    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | whole number, also 4k |"
-    assert row in generated()["docs/engines/vllm.md"]
-
-
-def test_an_adapter_shows_where_a_fact_is_stated() -> None:
-    row = "| `resources.instance_type` | [`accelerator`](../facts/pod.md#accelerator), "
-    assert row in generated()["docs/adapters/skypilot.md"]
 
 
 # ---- the small file of each format
@@ -179,7 +89,7 @@ def test_an_adapter_shows_the_key_of_the_file_where_a_chart_or_an_operator_makes
     assert "pods_per_replica" in seen.places("kubernetes")["spec.leaderWorkerTemplate.size"]
     assert "gpus_per_pod" in seen.places("helm_values")["servingEngineSpec.modelSpec[].requestGPU"]
     assert "checkpoint" in seen.places("kserve")["spec.predictor.model.storageUri"]
-    assert "gpus_per_pod" in seen.places("script")["#SBATCH --gpus-per-node"]
+    assert "gpus_per_pod" in seen.places("scripts")["#SBATCH --gpus-per-node"]
 
 
 # ---- what pages name
@@ -298,7 +208,7 @@ def test_every_policy_that_a_page_shows_is_one() -> None:
         (named(path), data)
         for path in WRITTEN
         for block in FENCE.finditer(path.read_text(encoding="utf-8"))
-        if block["language"] == "yaml" and named(path) not in generated()
+        if block["language"] == "yaml"
         for document in documents.load("gpulint.yaml", block["text"].encode()).documents
         if isinstance(data := document.data, dict) and keys & data.keys() and not {"apiVersion", "when"} & data.keys()
     ]
@@ -325,7 +235,7 @@ def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
 
 
 def test_every_command_and_option_says_what_it_does() -> None:
-    listed = tuple(pages.every_command())
+    listed = tuple(command_line_page.list_commands())
     silent = [
         (*words, option.opts[0])
         for words, one in listed
@@ -397,7 +307,3 @@ def test_every_name_that_is_offered_is_explained() -> None:
     known = tuple(rule.shipped_rules().values())
     offered = itertools.islice(explanations.names(known), 0, None, 25)
     assert [name for name in offered if not list(explanations.of(name, known))] == []
-
-
-if __name__ == "__main__":
-    write()

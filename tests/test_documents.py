@@ -309,11 +309,27 @@ def test_a_broken_document_does_not_lose_the_others() -> None:
     assert loaded.problems[0].location.text == "gpu: {a}b"
 
 
-def test_what_has_nothing_to_do_with_gpus_is_no_concern() -> None:
-    assert load("name: {a}b\n") == documents.Loaded()
-    assert load("name: 1\nname: 2\n").problems == ()
-    assert load('{"name": 1,}', "a.json").problems == ()
-    assert load("name = \n", "a.toml").problems == ()
+def load_irrelevant(text: str | bytes, path: str = "a.yaml") -> documents.Loaded:
+    return documents.load(path, text.encode() if isinstance(text, str) else text, lambda text, format: False)
+
+
+def test_what_is_wrong_with_an_irrelevant_text_is_no_problem() -> None:
+    assert load_irrelevant("name: {a}b\n") == documents.Loaded()
+    assert load_irrelevant("name: 1\nname: 2\n").problems == ()
+    assert load_irrelevant('{"name": 1,}', "a.json").problems == ()
+    assert load_irrelevant("name = \n", "a.toml").problems == ()
+
+
+def test_without_a_choice_what_is_wrong_with_any_text_is_a_problem() -> None:
+    assert [problem.kind for problem in load("name: {a}b\n").problems] == ["invalid-syntax"]
+    assert [problem.kind for problem in load("name: 1\nname: 2\n").problems] == ["duplicate-key"]
+
+
+def test_a_text_is_relevant_by_itself_and_by_its_format() -> None:
+    asked: list[tuple[str, str]] = []
+    documents.load("a.toml", b"name = \n", lambda text, format: bool(asked.append((text, format))))
+    documents.load("a.yaml", b"name: \xe9\n", lambda text, format: bool(asked.append((text, format))))
+    assert asked == [("name = \n", "toml"), ("name: \ufffd\n", "")]
 
 
 @pytest.mark.parametrize(
@@ -381,7 +397,7 @@ def test_a_custom_resource_definition_is_not_read() -> None:
     ],
 )
 def test_what_is_not_text_is_skipped_with_its_reason(content: bytes, expected: documents.Loaded) -> None:
-    assert load(content) == expected
+    assert load_irrelevant(content) == expected
 
 
 def test_text_that_is_not_utf_8_and_concerns_gpus_is_a_problem() -> None:
@@ -431,8 +447,8 @@ def test_a_billion_laughs_are_not_laughed() -> None:
     ]
 
 
-def test_a_limit_hit_by_a_stranger_to_gpus_is_a_skip() -> None:
-    assert load("[ " * 10_000) == documents.Loaded(skips=("nested deeper than 200 levels",))
+def test_a_limit_hit_by_an_irrelevant_text_is_a_skip() -> None:
+    assert load_irrelevant("[ " * 10_000) == documents.Loaded(skips=("nested deeper than 200 levels",))
 
 
 # ---- comments
@@ -563,22 +579,6 @@ def test_toml_is_read_with_the_places_of_its_values() -> None:
 def test_toml_that_does_not_parse_is_told_at_its_place() -> None:
     text = 'apiVersion = "gpulint/v1"\nb = \n'
     assert problems(text, "a.toml") == [("invalid-syntax", "not valid TOML: invalid value", (2, 1, 2, 4))]
-
-
-# ---- words that concern us
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["nvidia.com/gpu: 1", "amd.com/gpu", "image: vllm/x", "CUDA_VISIBLE_DEVICES", "Accelerators: A100", "# gpulint: x"],
-)
-def test_words_of_gpu_work_concern_us(text: str) -> None:
-    assert documents.concerns_gpus(text)
-
-
-@pytest.mark.parametrize("text", ["", "name: web", "image: nginx", "kind: Deployment"])
-def test_other_words_do_not(text: str) -> None:
-    assert not documents.concerns_gpus(text)
 
 
 # ---- without the compiled parser

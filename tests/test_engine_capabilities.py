@@ -256,8 +256,8 @@ def test_a_teams_rule_asks_for_what_an_engine_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("engine", "column", "message"),
     [
-        ("{does: shard_weights}", 56, "no engine capability is called shard_weights; did you mean shards_weights?"),
-        ("{does: [spans_nodes, flies]}", 70, "no engine capability is called flies; docs/own_rules.md lists them"),
+        ("{does: shard_weights}", 56, "no such engine capability: shard_weights; did you mean shards_weights?"),
+        ("{does: [spans_nodes, flies]}", 70, "no such engine capability: flies; docs/own_rules.md lists them"),
         ("{does: trains_adapters}", 56, "no engine does trains_adapters in a workload of kind inference"),
         ("{dose: shards_weights}", 50, "unknown key dose; did you mean does?"),
     ],

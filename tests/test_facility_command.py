@@ -62,7 +62,7 @@ def test_a_room_is_drawn_and_then_judged(run: Run) -> None:
     drawn, _, judged = result.output.partition("error[rack-units-exceeded]")
     assert "\nrack r1 to r3 in hall, 3 alike  (room.yaml:8)\n   42 ┌" in drawn
     assert "not drawn: 1 × unknown-box," in drawn
-    assert "drawn beyond the rack, which" in drawn
+    assert "drawn above the rack, which" in drawn
     assert judged.splitlines()[0].startswith(": the servers of r4 need 26 U; the rack has 24 U")
     assert "facility garching: 4 racks, 17 servers, 1 over a limit" in judged
 
@@ -85,7 +85,7 @@ def test_a_rack_of_several_alike_is_drawn_by_its_name(run: Run) -> None:
 def test_a_rack_that_is_not_there_is_told_with_one_that_is(run: Run) -> None:
     result = run(ROOM, "--rack", "r5")
     assert result.exit_code == 2
-    assert result.stderr.startswith("gpulint: no rack is called r5; did you mean r")
+    assert result.stderr.startswith("gpulint: no such rack: r5; did you mean r")
 
 
 def test_ascii_is_asked_for_or_taken_where_stdout_has_no_more(run: Run) -> None:
@@ -124,7 +124,7 @@ def test_svg_is_one_drawing(run: Run) -> None:
 def test_a_file_without_a_facility_is_told_so(run: Run, text: str) -> None:
     result = run(text)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "describes no facility; gpulint init --facility writes one" in result.stderr
+    assert "describes no facility; `gpulint init --facility` writes a template" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -192,10 +192,10 @@ spec:
 
 
 def feeds(run: Run, server: str, redundancy: str = "2N", voltage: str = "208 V") -> list[tuple[str, float | None]]:
-    """The verdict of each feed, and the likely share of what it carries after a loss."""
+    """The verdict of each feed, and the expected share of what it carries after a loss."""
     text = CIRCUITS.replace("SERVER", server).replace("REDUNDANCY", redundancy).replace("VOLTAGE", voltage)
     (rack,) = json.loads(run(text, "--format", "json").output)["facilities"][0]["racks"]
-    shares = [one["lost_share"] and round(one["lost_share"]["likely"], 3) for one in rack["feeds"]]
+    shares = [one["lost_share"] and round(one["lost_share"]["expected"], 3) for one in rack["feeds"]]
     return [(one["verdict"], share) for one, share in zip(rack["feeds"], shares, strict=True)]
 
 
@@ -292,7 +292,7 @@ def placed(*words: str) -> dict[str, list[tuple[str, float, float | None, str]]]
     data = json.loads(CliRunner().invoke(cli.main, ["facility", *words, "--format", "json"]).output)
     return {
         rack["name"]: [
-            (one["unit"], round(one["taken"]["likely"]), one["limit"], one["verdict"])
+            (one["unit"], round(one["taken"]["expected"]), one["limit"], one["verdict"])
             for one in rack["meters"]
             if one["name"] == "placed"
         ]
@@ -369,4 +369,4 @@ def test_facts_of_a_facility_are_those_of_each_part_and_no_others(run: Run) -> N
 def test_suggest_says_that_a_facility_runs_nothing(run: Run) -> None:
     run(ROOM)
     result = CliRunner().invoke(cli.main, ["suggest", "room.yaml"])
-    assert (result.exit_code, result.stderr) == (2, "gpulint: room.yaml holds no workload that gpulint reads\n")
+    assert (result.exit_code, result.stderr) == (2, "gpulint: room.yaml has no workload that gpulint can read\n")

@@ -62,7 +62,7 @@ def test_a_fact_that_may_be_null_says_so() -> None:
 def test_words_that_no_fact_has_are_misuse_with_the_nearest_name() -> None:
     result = run("gpus_per_prod")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("gpulint: no fact speaks of gpus_per_prod; did you mean gpus_per_pod")
+    assert result.stderr.startswith("gpulint: no fact matches gpus_per_prod; did you mean gpus_per_pod")
 
 
 def test_a_fact_of_a_file_is_shown_as_a_condition_compares_it_as_it_is_printed_and_with_its_place() -> None:
@@ -79,10 +79,10 @@ def test_a_fact_in_another_unit_is_shown_in_both() -> None:
     assert shown == ["16381470720", "15.26 GiB", "weights.weight_bytes_per_gpu"]
 
 
-def test_a_fact_that_is_not_the_same_in_all_worlds_shows_all_three() -> None:
+def test_a_fact_that_is_not_the_same_in_all_scenarios_shows_all_three() -> None:
     shown = table(run("required_bytes_per_gpu", "--of", "chat.yaml"))["required_bytes_per_gpu"]
-    low, likely, high = (int(one) for one in shown[0].split(" / "))
-    assert low < likely < high
+    low, expected, high = (int(one) for one in shown[0].split(" / "))
+    assert low < expected < high
 
 
 def test_texts_flags_and_nothing_are_written_as_cel_writes_them() -> None:
@@ -121,7 +121,7 @@ def test_one_workload_of_a_file_is_asked_for_by_its_name() -> None:
 def test_a_file_without_such_a_workload_is_misuse(place: str) -> None:
     Path("settings.yaml").write_text("a: gpu\n", encoding="utf-8")
     result = run("--of", place)
-    assert (result.exit_code, result.stderr) == (2, f"gpulint: {place} holds no workload that gpulint reads\n")
+    assert (result.exit_code, result.stderr) == (2, f"gpulint: {place} has no workload that gpulint can read\n")
 
 
 def test_the_list_is_given_as_json() -> None:
@@ -144,14 +144,14 @@ def test_a_fact_of_a_facility_is_listed_with_its_word_in_the_file() -> None:
     assert (told["of"], told["part"], told["key"]) == ("facility", ["feed", "panel"], "breaker")
 
 
-def test_the_worth_is_given_as_json_in_base_units_and_three_worlds() -> None:
+def test_the_worth_is_given_as_json_in_base_units_and_three_scenarios() -> None:
     (role,) = json.loads(run("weight_bytes_per_gpu", "--of", "chat.yaml", "--format", "json").stdout)["roles"]
     assert (role["workload"], role["role"], role["place"]) == ("chat", "server", "chat.yaml:7")
     assert role["facts"]["weight_bytes_per_gpu"] == {
         "unit": "bytes",
-        "favourable": 16381470720,
-        "likely": 16381470720,
-        "adverse": 16381470720,
+        "best": 16381470720,
+        "expected": 16381470720,
+        "worst": 16381470720,
         "from": "weights.weight_bytes_per_gpu",
     }
 

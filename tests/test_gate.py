@@ -221,7 +221,7 @@ def test_an_accepted_object_with_another_namespace_is_not_new(repository: Path) 
     put(repository, {"a.yaml": named(WRONG, "search"), ".gpulint-baseline.json": accepted})
     commits.committed(repository)
     done = run("--base", "HEAD^")
-    assert (done.exit_code, "1 stood before" in done.stdout) == (0, True), done.stdout
+    assert (done.exit_code, "1 existed before" in done.stdout) == (0, True), done.stdout
 
 
 def test_a_second_object_with_another_namespace_is_new(changed: Changed) -> None:
@@ -577,10 +577,10 @@ def test_a_failure_of_ours_on_base_is_counted_and_hides_nothing(
 
     load = documents.load
 
-    def failing(path: str, content: bytes) -> documents.Loaded:
+    def failing(path: str, content: bytes, *relevance: documents.Relevance) -> documents.Loaded:
         if b"# head" not in content:
             raise ZeroDivisionError("a fault")
-        return load(path, content)
+        return load(path, content, *relevance)
 
     monkeypatch.setattr(documents, "load", failing)
     done = run("--base", "HEAD^", ".")

@@ -64,7 +64,7 @@ def test_the_comment_is_shown_whole() -> None:
         "``two lines ]]> 100% \\| `t` @octocat #7 <b> [a](http://evil.example) \\ \\| ::error::, \ufffd[31m\ufffd𝔘`` |\n"
         "| warning (likely) | `team-rule` | `apps/chat.yaml:5` | `over several lines` |\n"
         "| note (possible) | `team-rule` | `b.json:1` | `far to the right` |\n\n"
-        "<details><summary>Places, arithmetic and alternatives</summary>\n\n"
+        "<details><summary>Locations, arithmetic and suggestions</summary>\n\n"
     )
     assert shown[1].split("\n```\n")[1] == (
         "\n</details>\n\n"
@@ -87,7 +87,7 @@ def test_old_debt_is_counted_and_not_listed() -> None:
     shown = markdown.render(Report(findings=tuple(old)))
     assert shown.split("\n\n")[1:] == [
         "### gpulint: no findings",
-        "``0 files, 0 workloads, no findings, 1 accepted by apps/ä %,\\|`.yaml, 1 stood before``\n",
+        "``0 files, 0 workloads, no findings, 1 accepted by apps/ä %,\\|`.yaml, 1 existed before``\n",
     ]
 
 
@@ -136,7 +136,7 @@ def test_no_word_of_a_file_acts_anywhere(words: str) -> None:
     html = [one.content.strip() for one in shown if one.type == "html_block"]
     assert html == [
         "<!-- gpulint report -->",
-        "<details><summary>Places, arithmetic and alternatives</summary>",
+        "<details><summary>Locations, arithmetic and suggestions</summary>",
         "</details>",
         "<details><summary>1 suppressed</summary>",
         "</details>",
@@ -193,7 +193,7 @@ def test_details_that_do_not_fit_are_fewer_and_what_is_cut_is_said() -> None:
     shown = markdown.render(Report(findings=(long,) * 10))
     assert units(shown) <= GITHUB_MAX
     assert len(rows(shown)) == 10
-    assert "… and the places of 8 more, in the log" in shown
+    assert "… and the details of 8 more, in the log" in shown
 
 
 def test_a_list_that_does_not_fit_is_named() -> None:

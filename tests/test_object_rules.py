@@ -106,11 +106,11 @@ def test_a_part_is_looked_up_as_data_and_as_nothing_else() -> None:
     [
         (
             {"at": "[spec.maxReplicas]"},
-            "7:6: spec.maxReplicas: a rule about documents points at parts of its object: write object.spec.replicas",
+            "7:6: spec.maxReplicas: a document rule can point only to parts of its object, for example object.spec.replicas",
         ),
         (
             {"message": '"{spec.maxReplicas} replicas"'},
-            "6:11: {spec.maxReplicas}: a rule about documents prints parts of its object: write {object.spec.replicas}",
+            "6:11: {spec.maxReplicas}: a document rule can print only parts of its object, for example {object.spec.replicas}",
         ),
     ],
 )

@@ -478,7 +478,10 @@ def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
     from gpulint.report.formats import text as text_report
 
     found = samples.report(server("{tpot: 40ms}", "l4"))
-    said = "chat: time per token 40 ms wanted, cannot tell without request_output_tokens, request_prompt_tokens; 50.5 ms at best"
+    said = (
+        "chat: time per token target 40 ms, best case 50.5 ms: "
+        "not evaluated, state request_output_tokens, request_prompt_tokens"
+    )
     assert said in text_report.render(found).splitlines()
     assert "state the length of a typical answer: output-tokens in objective:" in text_report.render(found)
     assert '"verdict": "beyond physics"' in json_report.render(found)
@@ -664,8 +667,8 @@ def test_a_job_that_may_end_in_time_or_goes_on_is_silent(text: str) -> None:
 
 def test_what_an_engine_is_for_is_its_task() -> None:
     (role,) = reading.workload(trained()).roles
-    assert facts.of(role, None).likely("task") == "training"
-    assert facts.of(reading.role(pod()), None).likely("task") == "inference"
+    assert facts.of(role, None).expected("task") == "training"
+    assert facts.of(reading.role(pod()), None).expected("task") == "inference"
 
 
 SCALED = """\

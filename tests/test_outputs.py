@@ -94,7 +94,7 @@ def test_files_are_written_where_nothing_is_found(run: Run) -> None:
 def test_our_own_fault_is_written_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", WRONG)
 
-    def faulty(path: str, content: bytes) -> documents.Loaded:
+    def faulty(path: str, content: bytes, *relevance: documents.Relevance) -> documents.Loaded:
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(documents, "load", faulty)
@@ -153,7 +153,7 @@ def test_fixed_stdin_keeps_stdout_for_the_text(run: Run) -> None:
             ("--output", "text:wrong.yaml", "wrong.yaml"),
             "wrong.yaml is one of the files to check, and the output would overwrite it",
         ),
-        (("--diff", "--output", "json"), "--output is of a report; --diff shows none"),
+        (("--diff", "--output", "json"), "--output writes a report, but --diff produces none"),
     ],
 )
 def test_an_output_that_cannot_be_made_is_misuse(run: Run, words: tuple[str, ...], message: str) -> None:

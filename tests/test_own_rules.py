@@ -91,7 +91,7 @@ examples: {bad: [a], good: [b]}
 
 
 def refusals() -> list[tuple[str, str]]:
-    table = PAGE[PAGE.index("| written | said |") :].split("\n\n")[0].splitlines()[2:]
+    table = PAGE[PAGE.index("| written | message |") :].split("\n\n")[0].splitlines()[2:]
     return [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in table]  # type: ignore[misc]
 
 
@@ -102,7 +102,7 @@ def test_every_mistake_of_the_page_is_refused_in_those_words(tmp_path: Path, wri
     key = written.strip("`").partition(":")[0]
     if written == "no `examples`":
         text = RULE[: RULE.index("examples")]
-    elif key in ("when", "message"):
+    elif key in ("when", "message", "for"):
         text = re.sub(rf"^{key}:.*$", lambda _: written.strip("`"), RULE, flags=re.MULTILINE)
     else:
         text = RULE.replace("when:", f"{key}:")

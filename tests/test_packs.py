@@ -161,7 +161,7 @@ def test_rules_of_a_package_lie_inside_it(tmp_path: Path, monkeypatch: pytest.Mo
     result = CliRunner().invoke(cli.main, ["check", "--format", "json"])
     assert ("pod.yaml", "own-rule", "warning") in spoken(result)
     with pytest.raises(
-        SettingsError, match=r"acme_gpu/out.yaml:1:9: rules: ../elsewhere lies outside the package acme_gpu"
+        SettingsError, match=r"acme_gpu/out.yaml:1:9: rules: ../elsewhere is outside the package acme_gpu"
     ):
         read(tmp_path / "repository", {"gpulint.yaml": "extends: package:acme_gpu/out.yaml\n"})
 
@@ -169,26 +169,26 @@ def test_rules_of_a_package_lie_inside_it(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"gpulint.yaml": "extends: recomended\n"}, "gpulint.yaml:1:10: no pack is called recomended; did you mean recommended?"),
+        ({"gpulint.yaml": "extends: recomended\n"}, "gpulint.yaml:1:10: no such pack: recomended; did you mean recommended?"),
         ({"gpulint.yaml": "extends: company\n", "company.yaml": ""},
-         "gpulint.yaml:1:10: no pack is called company; for the file beside this one write ./company.yaml"),
+         "gpulint.yaml:1:10: no such pack: company; for the file in the same folder write ./company.yaml"),
         ({"gpulint.yaml": "fail-on: note\nextends:\n  - recommended\n  - ./no.yaml\n"}, "gpulint.yaml:4:5: there is no file"),
         ({"gpulint.yaml": "extends: ./platform\n", "platform/gpulint.yaml": ""},
          "platform; did you mean ./platform/gpulint.yaml?"),
         ({"gpulint.yaml": "extends: ../outside.yaml\n"},
-         "gpulint.yaml:1:10: ../outside.yaml lies outside the repository; gpulint extends files inside it only"),
-        ({"gpulint.yaml": "extends: /etc/passwd.yaml\n"}, "/etc/passwd.yaml lies outside the repository"),
-        ({"gpulint.yaml": "extends: ./gpulint.yaml\n"}, "gpulint.yaml:1:10: extends goes round in a circle:"),
+         "gpulint.yaml:1:10: ../outside.yaml is outside the repository; a policy can extend only files inside it"),
+        ({"gpulint.yaml": "extends: /etc/passwd.yaml\n"}, "/etc/passwd.yaml is outside the repository"),
+        ({"gpulint.yaml": "extends: ./gpulint.yaml\n"}, "gpulint.yaml:1:10: extends forms a cycle:"),
         ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "extends: ./b.yaml\n", "b.yaml": "extends: [./a.yaml]\n"},
-         "b.yaml:1:11: extends goes round in a circle:"),
+         "b.yaml:1:11: extends forms a cycle:"),
         ({"gpulint.yaml": "extends: package:no_such_package\n"},
-         "gpulint.yaml:1:10: no package called no_such_package is installed beside gpulint"),
-        ({"gpulint.yaml": "extends: package:json\n"}, "gpulint.yaml:1:10: the package json holds no gpulint.yaml"),
+         "gpulint.yaml:1:10: the package no_such_package is not installed"),
+        ({"gpulint.yaml": "extends: package:json\n"}, "gpulint.yaml:1:10: the package json has no gpulint.yaml"),
         ({"gpulint.yaml": "extends: package:acme.sub\n"}, "write package:NAME or package:NAME/FILE.yaml"),
         ({"gpulint.yaml": "extends: package:json/../x.yaml\n"}, "write package:NAME or package:NAME/FILE.yaml"),
-        ({"gpulint.yaml": "extends: {a: b}\n"}, "gpulint.yaml:1:1: extends is a list"),
-        ({"gpulint.yaml": "extends: https://example.com/gpulint.yaml\n"}, "gpulint.yaml:1:10: gpulint fetches nothing: keep "),
-        ({"gpulint.yml": "fail-on: note\n"}, "gpulint.yml: gpulint reads gpulint.yaml and not this name; rename the file"),
+        ({"gpulint.yaml": "extends: {a: b}\n"}, "gpulint.yaml:1:1: extends must be a list"),
+        ({"gpulint.yaml": "extends: https://example.com/gpulint.yaml\n"}, "gpulint.yaml:1:10: gpulint downloads nothing: copy "),
+        ({"gpulint.yml": "fail-on: note\n"}, "gpulint.yml: gpulint does not read a file of this name; rename it to gpulint.yaml"),
         ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "fail-no: error\n"},
          "a.yaml:1:1: unknown key fail-no; did you mean fail-on?"),
         ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "- x\n"}, "a.yaml:1:1: a policy is a mapping of keys"),
@@ -203,7 +203,7 @@ def test_what_cannot_be_extended_is_said_at_its_place(tmp_path: Path, files: dic
 def test_a_package_of_the_repository_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     files = {"gpulint.yaml": "extends: package:acme_inside\n", "acme_inside/gpulint.yaml": "fail-on: note\n"}
-    with pytest.raises(SettingsError, match="the package acme_inside lies inside the repository"):
+    with pytest.raises(SettingsError, match="the package acme_inside is in the repository"):
         read(tmp_path, files)
 
 
@@ -214,15 +214,15 @@ def test_a_link_is_not_followed_out_of_the_repository(tmp_path: Path) -> None:
     (root / "base.yaml").symlink_to(secret)
     with pytest.raises(SettingsError) as caught:
         settings.nearest(Disk(root))
-    assert "a symbolic link, which gpulint does not follow" in str(caught.value)
+    assert "gpulint does not follow symbolic links" in str(caught.value)
     assert "password" not in str(caught.value)
 
 
 def test_a_long_chain_and_a_huge_file_are_refused(tmp_path: Path) -> None:
     chain = {f"{number}.yaml": f"extends: ./{number + 1}.yaml\n" for number in range(40)}
-    with pytest.raises(SettingsError, match="extends more than 16 files deep"):
+    with pytest.raises(SettingsError, match="extends exceeds the limit of 16 levels"):
         read(tmp_path, {"gpulint.yaml": "extends: ./0.yaml\n", **chain})
-    with pytest.raises(SettingsError, match="larger than 5 MB"):
+    with pytest.raises(SettingsError, match="larger than the limit of 5 MB"):
         read(tmp_path, {"gpulint.yaml": "ignore: [memory]\n" + "# x\n" * 1_300_000})
 
 
@@ -332,13 +332,13 @@ def test_a_severity_is_that_of_the_last_who_speaks_of_the_rule(
 @pytest.mark.parametrize(
     ("when", "stated", "said"),
     [
-        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three worlds
+        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three scenarios
         ("gpu_memory_utilization > 0.91", "error", "warning"),  # in two
         ("gpu_memory_utilization > 0.91", "note", None),
         ("gpu_memory_utilization < 0.91", "error", "note"),  # in one
     ],
 )
-def test_a_stated_severity_still_loses_a_step_for_each_world_the_rule_does_not_hold_in(
+def test_a_stated_severity_still_loses_a_step_for_each_scenario_the_rule_does_not_hold_in(
     check: Callable[..., Result], when: str, stated: str, said: str | None
 ) -> None:
     rule = RULE.replace("STATUS", "").replace("when: gpus_per_pod > 0", f"when: {when}")
@@ -360,38 +360,40 @@ def test_a_lowered_error_does_not_fail_the_run(check: Callable[..., Result]) -> 
     ("policy", "said"),
     [
         ("severity: {gpu-limit-mising: error}\n",
-         "gpulint.yaml:1:12: no rule or family is called gpu-limit-mising; did you mean gpu-limit-missing?"),
-        ("severity: {memory: fatal}\n", "gpulint.yaml:1:20: memory is error, warning, note or off, not fatal"),
+         "gpulint.yaml:1:12: no such rule or family: gpu-limit-mising; did you mean gpu-limit-missing?"),
+        ("severity: {memory: fatal}\n", "gpulint.yaml:1:20: memory must be error, warning, note or off, not fatal"),
         ("severity: {memory: warn}\n", "not warn; did you mean warning?"),
-        ("severity: {memory: on}\n", "gpulint.yaml:1:20: memory is error, warning, note or off, not true"),
-        ("severity: error\n", "gpulint.yaml:1:11: severity is a mapping of keys, as {name: value}, not error"),
-        ("ignore: [memroy]\n", "gpulint.yaml:1:10: no rule or family is called memroy; did you mean memory?"),
-        ("select:\n  - memory\n  - zzz\n", "gpulint.yaml:3:5: no rule or family is called zzz"),
+        ("severity: {memory: on}\n", "gpulint.yaml:1:20: memory must be error, warning, note or off, not true"),
+        ("severity: error\n", "gpulint.yaml:1:11: severity must be a mapping of keys, such as {name: value}, not error"),
+        ("ignore: [memroy]\n", "gpulint.yaml:1:10: no such rule or family: memroy; did you mean memory?"),
+        ("select:\n  - memory\n  - zzz\n", "gpulint.yaml:3:5: no such rule or family: zzz"),
         ("overrides: [{paths: [dev/], ignore: [memroy]}]\n",
-         "gpulint.yaml:1:38: no rule or family is called memroy; did you mean memory?"),
-        ("overrides: [{paths: [dev/], severity: {memory: fatal}}]\n", "gpulint.yaml:1:48: memory is error, warning, note or off"),
+         "gpulint.yaml:1:38: no such rule or family: memroy; did you mean memory?"),
+        ("overrides: [{paths: [dev/], severity: {memory: fatal}}]\n",
+         "gpulint.yaml:1:48: memory must be error, warning, note or off"),
         ("overrides: [{ignore: [memory]}]\n", "paths is missing"),
         ("overrides: [{paths: [], ignore: [memory]}]\n", "gpulint.yaml:1:14: "),
         ("overrides: [{paths: [dev/], exclude: [x]}]\n", "gpulint.yaml:1:29: unknown key exclude"),
         ("overrides: [{path: [dev/], ignore: [memory]}]\n", "gpulint.yaml:1:14: unknown key path; did you mean paths?"),
-        ("overrides: [{paths: dev/, ignore: [memory]}]\n", "gpulint.yaml:1:21: paths is a list: write [dev/]"),
+        ("overrides: [{paths: dev/, ignore: [memory]}]\n", "gpulint.yaml:1:21: paths must be a list: write [dev/]"),
         ("overrides: [{paths: ['**/*/**/*/**/*/**'], ignore: [memory]}]\n", "has more than 6 wildcards"),
         ("overrides: [{paths: [''], ignore: [memory]}]\n", "'' matches no path"),
         ("exclude: ['a/**/b/**/c/**/d/**/e/**/f/**/g/**']\n", "gpulint.yaml:1:11: "),
         ("accelerator: h10\n", "gpulint.yaml:1:14: no accelerator is called h10; did you mean "),
-        ("at-most: off\n", "gpulint.yaml:1:10: at-most is "),
-        ("preview: yep\n", "gpulint.yaml:1:10: preview is true or false, not yep"),
-        ("ignore:\n", "gpulint.yaml:1:8: ignore states nothing; give it a value, or take the key out"),
+        ("at-most: off\n", "gpulint.yaml:1:10: at-most must be "),
+        ("preview: yep\n", "gpulint.yaml:1:10: preview must be true or false, not yep"),
+        ("ignore:\n", "gpulint.yaml:1:8: ignore has no value; give it one or remove the key"),
         ("available: {energy: 1}\n", "gpulint.yaml:1:13: unknown key energy"),
         ("severity: {memory: off, memory: note}\n", "gpulint.yaml:1:25: `memory` is stated twice in one mapping"),
-        ("ignore: [memory, 3]\n", "gpulint.yaml:1:18: each of ignore is a text, not 3"),
-        ("overrides: [dev/]\n", "gpulint.yaml:1:13: each of overrides is a mapping of keys, as {name: value}, not dev/"),
+        ("ignore: [memory, 3]\n", "gpulint.yaml:1:18: each of ignore must be a text, not 3"),
+        ("overrides: [dev/]\n",
+         "gpulint.yaml:1:13: each of overrides must be a mapping of keys, such as {name: value}, not dev/"),
         ("IGNORE: [memory]\n", "gpulint.yaml:1:1: unknown key IGNORE; did you mean ignore?"),
-        ("memory\n", "gpulint.yaml:1:1: a policy is a mapping of keys, as fail-on: error"),
-        ("ignore: [{{ x }}]\n", "gpulint.yaml:1:1: it holds {{ … }}, and a policy is read as it stands"),
+        ("memory\n", "gpulint.yaml:1:1: a policy is a mapping of keys, such as fail-on: error"),
+        ("ignore: [{{ x }}]\n", "gpulint.yaml:1:1: it contains {{ … }}, but a policy is not a template"),
         ("a: &a [*a]\n", "gpulint.yaml:1:8: the anchor `&a` contains itself"),
         ("a: " + "[" * 500 + "]" * 500 + "\n", "nested deeper than 200 levels"),
-        ("rules: [policies]\n", "gpulint.yaml:1:9: no rule lies in policies; each is a YAML file there"),
+        ("rules: [policies]\n", "gpulint.yaml:1:9: policies has no rules; each rule is a YAML file in it"),
         ("exclude: ['/']\n", "gpulint.yaml:1:11: '/' matches no path"),
     ],
 )  # fmt: skip

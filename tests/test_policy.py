@@ -148,11 +148,11 @@ def test_ignoring_goes_before_selecting() -> None:
 def test_a_mistyped_name_is_refused_with_the_nearest_one(side: str, word: str, meant: str) -> None:
     with pytest.raises(SettingsError) as caught:
         selected([word] if side == "select" else [], [word] if side == "ignore" else [])
-    assert str(caught.value) == f"no rule or family is called {word}; did you mean {meant}?"
+    assert str(caught.value) == f"no such rule or family: {word}; did you mean {meant}?"
 
 
 def test_a_name_that_is_near_to_none_is_refused_without_a_guess() -> None:
-    with pytest.raises(SettingsError, match=r"^no rule or family is called xyzzyxyzzy$"):
+    with pytest.raises(SettingsError, match=r"^no such rule or family: xyzzyxyzzy$"):
         selected(["xyzzyxyzzy"])
 
 
@@ -238,7 +238,7 @@ def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold() -> 
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing, no-such-rule] a test"))
     assert spoken(report) == ["malformed-suppression"]
     assert samples.of_rule(report, "malformed-suppression")[0].message == (
-        "no rule is called no-such-rule; rules are waived one by one, and `gpulint rules` lists them"
+        "no such rule: no-such-rule; name single rules, which `gpulint rules` lists"
     )
 
 
@@ -325,7 +325,7 @@ def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path) -> None:
 
 def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replaces_it(tmp_path: Path) -> None:
     folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
-    with pytest.raises(RuleError, match=r"gpus-left-idle\.yaml:1:1: gpulint has a rule gpus-left-idle of its own"):
+    with pytest.raises(RuleError, match=r"gpus-left-idle\.yaml:1:1: gpulint already has a rule gpus-left-idle"):
         selected((), (), [str(folder)])
     team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours", replaces="true")
     (one,) = selected(["gpus-left-idle"], (), [str(folder)])
@@ -333,7 +333,7 @@ def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replac
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="no such directory of rules"):
+    with pytest.raises(RuleError, match="no such folder of rules"):
         list(rule.load_team(tmp_path / "rulez"))
 
 
@@ -437,7 +437,7 @@ def test_a_defect_of_a_rule_is_counted_with_the_rules_name() -> None:
 
 # ---- confidence and severity
 
-WORLDS = """\
+SCENARIOS = """\
 apiVersion: v1
 kind: Pod
 metadata: {name: chat}
@@ -449,7 +449,7 @@ spec:
       args: [--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=4096]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
-"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by world."""
+"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by scenario."""
 
 
 @pytest.mark.parametrize(
@@ -466,10 +466,10 @@ spec:
         ("gpu_memory_utilization > 0.95", Severity.ERROR, None),
     ],
 )
-def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
+def test_a_rule_speaks_lower_for_each_scenario_it_does_not_hold_in(
     when: str, severity: Severity, said: tuple[int, Severity] | None
 ) -> None:
-    found = samples.of_rule(samples.report(WORLDS, rules=[made("own-rule", when, severity)]), "own-rule")
+    found = samples.of_rule(samples.report(SCENARIOS, rules=[made("own-rule", when, severity)]), "own-rule")
     assert [(one.confidence, one.severity) for one in found] == ([said] if said else [])
 
 
@@ -478,12 +478,12 @@ def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
 
 def test_a_rule_speaks_instead_of_those_it_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["cause"]
 
 
 def test_a_rule_that_does_not_hold_absorbs_nothing() -> None:
     rules = [made("cause", "gpus_per_pod == 2", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["effect"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["effect"]
 
 
 def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
@@ -491,7 +491,7 @@ def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
         made("cause", "gpu_memory_utilization < 0.91", absorbs=["effect"]),
         made("effect", "gpus_per_pod > 0"),
     ]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause", "effect"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["cause", "effect"]
 
 
 def remapped(one: Rule, severity: Severity) -> Rule:
@@ -501,14 +501,14 @@ def remapped(one: Rule, severity: Severity) -> Rule:
 
 def test_a_rule_that_a_policy_lowers_still_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
 
 
 def test_a_rule_that_a_policy_raises_is_not_absorbed_by_a_milder_one() -> None:
     cause = made("cause", "gpus_per_pod == 1", Severity.WARNING, absorbs=["effect"])
     effect = made("effect", "gpus_per_pod > 0", Severity.NOTE)
-    assert spoken(samples.report(WORLDS, rules=[cause, effect])) == ["cause"]
-    assert spoken(samples.report(WORLDS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
+    assert spoken(samples.report(SCENARIOS, rules=[cause, effect])) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
 
 
 SLICE = """\
@@ -626,7 +626,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "place", "said"),
     [
-        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "network is a text, not 400"),
+        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "network must be a text, not 400"),
         ("gpulint.yaml", "fabric:\n  - {network: 400 Gibps}\n", "2:15", NO_BANDWIDTH),
         ("gpulint.yaml", "fabric:\n  - {netwrk: 400 Gb/s}\n", "2:6", "unknown key netwrk; did you mean network?"),
         ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
@@ -637,25 +637,25 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
             "2:15",
             "unknown key acelerator; did you mean accelerator?",
         ),
-        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on is error, warning or note, not fatal"),
-        ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore is a list: write [memory]"),
+        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on must be error, warning or note, not fatal"),
+        ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore must be a list: write [memory]"),
         (
             "gpulint.yaml",
             "budgets: {team: a, gpus: 2}\n",
             "1:1",
-            "budgets is a list: begin each entry with `- `, or put brackets around them: [{…}, {…}]",
+            "budgets must be a list: begin each entry with `- `, or use brackets: [{…}, {…}]",
         ),
         (
             "gpulint.yaml",
             "waivers:\n  - {rules: heads-not-divisible, reason: r, until: 2027-13-01}\n",
             "2:52",
-            "until is a day such as 2027-03-31, not 2027-13-01",
+            "until must be a date such as 2027-03-31, not 2027-13-01",
         ),
         (
             "gpulint.yaml",
             "severity:\noversizing: note\n",
             "1:10",
-            "severity states nothing; give it a value, or take the key out\n"
+            "severity has no value; give it one or remove the key\n"
             "{path}:2:1: unknown key oversizing; indent it if it belongs to severity",
         ),
         (
@@ -693,5 +693,5 @@ def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
 def test_a_deprecated_rule_speaks_with_a_word_about_it() -> None:
     old = dataclasses.replace(made("house-rule", "gpus_per_pod >= 1"), status="deprecated")
     (found,) = samples.report(BARE, rules=[old]).findings
-    assert found.message == "m (the rule is deprecated and will be dropped)"
+    assert found.message == "m (this rule is deprecated and will be removed)"
     assert samples.report(BARE, rules=[old]).rules["house-rule"].status == "deprecated"

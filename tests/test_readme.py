@@ -1,4 +1,4 @@
-"""The transcripts of README and of three pages are what the commands print, and the policies shown are such.
+"""The transcripts of README and of five pages are what the commands print, and the policies shown are such.
 
 `python tests/test_readme.py` writes the transcripts anew.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import unittest.mock
@@ -20,7 +21,12 @@ from gpulint.pipeline import today as day
 from gpulint.source import documents
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("facility", "speed", "suggest")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("facility", "report", "sizing", "speed", "suggest")),
+)
+PICTURE = ROOT / "docs" / "racks.svg"
+DRAW = "facility --format svg examples/facility-dgx-on-208v.yaml"
 BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```\n", re.DOTALL)
 
 
@@ -62,10 +68,23 @@ def test_a_policy_that_is_shown_follows_its_contract(page: str, text: str) -> No
 
 
 def test_policies_are_shown() -> None:
-    assert {"README.md"} < {page for page, _ in POLICIES}
+    assert len(POLICIES) >= 2
+
+
+def test_the_readme_is_short_and_shows_one_finding() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert [block["words"] for block in BLOCK.finditer(text)] == ["check examples/parallel-8-with-4-gpus.yaml"]
+
+
+def test_the_picture_of_a_rack_is_what_the_command_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert PICTURE.read_text(encoding="utf-8") == printed(DRAW)
 
 
 def rewrite() -> None:
+    os.chdir(ROOT)
+    PICTURE.write_text(printed(DRAW), encoding="utf-8")
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         page.write_text(

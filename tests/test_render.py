@@ -111,7 +111,7 @@ def test_a_finding_in_a_chart_is_told_by_its_object_and_rendered_line(bin: Path)
         "--values",
         str(Path("more.yaml").resolve()),
     ]
-    assert "2 objects rendered from chart by helm" in result.stderr
+    assert "helm rendered 2 objects from chart" in result.stderr
 
 
 def test_a_finding_in_an_overlay_stands_in_the_one_file_that_says_the_same(bin: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_tool_that_is_missing_or_a_wrong_use_is_said(bin: Path) -> None:
         (("--render", "kustomize", "chart"), "kustomize is not installed"),
         (("--render", "helm", "nowhere"), "nowhere is not one"),
         (("--render", "helm", "chart", "-f", "no.yaml"), "the values file no.yaml does not exist"),
-        (("-f", "no.yaml", "chart"), "-f goes with --render helm"),
+        (("-f", "no.yaml", "chart"), "-f requires --render helm"),
     ):
         result = check(*words)
         assert result.exit_code == cli.MISUSED

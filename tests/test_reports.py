@@ -46,7 +46,7 @@ def test_surrogates_of_a_broken_file_do_not_stop_a_report(name: str) -> None:
 def test_a_format_is_the_same_from_one_process_to_the_next(name: str) -> None:
     code = (
         "import sys, nasty\n"
-        "from gpulint import outputs\n"
+        "from gpulint.cli import output_files as outputs\n"
         f"sys.stdout.buffer.write(outputs.rendered(nasty.REPORT, {name!r}).encode())"
     )
     seeds = ("1", "2")
@@ -189,7 +189,7 @@ def test_every_line_for_github_is_a_command_with_its_place() -> None:
                 "col": "22",
                 "endColumn": "46",
             },
-            f"{SHOWN}\n8 > 4\ntry 4 ranks (gives up memory)\ntry 8 GPUs\ntry another card\n{why}",
+            f"{SHOWN}\n8 > 4\ntry 4 ranks (trade-off: memory)\ntry 8 GPUs\ntry another card\n{why}",
         ),
         (
             "warning",
@@ -278,14 +278,14 @@ def test_gitlab_compares_by_itself_and_gets_what_stood_before() -> None:
 def test_what_cannot_be_told_any_more_is_fixed_nowhere() -> None:
     report = Report(comparison=Comparison("main", "HEAD", untold=(nasty.WARNING,)))
     assert json.loads(gitlab.render(report)) == json.loads(gitlab.render(Report(findings=(nasty.WARNING,))))
-    said = "it stood before, and cannot be told any more"
+    said = "it was found before and is no longer evaluated"
     assert outcomes(report) == {("apps/chat.yaml", "team-rule (chat/server)"): ("skipped", said)}
     told = json.loads(outputs.rendered(report, "sarif"))["runs"][0]["invocations"][0]["toolExecutionNotifications"]
     assert [(one["level"], one["message"]["text"]) for one in told] == [
-        ("warning", "team-rule stood before, and cannot be told any more: over several lines")
+        ("warning", "team-rule was found before and is no longer evaluated: over several lines")
     ]
-    assert "1 no longer told" in outputs.rendered(report, "markdown")
-    line = "change from main: no change in GPUs, cost or power, 1 finding no longer told"
+    assert "1 no longer evaluated" in outputs.rendered(report, "markdown")
+    line = "change from main: no change in GPUs, cost or power, 1 finding no longer evaluated"
     assert concise.render(report) == f"{line}\n0 files, 0 workloads, no findings\n"
     assert command(github.render(report).strip())[2] == f"{line}\n0 files, 0 workloads, no findings"
 
@@ -311,14 +311,14 @@ def test_checkstyle_lists_the_findings_of_each_file() -> None:
     fault = "internal error of gpulint while checking the file: RuntimeError: ]]> \ufffd"
     first = SHOWN.replace("two\ufffdlines", "two\nlines")
     found = style(3, 22, "error", first, "gpulint.parallelism.parallel-size-exceeds-gpus")
-    likely = style(5, 3, "warning", "over several lines", "gpulint.team.team-rule")
+    expected = style(5, 3, "warning", "over several lines", "gpulint.team.team-rule")
     possible = style(1, 5001, "info", "far to the right", "gpulint.team.team-rule")
     broken = ("error", {"line": "1", "severity": "error", "message": fault, "source": "gpulint.internal-error"}, None)
     assert tree(checkstyle.render(REPORT)) == (
         "checkstyle",
         {"version": "4.3"},
         [
-            ("file", {"name": "apps/chat.yaml"}, [found, likely]),
+            ("file", {"name": "apps/chat.yaml"}, [found, expected]),
             ("file", {"name": "b.json"}, [possible]),
             ("file", {"name": "c.yaml"}, [broken]),
         ],
@@ -346,7 +346,7 @@ def test_junit_fails_errs_skips_and_passes_each_thing_as_what_it_is() -> None:
         ),
         ("apps/chat.yaml", "checks (chat/server)"): (
             "skipped",
-            "2 not evaluated; to have them, add accelerator, architecture",
+            "2 not evaluated; to evaluate them, add accelerator, architecture",
         ),
         ("apps/chat.yaml", "checks (clean/server)"): ("passed", ""),
         ("b.json", "team-rule (chat/server)"): ("system-out", ""),
@@ -426,11 +426,11 @@ def span(start: tuple[int, int], end: tuple[int, int]) -> dict[str, object]:
 def test_reviewdog_gets_columns_in_bytes_and_the_change_of_the_same_line() -> None:
     said = "internal error of gpulint while checking the file: RuntimeError: ]]> \x00"
     assert json.loads(rdjson.render(REPORT)) == {
-        "source": {"name": "gpulint", "url": "https://github.com/OWNER/gpulint"},
+        "source": {"name": "gpulint"},
         "diagnostics": [
             {"message": said, "location": {"path": "c.yaml"}, "severity": "ERROR", "code": {"value": "internal-error"}},
             {
-                "message": f"{EVIL}\n8 > 4\ntry 4 ranks (gives up memory)\ntry 8 GPUs\ntry another card",
+                "message": f"{EVIL}\n8 > 4\ntry 4 ranks (trade-off: memory)\ntry 8 GPUs\ntry another card",
                 "location": {"path": "apps/chat.yaml", "range": span((3, 26), (3, 50))},
                 "severity": "ERROR",
                 "code": {"value": "parallel-size-exceeds-gpus", "url": PAGE},

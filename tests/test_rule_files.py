@@ -57,20 +57,19 @@ MISTAKES = {
     "a misspelt fact": (
         WHEN,
         "when: gpu_per_replica > 8",
-        ["5:7: no fact is called gpu_per_replica; did you mean gpus_per_replica?"],
+        ["5:7: no such fact: gpu_per_replica; did you mean gpus_per_replica?"],
     ),
     "a text compared with a number": (
         WHEN,
         "when: engine == 4",
         ["5:17: engine is a text, never the number 4: write '4'"],
     ),
-    "one equals sign": (WHEN, "when: gpus_per_replica = 8", ["5:24: one `=` compares nothing: write `==`"]),
+    "one equals sign": (WHEN, "when: gpus_per_replica = 8", ["5:24: `=` does not compare: write `==`"]),
     "no samples": (
         SOUND[SOUND.index("examples") :],
         "",
         [
-            "1:1: examples is missing: samples that show what is found and what is not; "
-            "`gpulint rule new NAME` writes a whole file"
+            "1:1: examples is missing: samples with and without the defect; `gpulint rule new NAME` creates a complete file"
         ],
     ),
     "a second colon": (
@@ -83,7 +82,7 @@ MISTAKES = {
     "a placeholder that is no fact": (
         '"{gpus_per_replica} GPUs',
         '"{gpus_per_replcia} GPUs',
-        ["7:11: no fact is called gpus_per_replcia; did you mean gpus_per_replica?"],
+        ["7:11: no such fact: gpus_per_replcia; did you mean gpus_per_replica?"],
     ),
     "a number compared with a text": (
         WHEN,
@@ -109,7 +108,7 @@ MISTAKES = {
     "an unknown severity": (
         "severity: warning",
         "severity: fatal",
-        ["2:11: severity is error, warning or note, not fatal"],
+        ["2:11: severity must be error, warning or note, not fatal"],
     ),
     "an unknown scope": ("scope: workload", "scope: pod", None),
     "a kind of object as the kind of a workload": (
@@ -117,40 +116,44 @@ MISTAKES = {
         "{scope: workload, kind: Deployment}",
         [
             "3:30: a workload's kind is inference or training, not Deployment; "
-            "for the kind of an object write scope: document, or compare the fact task"
+            "for the kind of an object write scope: document, or compare the fact `task`"
         ],
     ),
-    "a truth value as the condition": (WHEN, "when: true", ["5:7: when is a text: put quotation marks around true"]),
+    "a truth value as the condition": (WHEN, "when: true", ["5:7: when must be text: put quotation marks around true"]),
     "a message that begins with a brace": (
         'message: "{gpus_per_replica} GPUs for one instance"',
         "message: {gpus_per_replica} GPUs for one instance",
-        ["7:29: message begins with `{`, a sign of YAML: put quotation marks around the whole"],
+        ["7:29: message begins with `{`, which has a meaning in YAML; put the whole text in quotation marks"],
     ),
     "a condition that begins with !": (
         WHEN,
         "when: !whole_node && gpus_per_replica > 8",
-        ["5:20: when begins with `!`, a sign of YAML: put quotation marks around the whole"],
+        ["5:20: when begins with `!`, which has a meaning in YAML; put the whole text in quotation marks"],
     ),
     "a condition that begins with a text": (
         WHEN,
         "when: 'team' in labels && gpus_per_replica > 8",
-        ["5:14: when begins with `'`, a sign of YAML: put quotation marks around the whole"],
+        ["5:14: when begins with `'`, which has a meaning in YAML; put the whole text in quotation marks"],
     ),
     "a brace that is not closed": (
         '"{gpus_per_replica} GPUs',
         '"{gpus_per_replica GPUs',
-        ["7:10: a brace is not closed: a fact stands as {gpus_per_pod}, a brace itself as {{"],
+        ["7:10: a brace is not closed: write a fact as {gpus_per_pod} and a literal brace as {{"],
     ),
     "a layout in a message": (
         "{gpus_per_replica} GPUs",
         "{gpus_per_replica:d} GPUs",
-        ["7:10: a fact is printed with its own unit: write {gpus_per_replica} alone"],
+        ["7:10: a fact is printed in its own unit and format: write only {gpus_per_replica}"],
     ),
-    "a list that is a text": ("at: [gpus_per_pod]", "at: gpus_per_pod", ["6:5: at is a list: write [gpus_per_pod]"]),
+    "a list that is a text": (
+        "at: [gpus_per_pod]",
+        "at: gpus_per_pod",
+        ["6:5: at must be a list: write [gpus_per_pod]"],
+    ),
     "samples that are one text": (
         "  bad:\n    - |\n      kind: Pod",
         "  bad: |\n    kind: Pod\n    spec: {}",
-        ["9:8: examples.bad is a list: begin its first item with `- |`"],
+        ["9:8: examples.bad must be a list: begin its first item with `- |`"],
     ),
     "a list that is not closed": (
         "at: [gpus_per_pod]",
@@ -160,17 +163,17 @@ MISTAKES = {
     "an object in a rule about workloads": (
         WHEN,
         "when: object.spec.replicas > 8",
-        ["3:14: object is not known to a rule about a workload; write scope: document"],
+        ["3:14: object is not available to a rule of scope workload; write scope: document"],
     ),
     "a misspelt fact on a further line": (
         WHEN,
         "when: >-\n  gpus_per_replica > 8\n  && tensor_paralel > 1",
-        ["7:6: no fact is called tensor_paralel; did you mean tensor_parallel?"],
+        ["7:6: no such fact: tensor_paralel; did you mean tensor_parallel?"],
     ),
     "a sample that is data": (
         "  bad:\n    - |\n      kind: Pod",
         "  bad:\n    - kind: Pod",
-        ["10:7: examples.bad.0 is data; a sample is a text: begin it with `- |` and indent the spec below"],
+        ["10:7: examples.bad.0 must be text, not data: begin it with `- |` and indent the spec below"],
     ),
     "a key stated twice": (
         WHEN,
@@ -180,24 +183,24 @@ MISTAKES = {
     "a fact that may be null, without a guard": (
         WHEN,
         "when: host_memory_bytes > 1e11",
-        ["5:7: fails where nothing states host_memory_bytes: write host_memory_bytes != null && before it"],
+        ["5:7: fails if host_memory_bytes is not declared: write host_memory_bytes != null && before it"],
     ),
     "a workload's fact in a rule about documents": (
         "scope: workload",
         "scope: document",
-        ["3:14: gpus_per_replica is not known to a rule about a document; write scope: workload"],
+        ["3:14: gpus_per_replica is not available to a rule of scope document; write scope: workload"],
     ),
     "a budget's fact in a rule about workloads": (
         WHEN,
         "when: counted_gpus > 8",
-        ["3:14: counted_gpus is not known to a rule about a workload; write scope: repository"],
+        ["3:14: counted_gpus is not available to a rule of scope workload; write scope: repository"],
     ),
     "two mistakes": (
         WHEN,
         "when: gpu_per_replica > 8 && tensor_paralel > 1",
         [
-            "5:7: no fact is called gpu_per_replica; did you mean gpus_per_replica?",
-            "5:30: no fact is called tensor_paralel; did you mean tensor_parallel?",
+            "5:7: no such fact: gpu_per_replica; did you mean gpus_per_replica?",
+            "5:30: no such fact: tensor_paralel; did you mean tensor_parallel?",
         ],
     ),
 }
@@ -213,9 +216,9 @@ def test_a_mistake_is_one_line_with_its_place_and_what_to_write(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("", "1:1: the file is empty; `gpulint rule new NAME` writes a whole file"),
-        ("- a\n", "1:1: a rule is a mapping of keys such as summary, severity and for; "),
-        (SOUND + "---\n" + SOUND, "1:1: several documents, and a rule is one: the next one is a file of its own"),
+        ("", "1:1: the file is empty; `gpulint rule new NAME` creates a complete file"),
+        ("- a\n", "1:1: a rule must be a mapping of keys such as summary, severity and for; "),
+        (SOUND + "---\n" + SOUND, "1:1: the file has several documents; put each rule in its own file"),
     ],
 )
 def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, content: str, line: str) -> None:
@@ -238,48 +241,48 @@ def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, conten
         ("gpus_per_pod <> 4", 13, "write `!=` for differs"),
         ("gpus_per_pod => 4", 13, "write `>=`"),
         ("gpus_per_pod is null", 13, "write `==`, or `!=` for is not"),
-        ("gpus_per_pod != nil", 16, "nil is no word of CEL: write null"),
-        ("packed == True", 10, "True is no word of CEL: write true"),
+        ("gpus_per_pod != nil", 16, "nil is not CEL: write null"),
+        ("packed == True", 10, "True is not CEL: write true"),
         ("engine =~ 'v.*'", 7, "write FACT.matches('PATTERN')"),
         ("engine like 'vllm'", 7, "write FACT.contains('TEXT') or FACT.matches('PATTERN')"),
         ("if gpus_per_pod > 4", 0, "CEL has no if: write CONDITION ? ONE : OTHER"),
-        ("engine in ('vllm', 'sglang')", 7, "a list stands in brackets: in ['a', 'b']"),
-        ("engine == vllm", 10, "text stands in quotation marks: write 'vllm'"),
-        ("engine in [vllm, 'sglang']", 11, "text stands in quotation marks: write 'vllm'"),
+        ("engine in ('vllm', 'sglang')", 7, "a list needs brackets: in ['a', 'b']"),
+        ("engine == vllm", 10, "text needs quotation marks: write 'vllm'"),
+        ("engine in [vllm, 'sglang']", 11, "text needs quotation marks: write 'vllm'"),
         ("engine == 'vllm", 10, "a quotation mark is not closed"),
-        ("(gpus_per_pod > 4", 0, "a parenthesis is opened and not closed"),
-        ("gpus_per_pod > 4)", 16, "a parenthesis is closed and was not opened"),
-        ("gpus_per_pod >", 14, "the condition ends too early: what it compares with is missing"),
-        ("gpus_per_pod in [1, 2", 16, "a bracket is opened and not closed"),
-        ("engine == “vllm”", 10, "write straight quotation marks"),
+        ("(gpus_per_pod > 4", 0, "a parenthesis is not closed"),
+        ("gpus_per_pod > 4)", 16, "a parenthesis is closed but was not opened"),
+        ("gpus_per_pod >", 14, "the condition is incomplete: the value to compare with is missing"),
+        ("gpus_per_pod in [1, 2", 16, "a bracket is not closed"),
+        ("engine == “vllm”", 10, "use straight quotation marks"),
         ("${gpus_per_pod} > 4", 0, "write the name of a fact alone, without `$` and braces"),
-        ("namespace == 'dev'", 0, "no fact is called namespace; did you mean object_namespace?"),
-        ("model == 'x'", 0, "no fact is called model; did you mean checkpoint?"),
-        ("metadata.labels.team == 'x'", 0, "no fact is called metadata.labels.team; did you mean labels?"),
-        ("gpusPerPod > 4", 0, "no fact is called gpusPerPod; did you mean gpus_per_pod?"),
-        ("gpus_per_pod > 1,000", 15, "a number is written without separators: 1000000 or 1e6"),
-        ("weight_bytes > 1_000", 15, "a number is written without separators: 1000000 or 1e6"),
+        ("namespace == 'dev'", 0, "no such fact: namespace; did you mean object_namespace?"),
+        ("model == 'x'", 0, "no such fact: model; did you mean checkpoint?"),
+        ("metadata.labels.team == 'x'", 0, "no such fact: metadata.labels.team; did you mean labels?"),
+        ("gpusPerPod > 4", 0, "no such fact: gpusPerPod; did you mean gpus_per_pod?"),
+        ("gpus_per_pod > 1,000", 15, "write numbers without separators: 1000000 or 1e6"),
+        ("weight_bytes > 1_000", 15, "write numbers without separators: 1000000 or 1e6"),
         ("gpus_per_pod > 8Gi", 15, "gpus_per_pod is a plain number: write the number alone"),
         ("weight_bytes > 80GB", 15, "weight_bytes is in bytes: write 80000000000 for 80GB"),
         ("max_model_len > 32k", 16, "max_model_len is in tokens: write 32000 for 32k"),
         ("board_w > 700W", 10, "board_w is in w: write 700 for 700W"),
         ("target_tpot_s > 50ms", 16, "target_tpot_s is in s: write 0.05 for 50ms"),
         ("gpu_memory_utilization > 95%", 25, "gpu_memory_utilization is a ratio: write 0.95 for 95%"),
-        ("engine.startswith('v')", 0, "no function is called startswith; did you mean startsWith?"),
+        ("engine.startswith('v')", 0, "no such function: startswith; did you mean startsWith?"),
         ("packed == 'yes'", 10, "packed is true or false, never 'yes': write packed or !packed"),
         ("gpus_per_pod == true", 16, "gpus_per_pod is a number, never true"),
-        ("gpus_per_pod * 2", 0, "is neither true nor false: it gives 2.0; compare it with something"),
+        ("gpus_per_pod * 2", 0, "the result is 2.0, neither true nor false; compare it with a value"),
         (
             "stated_objectives[0] == 'tpot'",
             0,
-            "reads an item that may not be there: write size(LIST) > 0 && before it, or 'ITEM' in LIST",
+            "reads an item that may be missing: write size(LIST) > 0 && before it, or 'ITEM' in LIST",
         ),
         (
             "engine != null && engine.matches('[')",
             0,
-            "fails where every fact is known: invalid regular expression: missing ]: [",
+            "fails although every fact is known: invalid regular expression: missing ]: [",
         ),
-        ("cloud.startsWith('a')", 0, "fails where nothing states cloud: write cloud != null && before it"),
+        ("cloud.startsWith('a')", 0, "fails if cloud is not declared: write cloud != null && before it"),
     ],
 )
 def test_a_mistake_in_a_condition_is_named_with_what_to_write(expression: str, offset: int, message: str) -> None:
@@ -384,7 +387,7 @@ def test_a_link_is_refused_wherever_it_leads(tmp_path: Path, where: str) -> None
         "folder": (path.parent / "linked", tmp_path / "other"),
     }[where]
     link.symlink_to(target)
-    with pytest.raises(RuleError, match=rf"^{link}: a symbolic link, which gpulint does not follow$"):
+    with pytest.raises(RuleError, match=rf"^{link}: gpulint does not follow symbolic links$"):
         list(rule_file.files(tmp_path / "rules"))
 
 
@@ -396,8 +399,7 @@ def test_a_rule_of_a_shipped_name_is_refused_with_the_way_out(tmp_path: Path) ->
     with pytest.raises(RuleError) as caught:
         known(tmp_path)
     assert str(caught.value) == (
-        f"{path}:1:1: gpulint has a rule gpus-left-idle of its own: "
-        "rename the file, or write replaces: true to stand in its place"
+        f"{path}:1:1: gpulint already has a rule gpus-left-idle; rename the file, or write replaces: true to replace it"
     )
 
 
@@ -421,7 +423,7 @@ def test_rules_that_lie_on_no_disk_are_told_apart_by_their_paths() -> None:
     made = [rule_file.read(Path("of/a/commit") / name, SOUND.encode()) for name in ("a/pod-too-large.yaml",) * 2]
     assert "pod-too-large" in rule.known(made)
     other = rule_file.read(Path("of/a/commit/b/pod-too-large.yaml"), SOUND.encode())
-    with pytest.raises(RuleError, match=r"of/a/commit/a/pod-too-large\.yaml is called pod-too-large too"):
+    with pytest.raises(RuleError, match=r"of/a/commit/a/pod-too-large\.yaml also defines pod-too-large"):
         rule.known([*made, other])
 
 
@@ -429,7 +431,7 @@ def test_two_rules_of_one_name_are_refused_with_both_places(tmp_path: Path) -> N
     first, second = written(tmp_path / "one"), written(tmp_path / "two")
     with pytest.raises(RuleError) as caught:
         known(tmp_path / "one", tmp_path / "two")
-    assert str(caught.value) == f"{second}:1:1: {first} is called pod-too-large too: a name is one rule's"
+    assert str(caught.value) == f"{second}:1:1: {first} also defines pod-too-large; rule names must be unique"
 
 
 def test_every_fact_that_is_offered_for_a_word_is_one_and_no_word_is_a_fact() -> None:

@@ -213,7 +213,7 @@ def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str) -> None:
 def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> None:
     loaded = documents.load(samples.path_of(text), text.encode())
     assert loaded.documents
-    assert documents.concerns_gpus(text)
+    assert adapters.concerns_gpus(text)
     if one.target.scope == "document":
         return
     if one.target.scope == "facility":

@@ -83,7 +83,7 @@ def test_the_schema_refuses_what_it_does_not_know() -> None:
 def test_the_head_of_a_run_names_the_tool_its_columns_and_what_paths_are_relative_to() -> None:
     data = run(REPORT)
     driver = data["tool"]["driver"]
-    assert [driver[key] for key in ("name", "informationUri")] == ["gpulint", "https://github.com/OWNER/gpulint"]
+    assert (driver["name"], "informationUri" in driver) == ("gpulint", False)
     assert data["columnKind"] == "unicodeCodePoints"
     assert data["originalUriBaseIds"] == {"%SRCROOT%": {"description": {"text": "the folder that gpulint ran in"}}}
 
@@ -119,6 +119,8 @@ def test_a_rule_without_a_page_leads_to_its_first_reference() -> None:
     card = nasty.CARD._replace(page="")
     (one,) = run(Report(findings=(nasty.ERROR,), rules={card.name: card}))["tool"]["driver"]["rules"]
     assert one["helpUri"] == "https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html"
+    assert one["help"]["text"].endswith("\nMore: gpulint explain parallel-size-exceeds-gpus")
+    assert one["help"]["markdown"].endswith("\nMore: `gpulint explain parallel-size-exceeds-gpus`")
 
 
 def test_samples_of_a_shipped_rule_come_from_its_file() -> None:
@@ -141,7 +143,7 @@ def test_what_was_not_looked_at_is_a_notification_and_a_fault_of_ours_fails_the_
         (one["descriptor"]["id"], one["level"], one["message"]["text"], one["locations"][0]["physicalLocation"])
         for one in invocation["toolExecutionNotifications"]
     ]
-    lacking = "chat/server: 2 checks were not evaluated; to have them, add accelerator, architecture"
+    lacking = "chat/server: 2 checks were not evaluated; to evaluate them, add accelerator, architecture"
     assert told == [
         ("internal-error", "error", "while checking the file: RuntimeError: ]]> \x00", file("c.yaml")),
         ("not-read", "warning", "not read: a template", file("charts/a.yaml")),
@@ -194,7 +196,7 @@ def test_a_result_has_its_region_its_line_and_the_second_place() -> None:
     assert one["properties"] == {
         "family": "parallelism",
         "confidence": 3,
-        "facts": {"spare_gpus": {"unit": "", "favourable": -4, "likely": -4, "adverse": -4}},
+        "facts": {"spare_gpus": {"unit": "", "best": -4, "expected": -4, "worst": -4}},
         "object": "apps/Deployment default/chat",
         "quantity": "tensor_parallel",
         "value": "8",
@@ -255,7 +257,7 @@ def applied(fix: dict[str, Any], files: dict[str, str]) -> dict[str, str]:
 def test_fixes_are_the_alternatives_whose_every_edit_is_exact_the_safe_ones_first() -> None:
     assert [(one["description"]["text"], one["properties"]["safe"]) for one in results(REPORT)[0]["fixes"]] == [
         ("try 8 GPUs", True),
-        ("try 4 ranks (gives up memory)", False),
+        ("try 4 ranks (trade-off: memory)", False),
     ]
     assert "fixes" not in results(REPORT)[1]
 

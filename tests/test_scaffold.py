@@ -70,7 +70,7 @@ def test_a_facility_is_written_beside_settings_or_where_they_stand(
     assert (first.exit_code, first.output.splitlines()[:2]) == (0, ["wrote gpulint.yaml", "wrote facility.yaml"])
     assert "  gpulint facility facility.yaml  draws its racks" in first.output
     again = CliRunner().invoke(cli.main, ["init", "--facility"])
-    assert (again.exit_code, again.stderr) == (2, "gpulint: facility.yaml exists already; nothing was written\n")
+    assert (again.exit_code, again.stderr) == (2, "gpulint: facility.yaml already exists; nothing was written\n")
     other = CliRunner().invoke(cli.main, ["init", "--facility", "site.yaml"])
-    assert other.output.splitlines()[:2] == ["wrote site.yaml", "gpulint.yaml exists already and stays as it is"]
+    assert other.output.splitlines()[:2] == ["wrote site.yaml", "gpulint.yaml already exists and was left unchanged"]
     assert Path("site.yaml").read_text(encoding="utf-8") == scaffold.FACILITY

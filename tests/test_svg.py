@@ -56,7 +56,7 @@ def test_who_cannot_see_it_is_told_what_it_shows() -> None:
     assert [first.get("id"), second.get("id")] == ids
     assert first.text == "Racks of garching"
     assert second.text == (
-        "rack r01 in hall-1: power 40.8 of 17.3 kW, 236 %, exceeded; cooling 45.2 kW, no limit stated; "
+        "rack r01 in hall-1: power 40.8 of 17.3 kW, 236 %, exceeded; cooling 45.2 kW, no limit declared; "
         "weight 522 of 1,000 kg, 52 %, within; space 32 of 42 U, 76 %, within; "
         "feed a (side A) overloaded; feed b (side B) overloaded."
     )

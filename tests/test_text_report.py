@@ -58,7 +58,7 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
 17 |           nvidia.com/gpu: 2
    |                           - nvidia.com/gpu: 2
    = TP 4 × PP 1 × DP 1 = 4
-   = try tensor parallel 2 on the same 2 GPUs (gives up less memory and speed than 4 ranks)
+   = try tensor parallel 2 on the same 2 GPUs (trade-off: less memory and speed than 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
    = try request the 4 GPUs that are needed
        17:27  2 → 4
@@ -74,7 +74,7 @@ workload  architecture                       accelerator         parallelism  ve
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
 
 1 file, 1 workload, 1 error, 1 warning
-not evaluated: 12 checks; to have them, add
+not evaluated: 12 checks; to evaluate them, add
   architecture (12 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
 """
 
@@ -110,7 +110,7 @@ def test_suppressed_skipped_and_failed_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("confidence", "word"), [(3, "error["), (2, "error (likely)["), (1, "error (possible)[")])
-def test_a_rule_that_does_not_hold_in_every_world_says_so(confidence: int, word: str) -> None:
+def test_a_rule_that_does_not_hold_in_every_scenario_says_so(confidence: int, word: str) -> None:
     assert text.render(Report(findings=(finding(confidence=confidence),))).startswith(word)
 
 
@@ -242,7 +242,7 @@ def test_many_roles_without_a_known_engine_are_counted_instead_of_listed() -> No
     shown = text.render(Report(workloads=(*unread, summary("a.yaml", "chat", "vllm")), files=1))
     assert "job3" not in shown
     assert "chat" in shown
-    assert "and 21 roles whose program gpulint does not read" in shown
+    assert "and 21 roles with an engine that gpulint does not know" in shown
 
 
 def test_a_few_roles_without_a_known_engine_are_listed() -> None:

@@ -54,7 +54,7 @@ def test_what_is_begun_passes_its_own_samples_as_it_is_written(scope: str) -> No
         0,
         "wrote policies/gpulint/organisation/pod-too-large.yaml\n"
         "next: gpulint rule test policies/gpulint\n"
-        "then, so that gpulint check runs it: rules: [policies/gpulint] in gpulint.yaml\n",
+        "then add to gpulint.yaml so that gpulint check runs it: rules: [policies/gpulint]\n",
     )
     result = run("test", FOLDER)
     assert (result.exit_code, result.stdout) == (
@@ -82,7 +82,7 @@ def test_a_further_folder_is_named_beside_those_of_the_settings() -> None:
     Path("gpulint.yaml").write_text("rules: [policies/gpulint]\n", encoding="utf-8")
     result = run("new", "pod-too-large", "--dir", "house")
     assert result.stdout.splitlines()[-1] == (
-        "then, so that gpulint check runs it: rules: [policies/gpulint, house] in gpulint.yaml"
+        "then add to gpulint.yaml so that gpulint check runs it: rules: [policies/gpulint, house]"
     )
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
     path = begun("pod-too-large")
     path.write_text("# mine\n", encoding="utf-8")
     result = run("new", "pod-too-large", "--family", "capacity")
-    assert (result.exit_code, result.stderr) == (2, f"gpulint: {path} exists already; nothing was written\n")
+    assert (result.exit_code, result.stderr) == (2, f"gpulint: {path} already exists; nothing was written\n")
     assert path.read_text(encoding="utf-8") == "# mine\n"
 
 
@@ -125,7 +125,7 @@ def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
         ),
         ("check-pods", "check-pods says what to do; name the defect, as in gpu-limit-missing or replicas-beyond-quota"),
         ("checkpoint", "checkpoint is one word; say what is wrong with it, as in checkpoint-missing"),
-        ("gpus-left-idle", "gpulint has a rule gpus-left-idle of its own: call yours otherwise"),
+        ("gpus-left-idle", "gpulint already has a rule gpus-left-idle; choose another name"),
     ],
 )
 def test_a_name_that_is_no_name_of_a_defect_is_refused_and_nothing_is_written(name: str, said: str) -> None:
@@ -283,7 +283,7 @@ CARD = """\
 """
 
 
-def test_a_bad_sample_that_the_rule_finds_in_some_worlds_only_is_not_clear_enough() -> None:
+def test_a_bad_sample_that_the_rule_finds_in_some_scenarios_only_is_not_clear_enough() -> None:
     path = begun("weights-near-memory", "gpus_per_replica > 8", "required_bytes_per_gpu > 19e9")
     text = path.read_text(encoding="utf-8").replace("{gpus_per_replica} GPUs", "{required_bytes_per_gpu}")
     text = text.replace("      spec:\n        containers:\n          - name: server\n", CARD)
@@ -315,11 +315,11 @@ def test_a_file_and_a_name_narrow_what_is_tested() -> None:
     [
         (
             ("test",),
-            "no folder of rules: give one, or name it under rules: in gpulint.yaml; `gpulint rule new NAME` begins one",
+            "no folder of rules: give one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one",
         ),
-        (("test", "nowhere"), "nowhere: no such directory of rules"),
-        (("test", "empty"), "empty holds no rule; `gpulint rule new NAME --dir empty` begins one"),
-        (("test", FOLDER, "--select", "pod-too-larg"), "no rule or family of these folders is called pod-too-larg"),
+        (("test", "nowhere"), "nowhere: no such folder of rules"),
+        (("test", "empty"), "empty has no rule; `gpulint rule new NAME --dir empty` creates one"),
+        (("test", FOLDER, "--select", "pod-too-larg"), "these folders have no rule or family called pod-too-larg"),
     ],
 )
 def test_where_nothing_is_tested_the_run_is_misused(words: tuple[str, ...], said: str) -> None:

@@ -111,41 +111,41 @@ def test_a_reason_may_hold_an_equals_sign(words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("untill=2027-03-31 a reason", "no word of a waiver is called untill; did you mean until=?"),
-        ("expires=2027-03-31 a reason", "no word of a waiver is called expires; did you mean until=?"),
-        ("ower=team-ml a reason", "no word of a waiver is called ower; did you mean owner=?"),
-        ("until=2027-13-01 a reason", "until=2027-13-01 is no day; write it as 2027-03-31"),
-        ("until=tomorrow a reason", "until=tomorrow is no day; write it as 2027-03-31"),
+        ("untill=2027-03-31 a reason", "a waiver has no field untill; did you mean until=?"),
+        ("expires=2027-03-31 a reason", "a waiver has no field expires; did you mean until=?"),
+        ("ower=team-ml a reason", "a waiver has no field ower; did you mean owner=?"),
+        ("until=2027-13-01 a reason", "until=2027-13-01 is not a date; write it as 2027-03-31"),
+        ("until=tomorrow a reason", "until=tomorrow is not a date; write it as 2027-03-31"),
         ("until= a reason", "until= is empty"),
-        ("until=2027-01-01 until=2028-01-01 a reason", "until= is stated twice"),
+        ("until=2027-01-01 until=2028-01-01 a reason", "until= is given twice"),
         (
             ":until=2020-01-01 agreed",
-            "`until=2020-01-01` is read as part of the reason; write until=2020-01-01 as a word of its own",
+            "`until=2020-01-01` is part of the reason and has no effect; write until=2020-01-01 as a separate word",
         ),
         (
             "agreed until 2020-01-01",
-            "`until 2020-01-01` is read as part of the reason; write until=2020-01-01 as a word of its own",
+            "`until 2020-01-01` is part of the reason and has no effect; write until=2020-01-01 as a separate word",
         ),
         (
             "Owner: team-ml agreed",
-            "`Owner: team-ml` is read as part of the reason; write owner=team-ml as a word of its own",
+            "`Owner: team-ml` is part of the reason and has no effect; write owner=team-ml as a separate word",
         ),
         (
             '(while="gpus_per_pod < 3") agreed',
-            '`while="gpus_per_pod` is read as part of the reason; write while="CONDITION" as a word of its own',
+            '`while="gpus_per_pod` is part of the reason and has no effect; write while="CONDITION" as a separate word',
         ),
-        ("owner=team-ml", "a reason is missing; write ignore[rule-name] and a reason"),
+        ("owner=team-ml", "the reason is missing; write ignore[rule-name] followed by a reason"),
         (
             "while=gpus_per_pod a reason",
-            '`gpus_per_pod` compares nothing; write the whole of it in quotes: while="gpus_per_replica <= 8"',
+            '`gpus_per_pod` compares nothing; put the whole condition in quotes: while="gpus_per_replica <= 8"',
         ),
         (
             'while="[1].all(x, x < gpus_per_pod)" a reason',
-            "`[1].all(x, x < gpus_per_pod)` goes over a list; compare facts with one another and with numbers",
+            "`[1].all(x, x < gpus_per_pod)` iterates over a list; compare facts only with each other and with numbers",
         ),
         (
             f'while="{"(" * 200}gpus_per_pod < 1{")" * 200}" a reason',
-            "a condition of 416 characters; 300 are read",
+            "the condition has 416 characters; the limit is 300",
         ),
         ('while="1 < 2" a reason', "`1 < 2` names no fact; `gpulint facts` lists them"),
     ],
@@ -159,7 +159,7 @@ def test_words_that_cannot_be_read_are_said_and_silence_nothing(words: str, mess
 def test_a_bound_of_an_unknown_fact_is_said_with_the_nearest() -> None:
     report = accepted('while="kv_needed_byte <= 9" a reason')
     assert said(report, "malformed-suppression").message == (
-        "`kv_needed_byte <= 9` cannot be read: no fact is called kv_needed_byte; did you mean kv_needed_bytes?"
+        "cannot parse `kv_needed_byte <= 9`: no such fact: kv_needed_byte; did you mean kv_needed_bytes?"
     )
 
 
@@ -167,13 +167,13 @@ def test_a_bound_of_an_unknown_fact_is_said_with_the_nearest() -> None:
     ("bound", "wrong"),
     [
         ("gpus_per_pod < 3 and replicas < 2", "write `&&` for and"),
-        ("gpus_per_pod <", "the condition ends too early: what it compares with is missing"),
-        ("(gpus_per_pod < 3", "a parenthesis is opened and not closed"),
+        ("gpus_per_pod <", "the condition is incomplete: the value to compare with is missing"),
+        ("(gpus_per_pod < 3", "a parenthesis is not closed"),
     ],
 )
 def test_a_bound_that_is_no_condition_is_said_in_words(bound: str, wrong: str) -> None:
     message = said(accepted(f'while="{bound}" a reason'), "malformed-suppression").message
-    assert message == f"`{bound}` cannot be read: {wrong}"
+    assert message == f"cannot parse `{bound}`: {wrong}"
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_comment_that_speaks_of_gpulint_is_left_alone(comment: str) -> None:
 def test_a_waiver_of_a_mistyped_rule_is_told_which_may_be_meant() -> None:
     report = waived("a reason", rule="gpu-limits-missing")
     assert said(report, "malformed-suppression").message == (
-        "no rule is called gpu-limits-missing; did you mean gpu-limit-missing?"
+        "no such rule: gpu-limits-missing; did you mean gpu-limit-missing?"
     )
 
 
@@ -263,9 +263,9 @@ def test_behind_its_last_day_the_finding_speaks_and_the_waiver_is_pointed_at() -
     ended = said(report, "expired-suppression")
     assert (ended.severity, ended.location.line, ended.location.column) == (Severity.WARNING, 9, 40)
     assert ended.message == (
-        "the waiver of gpu-limit-missing ended on 2026-11-21; team-ml owns it: mend the cause, or state a later day"
+        "the waiver of gpu-limit-missing ended on 2026-11-21 (owner: team-ml): fix the cause, or set a later date"
     )
-    assert said(report, "gpu-limit-missing").message.endswith("; accepted until 2026-11-21, which is past")
+    assert said(report, "gpu-limit-missing").message.endswith("; its waiver ended on 2026-11-21")
 
 
 def test_a_waiver_that_has_ended_and_reaches_nothing_is_only_unused() -> None:
@@ -307,7 +307,7 @@ def test_a_bound_that_cannot_be_told_does_not_silence_and_says_what_lacks(bound:
     report = accepted(f'while="{bound}" a reason')
     assert spoken(report) == ["serving-does-not-fit"]
     message = said(report, "serving-does-not-fit").message
-    assert message.endswith(f"; accepted while {bound}, which cannot be told without {lacking}")
+    assert message.endswith(f"; accepted while {bound}, but {lacking} must be known to evaluate it")
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_bound_on_a_finding_about_the_text_cannot_be_told() -> None:
     )
     found = said(samples.report(text), "duplicate-key")
     assert found.message.endswith(
-        "; accepted while gpus_per_pod < 2, which cannot be told: the finding is not about a role of a workload"
+        "; accepted while gpus_per_pod < 2, but the finding is not about a workload, so the condition cannot be evaluated"
     )
 
 

@@ -2,19 +2,22 @@
 
 Each module has `claims(document)`, `kind(document)` and `workloads(document, repository)`. It is
 imported when one of its `MENTIONS` occurs in a document of a sort that it `READS` (an API object,
-unless it states otherwise). A document that is claimed without a workload is of a known format with
-nothing to check.
+unless it states otherwise). The strongest claim wins. A document that is claimed without a workload
+is of a known format with nothing to check.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from gpulint.adapters.claim import Claim
 from gpulint.catalog import package_data as shipped
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -36,9 +39,45 @@ OBJECTS = ("object",)
 """What a module without `READS` reads."""
 
 
+def concerns_gpus(text: str) -> bool:
+    """Return whether a trigger word of an adapter, an engine or the catalog occurs in a text."""
+    lowered = text.lower()
+    return any(word in lowered for word in shipped.trigger_words())
+
+
+def is_relevant(text: str, format: str) -> bool:
+    """Return whether what is wrong with a text is worth a problem.
+
+    Most files of JSON and TOML deploy nothing, so a trigger word alone is not enough there.
+    """
+    return concerns_gpus(text) and (format in ("", "yaml") or _is_spec(text))
+
+
+def _is_spec(text: str) -> bool:
+    return (
+        "apiVersion" in text
+        or "gpulint" in text
+        or re.search(resource_names.pattern("gpus", "slices"), text) is not None
+    )
+
+
 def claiming(document: Document) -> ModuleType | None:
-    """Return the first adapter that claims a document."""
-    return next((adapter for adapter in mentioned(document) if adapter.claims(document)), None)
+    """Return the adapter with the strongest claim to a document; of equal claims that of the first name."""
+    found: ModuleType | None = None
+    strongest = Claim.NONE
+    for name in sorted(_find_mentioned(document.text, _classify(document)), key=_most, reverse=True):
+        if _most(name) <= strongest:
+            break
+        adapter = _import(name)
+        if (claim := adapter.claims(document)) > strongest:
+            found, strongest = adapter, claim
+    return found
+
+
+def _most(name: str) -> Claim:
+    """Return the strongest claim that an adapter makes of any document, without importing it."""
+    stated = shipped.declared(HERE, "CLAIMS").get(name)
+    return Claim[stated[0].upper()] if stated else Claim.EXACT
 
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -102,8 +141,11 @@ def mentioned(document: Document) -> Iterator[ModuleType]:
 
     The other adapters need not be imported.
     """
-    for name in _find_mentioned(document.text, _classify(document)):
-        yield importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
+    yield from map(_import, _find_mentioned(document.text, _classify(document)))
+
+
+def _import(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
 
 
 def _classify(document: Document) -> str:

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpulint.source.documents import Document
 
-OF_CONCERN = b"\n# gpulint\n"
-"""A comment that makes the reader read a file that names no GPU."""
 PACKAGE = Path(__file__).parent.parent
+SEARCHED = ("adapters", "engines")
+"""Packages whose modules are imported only where one of their `MENTIONS` occurs."""
+DECLARED = ("MENTIONS", "READS", "CLAIMS")
+"""Names to which those modules give words that are read without importing them."""
+TRIGGERING = (*SEARCHED, "catalog")
+"""Packages whose modules state the words that make a file worth reading."""
 
 
 def folder(name: str) -> Path:
@@ -49,10 +53,7 @@ def document(path: Path) -> Document:
     """The one document of a YAML file of ours, or of a team's that was held against its contract."""
     from gpulint.source import documents
 
-    content = path.read_bytes()
-    loaded = documents.load(path.name, content)
-    if not loaded.documents:
-        loaded = documents.load(path.name, content + OF_CONCERN)
+    loaded = documents.load(path.name, path.read_bytes())
     if loaded.problems or len(loaded.documents) != 1:
         raise ValueError(f"{path}: {'; '.join(problem.message for problem in loaded.problems) or 'not one document'}")
     return loaded.documents[0]
@@ -67,17 +68,15 @@ def built(rules: Path) -> Mapping[str, object]:
             raise ValueError(f"{path}: a rule is a mapping")
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
-    searched = ("adapters", "engines")
-    declarations = {
-        package: {name: _declared(PACKAGE / package, name) for name in ("MENTIONS", "READS")} for package in searched
-    }
+    declarations = {package: {name: _declared(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED}
     functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats")}
     return {
         "glossary": read_yaml(PACKAGE / "facts" / "glossary.yaml"),
         "rules": rows,
         "declared": declarations,
         "functions": functions,
-        "modules": {package: _modules(PACKAGE / package) for package in searched},
+        "modules": {package: _modules(PACKAGE / package) for package in SEARCHED},
+        "trigger_words": _trigger_words(),
     }
 
 
@@ -94,6 +93,38 @@ def declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
         kept: Mapping[str, list[str]] = index()["declared"][_key(package)][name]  # type: ignore[index]
         return {stem: tuple(words) for stem, words in kept.items()}
     return _declared(package, name)
+
+
+@functools.cache
+def trigger_words() -> tuple[str, ...]:
+    """The words of which one makes a file worth reading, in lower case; the short ones, which are frequent, first."""
+    built = index()
+    return tuple(built["trigger_words"]) if built else _trigger_words()  # type: ignore[arg-type]
+
+
+def _trigger_words() -> tuple[str, ...]:
+    """Return the words of all modules and the names of GPU resources; a word that contains another one adds nothing."""
+    from gpulint.catalog import resource_names
+
+    offered = (resource.name.strip("*") for resource in resource_names.list_resources() if resource.counts != "other")
+    stated = (word for listed in trigger_words_by_module().values() for word in listed)
+    words = {word.lower() for word in (*offered, *stated)}
+    kept = (word for word in words if not any(other in word for other in words - {word}))
+    return tuple(sorted(kept, key=lambda word: (len(word), word)))
+
+
+def trigger_words_by_module() -> Mapping[str, tuple[str, ...]]:
+    """The trigger words of each module by its dotted name: its `TRIGGERS`, or else its `MENTIONS`.
+
+    A module whose `MENTIONS` also occur in files without GPUs states `TRIGGERS`.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for package in TRIGGERING:
+        for name in ("MENTIONS", "TRIGGERS"):
+            found |= {
+                dotted(file, PACKAGE): words for file, words in _find_declarations(PACKAGE / package, name).items()
+            }
+    return found
 
 
 @functools.cache
@@ -126,11 +157,20 @@ def _functions(package: Path) -> Mapping[str, tuple[str, ...]]:
 
 
 def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+    found = {
+        dotted(file, package).rpartition(".")[2]: words for file, words in _find_declarations(package, name).items()
+    }
+    return {stem: found[stem] for stem in sorted(found)}
+
+
+@functools.cache
+def _find_declarations(package: Path, name: str) -> Mapping[Path, tuple[str, ...]]:
+    """The words that each file of a package gives a name at the beginning of a line."""
     import ast
 
-    stated = re.compile(rf"^{name} = (\(.+\))$", re.MULTILINE)
-    found = ((dotted(file, package).rpartition(".")[2], stated.search(text)) for file, text in _texts(package))
-    return {name: ast.literal_eval(line[1]) for name, line in sorted(found, key=lambda pair: pair[0]) if line}
+    stated = re.compile(rf"^{name} = (\([^)]*\))$", re.MULTILINE)
+    found = ((file, stated.search(text)) for file, text in _texts(package))
+    return {file: ast.literal_eval(line[1]) for file, line in found if line}
 
 
 def _modules(package: Path) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The command line: options in, exit code out; each command is the module of its name, imported when it is asked for."""
+"""The command line: options in, exit code out. Each command is the module of its name, imported on use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEVERITIES = click.Choice(["error", "warning", "note"])
 
 
 class Misuse(click.ClickException):
-    """A wrong option, rule or settings file; exit code 2."""
+    """A wrong option, rule or settings file. gpulint exits with code 2."""
 
     exit_code = MISUSED
 
@@ -30,41 +30,41 @@ class Misuse(click.ClickException):
 
 
 class Commands(click.Group):
-    """The commands that the modules of this package hold."""
+    """The commands defined by the modules of this package."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Every command, by its module's name."""
+        """Return the name of every command: the name of its module."""
         return sorted(path.stem for path in (Path(__file__).parent / "commands").glob("[a-z]*.py"))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """The command of one module."""
+        """Return the command of one module."""
         if name not in self.list_commands(context):
             return None
-        found: click.Command = importlib.import_module(f"gpulint.cli.commands.{name}").command
-        return found
+        command: click.Command = importlib.import_module(f"gpulint.cli.commands.{name}").command
+        return command
 
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is asked for, or what it may be meant to be."""
+        """Return the requested command; fail with the closest name if there is no such command."""
         if (
             not context.resilient_parsing
             and args
             and not args[0].startswith("-")
             and args[0] not in self.list_commands(context)
         ):
-            near = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
-            context.fail(f"no command is called {args[0]}" + (f"; did you mean {near[0]}?" if near else ""))
+            similar = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
+            context.fail(f"no such command: {args[0]}" + (f"; did you mean {similar[0]}?" if similar else ""))
         return super().resolve_command(context, args)
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _print_version(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set:
         click.echo(f"gpulint {__version__}")
         context.exit()
 
 
-def _day(context: click.Context, _: click.Parameter, day: str | None) -> str:
+def _parse_day(context: click.Context, _: click.Parameter, day: str | None) -> str:
     if day is None:
         from gpulint.pipeline import today as clock
 
@@ -74,25 +74,27 @@ def _day(context: click.Context, _: click.Parameter, day: str | None) -> str:
     try:
         return date.fromisoformat(day).isoformat()
     except ValueError:
-        raise Misuse(f"--today {day} is no day: write it as 2026-11-22") from None
+        raise Misuse(f"--today {day} is not a date; write it as YYYY-MM-DD, for example 2026-11-22") from None
 
 
 TODAY = click.option(
     "--today",
     metavar="DAY",
-    callback=_day,
-    help="The day on which the age of prices and the end of waivers are told.  [default: today]",
+    callback=_parse_day,
+    help="Date used for price age and waiver expiry.  [default: today]",
 )
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
 def main() -> None:
     """Check GPU deployment specs against what the hardware can do."""
 
 
 def prepared(paths: Iterable[str], options: Options) -> Run:
-    """What governs a run, or Misuse with what is wrong with its options and settings."""
+    """Return the session of a run; raise Misuse if its options or settings are wrong."""
     from gpulint.pipeline import session as preparation
 
     try:
@@ -102,7 +104,7 @@ def prepared(paths: Iterable[str], options: Options) -> Run:
 
 
 def known_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
-    """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
+    """Return the built-in rules and those of the nearest gpulint.yaml and of the given folders."""
     from gpulint.pipeline.session import Options
     from gpulint.policy.rules import selection
 
@@ -110,24 +112,24 @@ def known_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
     return tuple(selection.known(run.settings, folders).values())
 
 
-def words(given: Iterable[str]) -> tuple[str, ...]:
-    """The words of a repeatable option that also takes commas."""
-    return tuple(word for part in given for word in part.split(",") if word)
+def words(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values of a repeatable option that also takes comma-separated values."""
+    return tuple(word for value in values for word in value.split(",") if word)
 
 
 def tell(lines: Iterable[str]) -> None:
-    """Say lines on stderr, without characters that a terminal would obey."""
+    """Print lines to stderr without terminal control characters."""
     for line in lines:
         click.echo(f"gpulint: {printable(line)}", err=True)
 
 
 def printable(line: str) -> str:
-    """A line without characters that a terminal would obey."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in line)
+    """Return a line in which every non-printable character is replaced."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name."""
+    """Return the end of a message about an unknown name: the closest known one, if any."""
     from gpulint.policy.config import did_you_mean as spelling
 
     return spelling.near(word, known)

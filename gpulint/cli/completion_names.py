@@ -1,4 +1,4 @@
-"""The names that a shell completes: rules, quantities, accelerators, checkpoints; each list is read when it is asked for."""
+"""Names for shell completion: rules, facts, accelerators, checkpoints. Each list is read on use."""
 
 from __future__ import annotations
 
@@ -12,70 +12,73 @@ if TYPE_CHECKING:
 
 
 def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Rules and families; behind a comma the next one."""
+    """Return matching rules and families; after a comma, complete the next name."""
     from gpulint.policy.rules import rule
 
     before, comma, _last = typed.rpartition(",")
-    known = rule.shipped_rules()
-    names = {*known, *(one.family for one in known.values())}
-    return _beginning((before + comma + name for name in names), typed)
+    shipped = rule.shipped_rules()
+    names = {*shipped, *(rule_.family for rule_ in shipped.values())}
+    return _match_prefix((before + comma + name for name in names), typed)
 
 
 def packs(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The packs that a policy can extend."""
+    """Return the packs that a policy can extend."""
     from gpulint.policy.config import packs as known
 
-    return _beginning(known.names(), typed)
+    return _match_prefix(known.names(), typed)
 
 
 def families(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The families of our rules."""
+    """Return the families of the built-in rules."""
     from gpulint.policy.rules import rule
 
-    return _beginning((one.family for one in rule.shipped_rules().values()), typed)
+    return _match_prefix((shipped.family for shipped in rule.shipped_rules().values()), typed)
 
 
 def facts(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Quantities of the glossary."""
+    """Return the facts of the glossary."""
     from gpulint.facts import resolver as known
 
-    return _beginning(known.glossary(), typed)
+    return _match_prefix(known.glossary(), typed)
 
 
 def explained(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """What `gpulint explain` knows: rules, families, quantities, adapters and engines."""
+    """Return the names that `gpulint explain` accepts: rules, families, facts, adapters, engines."""
     from gpulint.cli import explain as explanations
     from gpulint.policy.rules import rule
 
-    return _beginning(explanations.names(tuple(rule.shipped_rules().values())), typed)
+    return _match_prefix(explanations.names(tuple(rule.shipped_rules().values())), typed)
 
 
 def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Accelerators by their names in the catalog."""
+    """Return accelerators by their catalog names."""
     from gpulint.catalog import hardware
 
-    return _beginning((one.id for one in hardware.accelerators()), typed)
+    return _match_prefix((accelerator.id for accelerator in hardware.list_accelerators()), typed)
 
 
 def engines(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Engines that a checkpoint can be sized for."""
+    """Return the engines that a checkpoint can be sized for."""
     from gpulint import engines as known
 
-    return _beginning(known.modules(), typed)
+    return _match_prefix(known.modules(), typed)
 
 
 def checkpoints(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Checkpoints of the catalog that begin so; a shell that is told of files forgets the rest, so they come where none does."""
+    """Return matching checkpoints of the catalog, or files if none matches.
+
+    A shell that gets file completions ignores all others, so files are offered only when no checkpoint matches.
+    """
     from click.shell_completion import CompletionItem
 
     from gpulint.catalog import architecture
 
-    names = _beginning(architecture.ids(), typed) if typed else []
+    names = _match_prefix(architecture.ids(), typed) if typed else []
     return [CompletionItem(name) for name in names] or click.Path().shell_complete(context, parameter, typed)
 
 
 def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """The first column of the table that was named before."""
+    """Return the first column of the table named earlier on the command line."""
     from gpulint.cli import catalog_tables as listings
     from gpulint.cli import price_table as price_list
 
@@ -83,31 +86,31 @@ def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -
         case "accelerators":
             return accelerators(context, parameter, typed)
         case "architectures" | "servers" | "optics" | "switches" as table:
-            return _beginning(listings.known(table), typed)
+            return _match_prefix(listings.known(table), typed)
         case "prices":
-            return _beginning(price_list.names(), typed)
+            return _match_prefix(price_list.names(), typed)
     return []
 
 
 class Formats(click.ParamType):  # type: ignore[type-arg]
-    """A format of the report; they are listed when somebody asks."""
+    """A format of the report. The formats are listed on use."""
 
     name = "format"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The formats, as a choice is shown."""
+        """Return the formats in the style of a click.Choice."""
         from gpulint.cli import output_files as outputs
 
         return f"[{'|'.join(outputs.formats())}]"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The formats that begin so."""
+        """Return the matching formats."""
         from click.shell_completion import CompletionItem
 
         from gpulint.cli import output_files as outputs
 
-        return [CompletionItem(name) for name in _beginning(outputs.formats(), incomplete)]
+        return [CompletionItem(name) for name in _match_prefix(outputs.formats(), incomplete)]
 
 
-def _beginning(names: Iterable[str], typed: str) -> list[str]:
+def _match_prefix(names: Iterable[str], typed: str) -> list[str]:
     return sorted({name for name in names if name.startswith(typed)})

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ FORMAT = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="What stdout shows.",
+    help="Format of the report on stdout.",
 )
 ACCELERATOR = click.option(
     "--accelerator",
     metavar="NAME",
     default="",
     shell_complete=_names.accelerators,
-    help="The accelerator of workloads that name none.",
+    help="Accelerator for workloads that do not name one.",
 )
 RULES = click.option(
-    "--rules", "folders", multiple=True, metavar="DIR", type=click.Path(), help="Add a team's own rules; repeatable."
+    "--rules",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(),
+    help="Also load rules from this folder; repeatable.",
 )
 SELECT = click.option(
     "--select",
     multiple=True,
     metavar="NAME",
     shell_complete=_names.rules,
-    help="Only this rule or family; repeatable, or comma-separated.",
+    help="Run only this rule or family; repeatable, or comma-separated.",
 )

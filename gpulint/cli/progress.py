@@ -11,15 +11,15 @@ T = TypeVar("T")
 PATIENCE_S = 2.0
 
 
-def watched(items: Iterable[T]) -> Iterator[T]:
+def watched(items: Iterable[T], what: str = "files checked") -> Iterator[T]:
     """Yield the items unchanged; after two seconds, show on a terminal how many have passed."""
     if not sys.stderr.isatty():
         yield from items
         return
-    yield from _show(iter(items), time.monotonic())
+    yield from _show(iter(items), what, time.monotonic())
 
 
-def _show(items: Iterator[T], start: float) -> Iterator[T]:
+def _show(items: Iterator[T], what: str, start: float) -> Iterator[T]:
     passed = 0
     for item in items:
         passed += 1
@@ -30,8 +30,8 @@ def _show(items: Iterator[T], start: float) -> Iterator[T]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{passed} files checked") as status:
+    with Console(stderr=True).status(f"{passed} {what}") as status:
         for item in items:
             yield item
             passed += 1
-            status.update(f"{passed} files checked")
+            status.update(f"{passed} {what}")

@@ -17,6 +17,7 @@ from gpulint.adapters.charts import gpu_counts as counts
 from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -203,7 +204,10 @@ def _build_resources(block: Values) -> Part:
         return block.node("resources")
     key = counts.key(block.entries())
     requests, limits = (dict(chart.pairs(block.node("resources", side))) for side in ("requests", "limits"))
-    return {"requests": requests, "limits": {**limits, block.key("nvidia.com/gpu", key): block.node(key)}}
+    return {
+        "requests": requests,
+        "limits": {**limits, block.key(resource_names.find_name("nvidia"), key): block.node(key)},
+    }
 
 
 # ---- settings that charts name alike

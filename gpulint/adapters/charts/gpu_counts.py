@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import pods as pod
 from gpulint.adapters.charts.values import Values
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Node
 
 IMAGES = ("image", "containerImage", "dockerImage")
@@ -21,7 +22,7 @@ COUNTING = ("gpu", "gpus", "accelerator", "accelerators")
 
 Examples: `accelerator: {resourceName, count}`, `gpu: {enabled, nvidia: {count}}`.
 """
-VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915", "habana": "habana.ai/gaudi"}
+VENDORS = ("nvidia", "amd", "intel", "habana")
 RESOURCE_NAMES = ("resourceName", "resource", "resourceKey", "nvidiaResource")
 SECTIONS = ("vllm", "sglang", "tgi", "engine", "server", "deployment", "container", "inference", "llm")
 """Sections of one pod's settings, next to its resources."""
@@ -97,4 +98,4 @@ def resource(block: Values, path: tuple[str, ...]) -> str | Node:
         return block.scalar(*section, named) or block.text(*section, named)
     stated = (block.text(*section, key).lower() for key in ("vendor", "type"))
     vendor = next((name for name in (section[-1], *stated) if name in VENDORS), "nvidia")
-    return block.key(VENDORS[vendor], *path)
+    return block.key(resource_names.find_name(vendor), *path)

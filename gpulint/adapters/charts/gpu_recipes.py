@@ -16,6 +16,7 @@ from gpulint import engines
 from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
+from gpulint.catalog import resource_names
 from gpulint.engines import Argument, Invocation
 from gpulint.source import documents
 from gpulint.source.documents import Document
@@ -72,7 +73,7 @@ def _build_group(values: Values) -> Document:
         "name": values.word(server, "job", "gpus"),
         "image": chart.image(values, "job", "image"),
         "command": words,
-        "resources": {"limits": {"nvidia.com/gpu": values.word(str(per_node), "job", "gpus")}},
+        "resources": {"limits": {resource_names.find_name("nvidia"): values.word(str(per_node), "job", "gpus")}},
         "volumeMounts": [{"name": "shared-memory", "mountPath": "/dev/shm"}],
     }
     size = values.word(str(nodes), "job", "gpus")
@@ -91,7 +92,7 @@ def _build_run(section: Values) -> Document:
         "name": section.word("workload", "gpus"),
         "image": chart.image(section, "image"),
         "env": [*chart.variables(section, "envs")],
-        "resources": {"limits": {"nvidia.com/gpu": section.node("gpus")}},
+        "resources": {"limits": {resource_names.find_name("nvidia"): section.node("gpus")}},
         "volumeMounts": [{"name": "shared-memory", "mountPath": "/dev/shm"}],
     }
     return section.object(

@@ -15,6 +15,7 @@ from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
+TRIGGERS = ("kubeai",)
 CATALOGS = (("catalog",), ("models", "catalog"))
 COPIED = (
     "features",

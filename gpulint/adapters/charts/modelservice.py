@@ -13,19 +13,20 @@ from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.adapters.objects.synthetic import Part
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
 PARTS = ("decode", "prefill")
 RESOURCES = {
-    "nvidia": "nvidia.com/gpu",
-    "intel-i915": "gpu.intel.com/i915",
-    "intel-xe": "gpu.intel.com/xe",
-    "intel-gaudi": "habana.ai/gaudi",
-    "amd": "amd.com/gpu",
-    "google": "google.com/tpu",
-    "rebellions-atom": "rebellions.ai/ATOM",
+    "nvidia": resource_names.find_name("nvidia"),
+    "intel-i915": resource_names.find_name("intel", "i915"),
+    "intel-xe": resource_names.find_name("intel", "xe"),
+    "intel-gaudi": resource_names.find_name("habana"),
+    "amd": resource_names.find_name("amd"),
+    "google": resource_names.find_name("google"),
+    "rebellions-atom": f"{resource_names.find_name('rebellions')}ATOM",
 }
 """`accelerator.resources` of the chart's own values."""
 SIMULATOR = "llm-d-inference-sim"

@@ -13,13 +13,14 @@ from gpulint.adapters import pods as pod
 from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
+from gpulint.catalog import resource_names
 from gpulint.engines.serving import ollama
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 IMAGE = "ollama/ollama"
-GPU = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
+GPU = {vendor: resource_names.find_name(vendor) for vendor in ("nvidia", "amd")}
 OF_A_CONTAINER = frozenset({"image", "resources", "env", "args"})
 """Keys of a GPU server in other charts; this one never has them below `ollama.gpu`."""
 MODELS = (("ollama", "models"), ("ollama", "models", "pull"), ("ollama", "models", "run"))
@@ -86,7 +87,7 @@ def _build_gpus(values: Values) -> dict[str | Node, Part]:
     if gpu.get("mig", "enabled") is True:
         slices = gpu.entries("mig", "devices")
         return {
-            gpu.key(f"nvidia.com/mig-{name}", "mig", "devices", name): gpu.node("mig", "devices", name)
+            gpu.key(f"{resource_names.slice_prefix()}{name}", "mig", "devices", name): gpu.node("mig", "devices", name)
             for name in slices
         }
     own = gpu.scalar("nvidiaResource") if gpu.text("type") != "amd" else None

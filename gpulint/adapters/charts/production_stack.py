@@ -16,6 +16,7 @@ from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.adapters.pods import volume_claims as claims
+from gpulint.catalog import resource_names
 from gpulint.catalog import tables as catalog
 from gpulint.source.documents import Document, Node, Problem
 from gpulint.source.repository import Repository
@@ -33,7 +34,7 @@ FLAGS = (
     ("--convert", "convert"),
 )
 """The flags that the chart writes for keys of `vllmConfig`."""
-GPU = "nvidia.com/gpu"
+GPU = resource_names.find_name("nvidia")
 STARTING = {"initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 60}
 LIVING = {"initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 3}
 """The probes of the chart's own values (helm/values.yaml of 0.1.0 to 0.1.12)."""
@@ -244,9 +245,9 @@ def _build_amounts(asking: Values, side: str) -> dict[str | Node, Part]:
     names = (
         ("memory", "Memory"),
         ("cpu", "CPU"),
-        ("nvidia.com/gpumem", "GPUMem"),
-        ("nvidia.com/gpumem-percentage", "GPUMemPercentage"),
-        ("nvidia.com/gpucores", "GPUCores"),
+        (resource_names.find_name("nvidia", "gpumem"), "GPUMem"),
+        (resource_names.find_name("nvidia", "gpumem-percentage"), "GPUMemPercentage"),
+        (resource_names.find_name("nvidia", "gpucores"), "GPUCores"),
     )
     return {name: asking.node(f"{side}{key}") for name, key in names if asking.get(f"{side}{key}") is not None}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.facility import inventories, reader
 from gpulint.facility import misspellings as mistakes
 from gpulint.facility import quick_check as shape
@@ -16,6 +17,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
+TRIGGERS = ("gpulint/v1",)
 UNIONS = frozenset({"int", "float", "str", "bool"})
 """Names that pydantic adds to the path of a value that matches none of its types."""
 _MAPPING = "begin the entry with a key, as `- name:` or `- type:`"
@@ -23,8 +25,8 @@ SEVERAL = frozenset({"server", "cable"})
 """Kinds of components that may share a name."""
 
 
-def claims(document: Document) -> bool:
-    return reader.claims(document)
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(reader.claims(document))
 
 
 def kind(document: Document) -> str:
@@ -35,7 +37,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     return iter(())
 
 
-def facility(document: Document, repository: Repository | None = None) -> Part | None:
+def read_facility(document: Document, repository: Repository | None = None) -> Part | None:
     """Return the facility of a document, merged with the inventories that it names.
 
     None if the document is not a valid facility.

@@ -14,7 +14,7 @@ from gpulint.adapters.nodes import parallel_cluster
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.programs import replica as instance
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin
@@ -133,7 +133,9 @@ def _check_pair(
 
 def _describe_machines(product: str | None) -> str:
     """Return the machine types that have a GPU, or else those that it can be attached to."""
-    types = [node.instance_type for node in hardware.nodes() if node.cloud == "gcp" and node.accelerator == product]
+    types = [
+        node.instance_type for node in hardware.list_nodes() if node.cloud == "gcp" and node.accelerator == product
+    ]
     return " or ".join(types[:2]) if types else "an n1 machine"
 
 
@@ -267,7 +269,7 @@ def _check_karpenter(document: Document) -> Iterator[Problem]:
         restriction.key in node_objects.DECIDING for restriction in restrictions
     ):
         return
-    if any(node_objects.meets(node, restrictions) for node in hardware.nodes() if node.cloud == "aws"):
+    if any(node_objects.meets(node, restrictions) for node in hardware.list_nodes() if node.cloud == "aws"):
         return
     stated = "; ".join(
         f"{restriction.key.rpartition('/')[2]} {' or '.join(sorted(restriction.values)[:4])}"
@@ -284,4 +286,4 @@ def _is_gpu_pool(document: Document, demands: list[node_objects.Requirement]) ->
     limits = document.get(("spec", "limits"))
     inner = limits.get("resources") if isinstance(limits, dict) else None
     names = [*(limits if isinstance(limits, dict) else ()), *(inner if isinstance(inner, dict) else ())]
-    return any(str(name) == "nvidia.com/gpu" for name in names) or any("gpu-" in demand.key for demand in demands)
+    return resource_names.find_name("nvidia") in map(str, names) or any("gpu-" in demand.key for demand in demands)

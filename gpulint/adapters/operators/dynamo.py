@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge as joined
 from gpulint.adapters.objects import objective_annotations as stated_objectives
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.adapters.programs import replica as instance
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -32,7 +34,7 @@ KINDS = frozenset(
 MAIN = "main"
 MOUNTED = "the Dynamo operator mounts /dev/shm, 8 GiB unless a size is stated (dynamo deploy/operator/api/v1beta1)"
 RESOURCES = ("cpu", "memory")
-GPU = "nvidia.com/gpu"
+GPU = resource_names.find_name("nvidia")
 """The resource that `gpu` requests without a gpuType.
 
 Source: dynamo deploy/operator/api/v1alpha1/common.go.
@@ -47,9 +49,8 @@ class Component(NamedTuple):
     shared: Node | None
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

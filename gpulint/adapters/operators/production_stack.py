@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge as joined
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.adapters.programs import replica as instance
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -40,9 +42,8 @@ SWITCHES = (
 CONNECTOR = '{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}'
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -135,7 +136,9 @@ def _build_resources(document: Document) -> joined.Parts:
     named = _find_node(document, "deploymentConfig", "resources", "gpuType")
     gpus = _find_node(document, "deploymentConfig", "resources", "gpu")
     if gpus is not None and joined.text(gpus):
-        amounts[named if named is not None and joined.text(named) else tree.word("nvidia.com/gpu", gpus)] = gpus
+        amounts[
+            named if named is not None and joined.text(named) else tree.word(resource_names.find_name("nvidia"), gpus)
+        ] = gpus
     return {"limits": amounts, "requests": {**both}}
 
 

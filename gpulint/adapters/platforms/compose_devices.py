@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters.platforms.compose_service import CALLER, Service, Stated
+from gpulint.catalog import resource_names
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
 
@@ -25,7 +26,7 @@ The examples of dockerd's `node-generic-resources` use NVIDIA-GPU.
 KFD = "/dev/kfd"
 DRI = "/dev/dri"
 RENDER = re.compile(r"/dev/dri/renderD\d+")
-CDI = re.compile(r"(?:nvidia|amd)\.com/gpu=(?P<device>[\w:.-]+)")
+CDI = re.compile(rf"(?:{resource_names.pattern('gpus')})=(?P<device>[\w:.-]+)")
 NUMBERED = re.compile(r"/dev/(?:nvidia|dri/renderD)\d+")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 LISTED = re.compile(r"(?:\d+|GPU-[\w-]+)(?:\s*,\s*(?:\d+|GPU-[\w-]+))*")

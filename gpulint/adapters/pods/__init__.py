@@ -18,17 +18,15 @@ from gpulint.adapters.programs import container_command as command
 from gpulint.adapters.programs import custom_arguments as own_words
 from gpulint.adapters.programs import nccl_variables as variables
 from gpulint.adapters.trainers import settings_file as config_file
-from gpulint.catalog import capabilities, hardware
+from gpulint.catalog import capabilities, hardware, resource_names
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.facts import objective_words as objectives
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 GPU = accelerator_resources.GPU
-NOT_A_GPU = re.compile(r"google\.com/tpu|aws\.amazon\.com/neuron|huawei\.com/|cambricon\.com/|qualcomm\.com/")
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
-HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
@@ -235,7 +233,7 @@ def _locate_share(document: Document, path: Path) -> Origin | None:
     for side in ("limits", "requests"):
         amounts = document.get((*path, "resources", side))
         for name in amounts if isinstance(amounts, dict) else ():
-            if name in HAMI:
+            if resource_names.counts(str(name)) == "shares":
                 return Origin(document, (*path, "resources", side, name))
     return None
 
@@ -332,7 +330,7 @@ def _find_other_device(document: Document, path: Path) -> dict[str, Field]:
     for side in ("limits", "requests"):
         amounts = document.get((*path, "resources", side))
         for name in amounts if isinstance(amounts, dict) else ():
-            if NOT_A_GPU.match(str(name)):
+            if resource_names.counts(str(name)) == "other":
                 return {"device": Field(str(name), (Origin(document, (*path, "resources", side, name), key=True),))}
     return {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.workload import Field, Origin, Unknown
 
 RENAMED = (
@@ -21,12 +21,9 @@ RENAMED = (
 
 The name of a virtual GPU ends in its profile (A100-10C) and is not one of them.
 """
-GPU = re.compile(
-    r"nvidia\.com/(?:gpu(?:\.shared)?|pgpu|mig-[\w.-]+)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/(?:i915|xe)|"
-    + RENAMED
-)
-MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
-SLICE = "nvidia.com/mig-"
+GPU = re.compile(f"{resource_names.pattern('gpus', 'slices')}|{RENAMED}")
+SLICE = resource_names.slice_prefix()
+MIG = re.compile(rf"{re.escape(SLICE)}(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
 
 
 def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Path
 
 UNTOLERATED = frozenset({"NoSchedule", "NoExecute"})
@@ -31,7 +32,11 @@ def first_untolerated(tainted: Iterable[Taint], document: Document, spec: Path, 
     """
     listed = document.get((*spec, "tolerations"))
     tolerations = [entry for entry in (listed if isinstance(listed, list) else ()) if isinstance(entry, dict)]
-    hard = (taint for taint in tainted if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu"))
+    hard = (
+        taint
+        for taint in tainted
+        if taint.effect in UNTOLERATED and taint.key not in (resource, resource_names.find_name("nvidia"))
+    )
     return next((taint for taint in hard if not any(_tolerates(toleration, taint) for toleration in tolerations)), None)
 
 

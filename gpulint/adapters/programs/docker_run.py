@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from gpulint import units
 from gpulint.adapters.programs import processes as ranks
 from gpulint.adapters.programs.processes import Step
+from gpulint.catalog import resource_names
 from gpulint.engines import Argument
 from gpulint.workload import Field, Unknown
 
 ALL = "the container gets every GPU of the machine, and their number is not stated"
 MACHINE = "any host"
 DEVICE = re.compile(r"\"?device=(?P<ids>[\w,.:-]+)\"?")
-CDI = re.compile(r"(?:nvidia|amd)\.com/gpu=(?P<id>[\w.:-]+)")
+CDI = re.compile(rf"(?:{resource_names.pattern('gpus')})=(?P<id>[\w.:-]+)")
 LISTED = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 KFD = "/dev/kfd"
 SHARED_MEMORY = "/dev/shm"

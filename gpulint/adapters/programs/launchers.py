@@ -17,6 +17,17 @@ from gpulint.catalog import tables as catalog
 from gpulint.engines import Argument
 from gpulint.workload import Field
 
+TRIGGERS = (
+    "torchrun",
+    "torch.distributed",
+    "--nproc",
+    "accelerate launch",
+    "mpirun",
+    "horovodrun",
+    "composer ",
+    "ray start",
+    "srun ",
+)
 TOOLS: Mapping[tuple[str, ...], tuple[str, int]] = {
     **dict.fromkeys([("exec",), ("nohup",), ("command",), ("builtin",), ("--",), ("setsid",), ("unbuffer",)], ("", 0)),
     **dict.fromkeys([("tini",), ("dumb-init",), ("nvidia_entrypoint.sh",), ("catchsegv",), ("eval",)], ("", 0)),

@@ -16,6 +16,7 @@ from gpulint.catalog import tables as catalog
 from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field
 
+TRIGGERS = ("nccl",)
 OURS = re.compile(r"(?:TORCH_)?NCCL_\w+|RCCL_\w+|GLOO_\w+|FI_EFA_\w+|OFI_NCCL_\w+|TORCH_DISTRIBUTED_\w+|TP_SOCKET_\w+")
 """Names of the libraries through which ranks exchange data."""
 OPEN = re.compile(r"\$|\{\{|<|^\s*$|^(?i:null|none|auto)$")

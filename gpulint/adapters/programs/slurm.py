@@ -18,6 +18,7 @@ from gpulint.catalog import hardware
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
 
+TRIGGERS = ("#sbatch", "slurm_")
 SCHEDULERS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#BSUB": "LSF"}
 LINE = re.compile(r"(#SBATCH|#PBS|#BSUB)(?:(?=[ \t]+-)|[ \t]+<[^<>]*>(?=[ \t]+-))(?P<options>[^\r\n]*)")
 """A line of options, possibly with placeholders before them: `#SBATCH <SLURM OPTIONS> --nodes=2`."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from gpulint.catalog import tables as catalog
 
+TRIGGERS = ("num_hidden_layers",)
 LARGEST = 2**31
 """No size of a network is larger; what claims to be is not read."""
 LAYERS_MAX = 2_000

@@ -98,7 +98,7 @@ class Hub:
 def resolve(reference: str, hub: Hub) -> Resolved:
     """Return the architecture of a hub's checkpoint with the weights of its files."""
     if not ID.fullmatch(reference):
-        raise Unanswered(f"{reference} is not the id of a checkpoint on a hub; write OWNER/NAME")
+        raise Unanswered(f"{reference} is not the id of a checkpoint on a hub; write ORG/NAME")
     content = hub.head(reference, CONFIG, CONFIG_BYTES_MAX)
     if content is None:
         raise Unanswered(f"{hub.address} has no {reference} with a config.json")

@@ -1,4 +1,4 @@
-"""`gpulint architecture`: the network that a config.json describes."""
+"""`gpulint architecture`: the model architecture that a config.json describes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import click
 from gpulint.cli import Misuse
 
 
-@click.command("architecture", short_help="Show the network of a Hugging Face config.json.")
+@click.command("architecture", short_help="Show the architecture in a Hugging Face config.json.")
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--id", "reference", metavar="ID", default=None, help="What to call it.  [default: the file's folder]")
-@click.option("--csv", "as_csv", is_flag=True, help="Write it as a row of catalog/architectures.csv, with the header.")
-@click.option("--source", default="", help="Where the file was read; goes into the row.")
+@click.option(
+    "--id", "reference", metavar="ID", default=None, help="Name of the checkpoint.  [default: the file's folder]"
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print it as a row of catalog/architectures.csv, with the header.")
+@click.option("--source", default="", help="Where the file comes from; written to the row.")
 def command(config: Path, reference: str | None, as_csv: bool, source: str) -> None:
-    """Show the network of a Hugging Face config.json: its shape, its exact parameters by part, its KV cache."""
+    """Show the architecture in a Hugging Face config.json: shape, exact parameter counts by part, and KV cache."""
     from gpulint.catalog.architecture import description, network
     from gpulint.catalog.architecture.config import Unread
 
     name = reference or config.resolve().parent.name
     try:
-        found = network.read(name, config.read_bytes().decode("utf-8-sig", "replace"))
+        architecture = network.read(name, config.read_bytes().decode("utf-8-sig", "replace"))
     except Unread as reason:
         raise Misuse(f"{config}: {reason}") from None
-    click.echo(description.as_row(found, source) if as_csv else description.as_text(found), nl=False)
+    click.echo(description.as_row(architecture, source) if as_csv else description.as_text(architecture), nl=False)

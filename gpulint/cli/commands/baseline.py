@@ -1,4 +1,4 @@
-"""`gpulint baseline`: the findings of today as a file, so that only new ones count from then on."""
+"""`gpulint baseline`: write today's findings to a file, so that only new ones count from then on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, tell
-from gpulint.report.formats.escaping import counted
+from gpulint.report.escaping import counted
 
 if TYPE_CHECKING:
     from gpulint.pipeline.baseline_update import Change
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 LISTED = 20
 
 
-@click.command("baseline", short_help="Accept the findings of today.")
+@click.command("baseline", short_help="Accept the current findings.")
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
     "--output",
     metavar="FILE",
     type=click.Path(),
-    help="The file.  [default: what gpulint.yaml names, else .gpulint-baseline.json at the repository's root]",
+    help="Path of the baseline.  [default: that of gpulint.yaml, else .gpulint-baseline.json at the repository's root]",
 )
-@click.option("--prune", is_flag=True, help="Take out what is gone, and nothing else.")
-@click.option("--update", is_flag=True, help="Take out what is gone and note what has moved; list what is new.")
-@click.option("--accept-new", is_flag=True, help="With --update: take in what is new as well.")
+@click.option("--prune", is_flag=True, help="Remove the entries of fixed findings, and change nothing else.")
+@click.option("--update", is_flag=True, help="Remove fixed findings, record moved ones and list new ones.")
+@click.option("--accept-new", is_flag=True, help="With --update: also accept new findings.")
 @TODAY
 def command(paths: Sequence[str], output: str | None, prune: bool, update: bool, accept_new: bool, today: str) -> None:
-    """Accept the findings of today: check files and directories (default: the current one) and list what they have."""
+    """Accept the current findings: check files and directories (default: the current one) and record what is found."""
     from gpulint.cli import progress
     from gpulint.pipeline import acceptance
     from gpulint.pipeline import baseline_update as ledger
@@ -43,40 +43,42 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     from gpulint.policy.config.settings import BASELINE
 
     if accept_new and not update:
-        raise Misuse("--accept-new goes with --update")
+        raise Misuse("--accept-new requires --update")
     if prune and update:
-        raise Misuse("--update takes out what is gone as --prune does; give one of them")
+        raise Misuse("--update already removes fixed findings; give either --update or --prune")
     named = output if output and Path(output).exists() else ""
     try:
         run = prepared(paths, Options(today=today, baseline=named))
-        report, seen = looked(run, progress.watched(sources(run, paths)))
+        report, scanned = looked(run, progress.watched(sources(run, paths)))
     except Unusable as error:
         raise Misuse(str(error)) from None
     if report.failures:
-        tell(f"internal error in {one.path} while {one.doing}: {one.error}" for one in report.failures)
+        tell(f"internal error in {failure.path} while {failure.doing}: {failure.error}" for failure in report.failures)
         sys.exit(BROKEN)
     place = Path(output) if output else run.tree.root / (run.settings.baseline or BASELINE)
-    known = _known(run, place, kept=prune or update)
-    scope = acceptance.scope(run, seen, paths or ["."])
-    if known is None:
+    previous = _find_baseline(run, place, must_exist=prune or update)
+    scope = acceptance.scope(run, scanned, paths or ["."])
+    if previous is None:
         change = ledger.made(report, scope)
     elif prune:
-        change = ledger.pruned(report, known, run, scope)
+        change = ledger.pruned(report, previous, run, scope)
     else:
-        change = ledger.updated(report, known, run, scope, accept_new)
+        change = ledger.updated(report, previous, run, scope, accept_new)
     _write(place, change)
-    _say(place, change, known, accept_new)
+    _summarise(place, change, previous, accept_new)
     sys.exit(FOUND if change.new and not accept_new else CLEAN)
 
 
-def _known(run: Run, place: Path, kept: bool) -> Baseline | None:
-    """The baseline that stands at a place; Misuse where a first one is asked for and it stands, or it is `kept` and does not."""
-    known = run.baseline if place.exists() else None
-    if known is None and kept:
-        raise Misuse(f"there is no {place.name} yet; gpulint baseline writes it")
-    if known is not None and not kept:
-        raise Misuse(f"{known.path} stands; --update brings it up to date, --prune takes out what is gone")
-    return known
+def _find_baseline(run: Run, place: Path, must_exist: bool) -> Baseline | None:
+    """Return the baseline at a path; raise Misuse if it is missing but required, or exists but must be new."""
+    baseline = run.baseline if place.exists() else None
+    if baseline is None and must_exist:
+        raise Misuse(f"there is no {place.name} yet; `gpulint baseline` creates it")
+    if baseline is not None and not must_exist:
+        raise Misuse(
+            f"{baseline.path} already exists; use --update to bring it up to date or --prune to remove fixed findings"
+        )
+    return baseline
 
 
 def _write(place: Path, change: Change) -> None:
@@ -95,32 +97,33 @@ def _write(place: Path, change: Change) -> None:
         raise Misuse(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _say(place: Path, change: Change, known: Baseline | None, accepted: bool) -> None:
-    number = sum(one.number for one in change.entries)
-    files = len({one.path for one in change.entries})
-    gone = sum(count for _, count in change.gone)
-    tell(_gone(change))
+def _summarise(place: Path, change: Change, previous: Baseline | None, accepted: bool) -> None:
+    number = sum(entry.number for entry in change.entries)
+    files = len({entry.path for entry in change.entries})
+    removed = sum(count for _, count in change.gone)
+    tell(_list_removed(change))
     if change.new:
-        tell(_new(change.new, "took in" if accepted else "new, and not taken in:"))
+        tell(_list_new(change.new, "accepted" if accepted else "new, not accepted:"))
     parts = [f"{place.name}: {counted(number, 'finding')} in {counted(files, 'file')} accepted"]
-    parts += [f"{gone} taken out"] if gone else []
+    parts += [f"{removed} removed"] if removed else []
     parts += [f"{len(change.new)} new"] if change.new and not accepted else []
     click.echo(", ".join(parts))
-    if known is None:
-        click.echo("commit it; gpulint check says from now on what is new")
+    if previous is None:
+        click.echo("commit it; from now on gpulint check reports only new findings")
     elif change.new and not accepted:
-        click.echo("mend what is new, waive it with a reason, or take it in with --update --accept-new")
+        click.echo("fix the new findings, waive them with a reason, or accept them with --update --accept-new")
 
 
-def _gone(change: Change) -> Iterator[str]:
-    for one, number in change.gone:
+def _list_removed(change: Change) -> Iterator[str]:
+    for entry, number in change.gone:
         count = f"{number} × " if number > 1 else ""
-        of = f" of {one.subject.object}" if one.subject.object else ""
-        yield f"gone: {count}{one.rule}{of} ({one.path})"
+        owner = f" of {entry.subject.object}" if entry.subject.object else ""
+        yield f"fixed: {count}{entry.rule}{owner} ({entry.path})"
 
 
-def _new(found: Sequence[Finding], word: str) -> Iterator[str]:
-    for one in found[:LISTED]:
-        yield f"{word} {one.location.path}:{one.location.line} {one.severity.word}[{one.rule}] {one.message}"
-    if further := found[LISTED:]:
+def _list_new(findings: Sequence[Finding], word: str) -> Iterator[str]:
+    for finding in findings[:LISTED]:
+        place = f"{finding.location.path}:{finding.location.line}"
+        yield f"{word} {place} {finding.severity.word}[{finding.rule}] {finding.message}"
+    if further := findings[LISTED:]:
         yield f"{word} {counted(len(further), 'further finding')}"

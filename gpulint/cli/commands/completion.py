@@ -1,4 +1,4 @@
-"""`gpulint completion`: the script that makes a shell complete gpulint's commands, options and names."""
+"""`gpulint completion`: the script that completes commands, options and names in a shell."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ fish, once:                            gpulint completion fish > ~/.config/fish/
 """
 
 
-@click.command("completion", short_help="Print the script that makes a shell complete.", epilog=USE)
+@click.command("completion", short_help="Print the shell completion script.", epilog=USE)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that makes a shell complete gpulint's commands, options, rules and accelerators."""
+    """Print the shell completion script for gpulint's commands, options, rules and accelerators."""
     from gpulint.cli import main
 
-    made = {
+    completer = {
         "bash": shell_completion.BashComplete,
         "zsh": shell_completion.ZshComplete,
         "fish": shell_completion.FishComplete,
     }[shell]
-    script = shell_completion.ShellComplete.source(made(main, {}, "gpulint", "_GPULINT_COMPLETE"))
+    script = shell_completion.ShellComplete.source(completer(main, {}, "gpulint", "_GPULINT_COMPLETE"))
     click.echo(script)

@@ -1,4 +1,4 @@
-"""`gpulint explain`: what a name means, be it a rule, a family, a fact, an adapter or an engine."""
+"""`gpulint explain`: the meaning of a rule, family, fact, adapter or engine."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from gpulint.cli import completion_names as _names
 
 @click.command("explain", short_help="Explain a rule, a fact, an adapter or an engine.")
 @click.argument("name", shell_complete=_names.explained)
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Know a team's own rules too; repeatable.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Also load rules from this folder; repeatable.")
 def command(name: str, folders: Sequence[str]) -> None:
-    """Explain a rule, a family of rules, a fact, an adapter or an engine: what it means, and what it rests on."""
+    """Explain a rule, a family of rules, a fact, an adapter or an engine: its meaning and its sources."""
     from gpulint.cli import explain as explanations
     from gpulint.cli.explain import terminal
 
-    known = known_rules(folders)
-    found = list(explanations.of(name, known))
-    if not found:
-        raise Misuse(
-            f"no rule, family, fact, adapter or engine is called {name}{near(name, explanations.names(known))}"
-        )
-    click.echo("\n\n".join(map(terminal.render, found)))
+    rules = known_rules(folders)
+    topics = list(explanations.of(name, rules))
+    if not topics:
+        raise Misuse(f"no such rule, family, fact, adapter or engine: {name}{near(name, explanations.names(rules))}")
+    click.echo("\n\n".join(map(terminal.render, topics)))

@@ -1,4 +1,4 @@
-"""`gpulint facility`: racks from the top down, with what they take of power, cooling, weight and space."""
+"""`gpulint facility`: draw racks with their use of power, cooling, weight and space."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 KIND = "gpulint/Facility"
 UNREAD = frozenset({"invalid-syntax", "invalid-spec"})
 WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
-"""What a terminal has to have for a drawing that is not in ASCII."""
+"""The characters that a terminal must support for a Unicode drawing."""
 
 
-@click.command("facility", short_help="Draw the racks of a Facility file, with what they take of each limit.")
+@click.command("facility", short_help="Draw the racks of a Facility file with the use of each limit.")
 @click.argument("paths", metavar="FILE [SPECS]...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--format",
@@ -30,15 +30,15 @@ WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
     type=click.Choice(["text", "json", "svg"]),
     default="text",
     show_default=True,
-    help="What stdout shows.",
+    help="Format of the report on stdout.",
 )
-@click.option("--rack", "only", multiple=True, metavar="NAME", help="Draw this rack; repeatable.")
+@click.option("--rack", "only", multiple=True, metavar="NAME", help="Draw only this rack; repeatable.")
 @click.option(
-    "--ascii/--unicode", "plain", default=None, help="Draw with these characters.  [default: those that stdout takes]"
+    "--ascii/--unicode", "plain", default=None, help="Draw with these characters.  [default: what stdout can show]"
 )
 @click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
 @RULES
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @TODAY
 def command(
     paths: Sequence[str],
@@ -50,23 +50,23 @@ def command(
     exit_zero: bool,
     today: str,
 ) -> None:
-    """Draw the racks of FILE: elevations with bars for power, cooling, weight and space, and whether each feed holds.
+    """Draw the racks of FILE with bars for power, cooling, weight and space, and the state of each feed.
 
-    SPECS are files and folders whose workloads run there, where gpulint.yaml names FILE as their facility.
+    SPECS are files and folders whose workloads run there, if gpulint.yaml names FILE as their facility.
     """
     report = _report(paths, folders, today)
-    _refuse_unknown(report, only)
-    in_ascii = not _takes(WIDEST) if plain is None else plain
+    _reject_unknown_racks(report, only)
+    in_ascii = not _can_encode(WIDEST) if plain is None else plain
     in_colour = sys.stdout.isatty() if color is None else color
-    shown = _text(report, in_ascii, in_colour, only) if format_ == "text" else _drawn(report, format_, only)
-    click.echo(shown, nl=False, color=in_colour)
+    drawing = _text(report, in_ascii, in_colour, only) if format_ == "text" else _render(report, format_, only)
+    click.echo(drawing, nl=False, color=in_colour)
     if report.failures:
         sys.exit(BROKEN)
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
 
 
 def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
-    """The report on files one of which is about a facility, or on exports of an inventory; Misuse where none is."""
+    """Report on files that include a facility, or on inventory exports; raise Misuse if there is no facility."""
     from gpulint.facility import inventories
     from gpulint.pipeline.run import checked, sources
     from gpulint.pipeline.session import Options, Unusable
@@ -77,16 +77,16 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
         report = checked(run, [exported] if exported else sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
-    unread = any(one.rule in UNREAD and one.location.path == paths[0] for one in report.findings)
-    if report.failures or unread or any(one.kind == KIND for one in report.documents):
+    is_invalid = any(finding.rule in UNREAD and finding.location.path == paths[0] for finding in report.findings)
+    if report.failures or is_invalid or any(document.kind == KIND for document in report.documents):
         return report
-    reason = next((f": {one.reason}" for one in report.skipped if one.path == paths[0]), "")
-    raise Misuse(f"{paths[0]} describes no facility{reason}; gpulint init --facility writes one to begin with")
+    reason = next((f": {skip.reason}" for skip in report.skipped if skip.path == paths[0]), "")
+    raise Misuse(f"{paths[0]} describes no facility{reason}; `gpulint init --facility` writes a template")
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the search for garbage: the objects of an inventory are many, and all that is made of them is shown."""
+def _pause_garbage_collection() -> Iterator[None]:
+    """Pause garbage collection: an inventory has many objects, and all of them are shown."""
     gc.disable()
     try:
         yield
@@ -94,18 +94,18 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _refuse_unknown(report: Report, only: Sequence[str]) -> None:
+def _reject_unknown_racks(report: Report, only: Sequence[str]) -> None:
     from gpulint.cli import near
     from gpulint.report.racks import layout as racks
 
-    known = [rack for facility in report.facilities for rack in facility.racks]
+    facility_racks = [rack for facility in report.facilities for rack in facility.racks]
     for name in only:
-        if not any(racks.is_called(one, name) for one in known):
-            raise Misuse(f"no rack is called {name}{near(name, [one.name for one in known])}")
+        if not any(racks.is_called(rack, name) for rack in facility_racks):
+            raise Misuse(f"no such rack: {name}{near(name, [rack.name for rack in facility_racks])}")
 
 
-def _takes(characters: str) -> bool:
-    """Whether stdout can show characters."""
+def _can_encode(characters: str) -> bool:
+    """True if stdout can show the characters."""
     try:
         characters.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -114,19 +114,19 @@ def _takes(characters: str) -> bool:
 
 
 def _text(report: Report, in_ascii: bool, in_colour: bool, only: Sequence[str]) -> str:
-    """The drawing, then what a check says of the file."""
-    from gpulint.report.formats import escaping as words
+    """Return the drawing, followed by the findings of the file."""
+    from gpulint.report import escaping as words
     from gpulint.report.formats import text
     from gpulint.report.racks import bars
     from gpulint.report.racks import text as elevation
 
     drawing = elevation.as_text(report.facilities, bars.ASCII if in_ascii else bars.BLOCKS, in_colour, only)
     parts = (drawing, text.render(report, in_colour)) if report.facilities else (text.render(report, in_colour),)
-    shown = "\n".join(parts)
-    return words.in_ascii(shown) if in_ascii else shown
+    content = "\n".join(parts)
+    return words.in_ascii(content) if in_ascii else content
 
 
-def _drawn(report: Report, format_: str, only: Sequence[str]) -> str:
+def _render(report: Report, format_: str, only: Sequence[str]) -> str:
     from gpulint.report.formats import json
     from gpulint.report.racks import svg
 

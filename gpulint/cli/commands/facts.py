@@ -1,4 +1,4 @@
-"""`gpulint facts`: what a rule can compare."""
+"""`gpulint facts`: the facts that a rule can compare."""
 
 from __future__ import annotations
 
@@ -25,41 +25,40 @@ if TYPE_CHECKING:
     "place",
     metavar="FILE[:WORKLOAD]",
     type=click.Path(),
-    help="What they are worth for the workloads of a file.",
+    help="Show their values for the workloads of a file.",
 )
 @ACCELERATOR
 @FORMAT
 @TODAY
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
-    """List the facts that a rule can compare: all, or those whose name, unit or meaning holds every one of WORDS."""
+    """List the facts that a rule can compare: all, or those whose name, unit or meaning contains all WORDS."""
     from gpulint.cli import fact_search as vocabulary
     from gpulint.facts.resolver import glossary
 
-    wanted = vocabulary.found(words)
-    if not wanted:
-        raise Misuse(f"no fact speaks of {' and '.join(words)}{near(words[0], glossary())}")
+    quantities = vocabulary.found(words)
+    if not quantities:
+        raise Misuse(f"no fact matches {' and '.join(words)}{near(words[0], glossary())}")
     if place is None:
-        click.echo(vocabulary.list_json(wanted) if format_ == "json" else vocabulary.list_text(wanted))
+        click.echo(vocabulary.list_json(quantities) if format_ == "json" else vocabulary.list_text(quantities))
         return
-    roles = list(_held(place, wanted, accelerator, today))
+    roles = list(_collect(place, quantities, accelerator, today))
     if not roles:
-        raise Misuse(f"{place} holds no workload that gpulint reads")
-    told = vocabulary.values_json(roles) if format_ == "json" else vocabulary.values_text(roles, bool(words))
-    click.echo(told, nl=False)
+        raise Misuse(f"{place} has no workload that gpulint can read")
+    text = vocabulary.values_json(roles) if format_ == "json" else vocabulary.values_text(roles, bool(words))
+    click.echo(text, nl=False)
 
 
-def _held(place: str, wanted: Sequence[Quantity], accelerator: str, today: str) -> Iterator[Held]:
-    """The facts of every role of a file, or of its workloads of one name."""
+def _collect(place: str, quantities: Sequence[Quantity], accelerator: str, today: str) -> Iterator[Held]:
+    """Yield the facts of every role of a file, or of its workloads of one name."""
     from gpulint.cli import fact_search as vocabulary
-    from gpulint.pipeline import check as lint
-    from gpulint.pipeline import run
+    from gpulint.pipeline import evaluate, run
     from gpulint.pipeline.session import Options
     from gpulint.source.repository import Source
 
     file, _, name = place.rpartition(":") if not Path(place).is_file() and ":" in place else (place, "", "")
-    made = prepared((file,), Options(today, accelerator=accelerator))
-    given = replace(made.given, rules=())
-    for source in run.sources(made, (file,)):
+    session = prepared((file,), Options(today, accelerator=accelerator))
+    policy = replace(session.given, rules=())
+    for source in run.sources(session, (file,)):
         if isinstance(source, Source):
-            for one in lint.judged(source, made.tree, given, name or None):
-                yield vocabulary.held(one, wanted)
+            for role in evaluate.file(source, session.tree, policy, name or None).roles:
+                yield vocabulary.held(role, quantities)

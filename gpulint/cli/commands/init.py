@@ -1,8 +1,9 @@
-"""`gpulint init`: settings for a repository that has none."""
+"""`gpulint init`: gpulint.yaml and related files for a repository that has none."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -15,51 +16,78 @@ SETTINGS = "gpulint.yaml"
 
 
 @click.command("init", short_help="Write gpulint.yaml, and more on request.")
-@click.option("--hook", is_flag=True, help="Write .pre-commit-config.yaml as well, or say what to add to it.")
-@click.option("--spec", type=click.Path(dir_okay=False), help="Write a commented native spec to this file as well.")
+@click.option("--hook", is_flag=True, help="Also write .pre-commit-config.yaml, or print what to add to it.")
+@click.option(
+    "--repo", metavar="URL", help="The repository of gpulint, for --hook.  [default: where it was installed from]"
+)
+@click.option("--spec", type=click.Path(dir_okay=False), help="Also write a commented native spec to this file.")
 @click.option(
     "--facility",
     metavar="[FILE]",
     is_flag=False,
     flag_value="facility.yaml",
     type=click.Path(dir_okay=False),
-    help="Write a commented Facility to this file, or facility.yaml, as well.",
+    help="Also write a commented Facility to this file, or to facility.yaml.",
 )
 @TODAY
-def command(hook: bool, spec: str | None, facility: str | None, today: str) -> None:
-    """Write gpulint.yaml with the hints that this repository's workloads lack; no file is overwritten."""
+def command(hook: bool, repo: str | None, spec: str | None, facility: str | None, today: str) -> None:
+    """Write gpulint.yaml with the hints that this repository's workloads need; no file is overwritten."""
     from gpulint.cli.scaffold import settings as scaffold
     from gpulint.pipeline import run
     from gpulint.pipeline.session import Options
 
+    if repo and not hook:
+        raise Misuse("--repo is the address that --hook writes; add --hook")
+    hook_text = _write_hook(repo) if hook else ""
     report = run.report(prepared((), Options(today)), ())
-    stays = facility is not None and os.path.lexists(SETTINGS)
-    targets = {} if stays else {SETTINGS: scaffold.settings_file(report)}
+    keeps_settings = facility is not None and os.path.lexists(SETTINGS)
+    targets = {} if keeps_settings else {SETTINGS: scaffold.settings_file(report)}
     by_hand = hook and os.path.lexists(HOOKS)
     if hook and not by_hand:
-        targets[HOOKS] = scaffold.hook_file(__version__)
+        targets[HOOKS] = hook_text
     if spec:
         targets[spec] = scaffold.SPEC
     if facility:
         targets[facility] = scaffold.FACILITY
-    if taken := [name for name in targets if os.path.lexists(name)]:
-        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_to_add() if hook else ''}")
+    if existing := [name for name in targets if os.path.lexists(name)]:
+        raise Misuse(f"{', '.join(existing)} already exists; nothing was written{_describe_hook(hook_text)}")
     for name, text in targets.items():
         try:
             Path(name).write_text(text, encoding="utf-8")
         except OSError as error:
             raise Misuse(f"{name} cannot be written: {(error.strerror or str(error)).lower()}") from None
         click.echo(f"wrote {name}")
-    if stays:
-        click.echo(f"{SETTINGS} exists already and stays as it is")
+    if keeps_settings:
+        click.echo(f"{SETTINGS} already exists and was left unchanged")
     if by_hand:
-        click.echo(f"{HOOKS} exists already{_to_add()}", nl=False)
+        click.echo(f"{HOOKS} already exists{_describe_hook(hook_text)}", nl=False)
     click.echo(scaffold.said(report, facility), nl=False)
 
 
-def _to_add() -> str:
-    """What to add to a hook file by hand."""
+def _write_hook(repo: str | None) -> str:
+    """Return a hook file with the address that was given or found, or ask for it on a terminal."""
+    from gpulint.cli.scaffold import address
     from gpulint.cli.scaffold import settings as scaffold
 
-    lines = scaffold.hook_file(__version__).partition("\n")[2]
-    return f"; to have the hook, add to {HOOKS} under repos:\n{lines}"
+    chosen = repo or address.find()
+    if not chosen and is_terminal():
+        chosen = click.prompt("Address of the gpulint repository, for the hook", err=True)
+    if not chosen:
+        raise Misuse(
+            "the address of the gpulint repository is not known: "
+            "add it, as in --repo https://git.example.com/tools/gpulint; nothing was written"
+        )
+    if not address.is_address(chosen):
+        raise Misuse(f"{chosen!r} is not an address that git can clone from; nothing was written")
+    return scaffold.hook_file(chosen, __version__)
+
+
+def is_terminal() -> bool:
+    """Whether somebody sits at the terminal who can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _describe_hook(hook_text: str) -> str:
+    """Return the lines to add to an existing hook file by hand; empty without a hook."""
+    lines = hook_text.partition("\n")[2]
+    return f"; to install the hook, add to {HOOKS} under repos:\n{lines}" if lines else ""

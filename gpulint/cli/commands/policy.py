@@ -1,4 +1,4 @@
-"""`gpulint policy`: what governs a path, the packs that a policy can extend, and the contract of its file."""
+"""`gpulint policy`: the settings of a path, the available packs, and the schema of gpulint.yaml."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ from gpulint.cli import completion_names as _names
 from gpulint.cli.options import FORMAT
 
 
-@click.group("policy", short_help="Show what governs a path, and the packs.")
+@click.group("policy", short_help="Show the settings of a path, and the packs.")
 def command() -> None:
-    """Show the settings that govern a path, and the packs that settings can extend."""
+    """Show the settings that apply to a path, and the packs that settings can extend."""
 
 
-@command.command("show", short_help="Show what governs PATH, each value with its origin.")
+@command.command("show", short_help="Show the settings that apply to PATH, with their origins.")
 @click.argument("path", default=".", type=click.Path())
 @FORMAT
 def show(path: str, format_: str) -> None:
-    """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
+    """Show the settings that apply to PATH (default: the current folder), each with its file and line."""
     from gpulint.pipeline.session import Options
     from gpulint.policy.config import effective, settings
     from gpulint.policy.rules import rule
 
     run = prepared([path], Options())
     place = Path(path).resolve()
-    inside, whole = place.relative_to(run.tree.root).as_posix(), place.is_dir()
+    relative, is_folder = place.relative_to(run.tree.root).as_posix(), place.is_dir()
     try:
         run.given.at(path)
-        found = run.policies.nearest(inside) if whole else run.policies.at(inside)
-        over = () if whole else run.policies.overrides(inside)
-        shown = effective.of(path, found, over, run.policies.excludes(inside))
+        chain = run.policies.nearest(relative) if is_folder else run.policies.at(relative)
+        overrides = () if is_folder else run.policies.overrides(relative)
+        settings_of_path = effective.of(path, chain, overrides, run.policies.excludes(relative))
     except (settings.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
     if not place.exists():
-        tell([f"there is no file or folder {path} yet; this is what would govern it"])
-    click.echo(effective.as_json(shown) if format_ == "json" else effective.as_text(shown), nl=False)
+        tell([f"{path} does not exist yet; these settings would apply to it"])
+    click.echo(
+        effective.as_json(settings_of_path) if format_ == "json" else effective.as_text(settings_of_path), nl=False
+    )
 
 
 @command.command("packs")
@@ -49,12 +51,12 @@ def list_packs(name: str | None) -> None:
     names = packs.names()
     if name is None:
         width = max(map(len, names))
-        for one in names:
-            click.echo(f"{one:<{width}}  {packs.pack(one).stated.get('summary', '')}")
+        for pack in names:
+            click.echo(f"{pack:<{width}}  {packs.pack(pack).stated.get('summary', '')}")
     elif name in names:
         click.echo((packs.shipped_packs().read(f"{name}.yaml") or b"").decode(), nl=False)
     else:
-        raise Misuse(f"no pack is called {name}{near(name, names)}")
+        raise Misuse(f"no such pack: {name}{near(name, names)}")
 
 
 @command.command("schema", short_help="Print the JSON Schema of gpulint.yaml.")

@@ -1,4 +1,4 @@
-"""`gpulint rule`: rules of a team's own, begun from a file that works and held against their own samples."""
+"""`gpulint rule`: write a team's own rules from a working template and test them on their samples."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ def command() -> None:
     """Write rules of your own, and test them on their own samples."""
 
 
-@command.command("new", short_help="Write a rule that works, to be changed.")
+@command.command("new", short_help="Write a working rule to edit.")
 @click.argument("name")
 @click.option(
     "--family",
     default="organisation",
     show_default=True,
     shell_complete=_names.families,
-    help="The folder of the file.",
+    help="Family of the rule: the folder of its file.",
 )
 @click.option(
     "--dir",
     "folder",
     metavar="DIR",
     type=click.Path(),
-    help=f"Where families lie.  [default: rules: of gpulint.yaml, or {FOLDER}]",
+    help=f"Folder that contains the families.  [default: rules: of gpulint.yaml, or {FOLDER}]",
 )
 @click.option(
     "--scope",
     type=click.Choice(["workload", "document"]),
     default="workload",
     show_default=True,
-    help="What it judges: each role of a workload, or each document by itself.",
+    help="What the rule checks: each role of a workload, or each document.",
 )
 def new(name: str, family: str, folder: str | None, scope: str) -> None:
-    """Write a rule that works, to be changed: FAMILY/NAME.yaml, NAME being what is wrong."""
+    """Write a working rule to edit: FAMILY/NAME.yaml, where NAME names the defect."""
     from gpulint.cli.scaffold import rule as rule_scaffold
     from gpulint.policy.rules.rule import shipped_rules
 
     if reason := rule_scaffold.unfit(name) or rule_scaffold.unfit(family, "family"):
         raise Misuse(reason)
     if name in shipped_rules():
-        raise Misuse(f"gpulint has a rule {name} of its own: call yours otherwise")
-    stated = _folders()
-    place = Path(folder or next(iter(stated), FOLDER))
-    taken = [path for one in {*stated, str(place)} for path in Path(one).rglob(f"{name}.y*ml")]
-    if taken:
-        raise Misuse(f"{taken[0]} exists already; nothing was written")
+        raise Misuse(f"gpulint already has a rule {name}; choose another name")
+    configured = _find_folders()
+    place = Path(folder or next(iter(configured), FOLDER))
+    existing = [path for folder_ in {*configured, str(place)} for path in Path(folder_).rglob(f"{name}.y*ml")]
+    if existing:
+        raise Misuse(f"{existing[0]} already exists; nothing was written")
     path = place / family / f"{name}.yaml"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,55 +66,55 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
         raise Misuse(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
     click.echo(f"wrote {path}")
     click.echo(f"next: gpulint rule test {place}")
-    if not any(place.resolve().is_relative_to(Path(one).resolve()) for one in stated):
-        line = f"rules: [{', '.join([*stated, place.as_posix()])}]"
-        click.echo(f"then, so that gpulint check runs it: {line} in gpulint.yaml")
+    if not any(place.resolve().is_relative_to(Path(rules).resolve()) for rules in configured):
+        line = f"rules: [{', '.join([*configured, place.as_posix()])}]"
+        click.echo(f"then add to gpulint.yaml so that gpulint check runs it: {line}")
 
 
-@command.command("test", short_help="Hold rules against their own samples.")
+@command.command("test", short_help="Test rules on their own samples.")
 @click.argument("paths", nargs=-1, type=click.Path())
 @SELECT
 @FORMAT
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
-    """Hold rules against their own samples (default: the folders under rules: in gpulint.yaml).
+    """Test rules on their own samples (default: the folders under rules: in gpulint.yaml).
 
-    Each bad sample gives its rule's finding at each line marked `# <- here` and nowhere else, each good one none.
+    Each bad sample must give its rule's finding at each line marked `# <- here` and nowhere else, each good one none.
     """
     from gpulint.pipeline.rule_tests import runner as trials
     from gpulint.pipeline.rule_tests import text as trial_report
 
-    found = list(trials.run(_files(paths or _folders()), words(select)))
-    if not found:
-        raise Misuse(f"no rule or family of these folders is called {' or '.join(words(select))}")
-    click.echo(trial_report.as_json(found) if format_ == "json" else trial_report.as_text(found), nl=False)
-    if any(one.unusable for one in found):
+    results = list(trials.run(_files(paths or _find_folders()), words(select)))
+    if not results:
+        raise Misuse(f"these folders have no rule or family called {' or '.join(words(select))}")
+    click.echo(trial_report.as_json(results) if format_ == "json" else trial_report.as_text(results), nl=False)
+    if any(result.unusable for result in results):
         sys.exit(MISUSED)
-    sys.exit(CLEAN if all(one.passed for one in found) else FOUND)
+    sys.exit(CLEAN if all(result.passed for result in results) else FOUND)
 
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:
-    """The rule files that paths name, each once; a folder that holds none is a mistake."""
+    """Yield the rule files in the given paths, each once; raise Misuse for a folder without rules."""
     from gpulint.policy.rules import diagnostics as rule_file
     from gpulint.policy.rules.rule import RuleError
 
     if not folders:
         raise Misuse(
-            "no folder of rules: give one, or name it under rules: in gpulint.yaml; `gpulint rule new NAME` begins one"
+            "no folder of rules: give one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one"
         )
     seen = set()
     for folder in map(Path, folders):
         try:
-            held = [folder] if folder.is_file() else list(rule_file.files(folder))
+            files = [folder] if folder.is_file() else list(rule_file.files(folder))
         except RuleError as error:
             raise Misuse(str(error)) from None
-        if not held:
-            raise Misuse(f"{folder} holds no rule; `gpulint rule new NAME --dir {folder}` begins one")
-        yield from (path for path in held if path.resolve() not in seen)
-        seen |= {path.resolve() for path in held}
+        if not files:
+            raise Misuse(f"{folder} has no rule; `gpulint rule new NAME --dir {folder}` creates one")
+        yield from (path for path in files if path.resolve() not in seen)
+        seen |= {path.resolve() for path in files}
 
 
-def _folders() -> tuple[str, ...]:
-    """The folders of rules that the nearest gpulint.yaml names, as they are reached from here."""
+def _find_folders() -> tuple[str, ...]:
+    """Return the rule folders that the nearest gpulint.yaml names, relative to the current folder."""
     from gpulint.policy.config import settings
     from gpulint.policy.config.files import Disk
     from gpulint.source import repository
@@ -122,7 +122,7 @@ def _folders() -> tuple[str, ...]:
     here = Path.cwd()
     root = repository.root_of(here)
     try:
-        stated = settings.nearest(Disk(root), here.relative_to(root).as_posix()).rules
+        configured = settings.nearest(Disk(root), here.relative_to(root).as_posix()).rules
     except settings.SettingsError as error:
         raise Misuse(str(error)) from None
-    return tuple(one.reader.shown(one.path) for one in stated if one.reader.root == root)
+    return tuple(folder.reader.shown(folder.path) for folder in configured if folder.reader.root == root)

@@ -10,10 +10,12 @@ from gpulint.cli import known_rules
 
 
 @click.command("rules", short_help="List the rules by family.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="List a team's own rules too; repeatable.")
+@click.option(
+    "--rules", "folders", multiple=True, metavar="DIR", help="Also list the rules of this folder; repeatable."
+)
 def command(folders: Sequence[str]) -> None:
-    """List the rules by family: ours, and those of the folders that gpulint.yaml names."""
-    known = sorted(known_rules(folders), key=lambda one: (one.family, one.name))
-    family, name = (max(map(len, words)) for words in zip(*((one.family, one.name) for one in known), strict=True))
-    for one in known:
-        click.echo(f"{one.family:<{family}} {one.name:<{name}}  {one.severity.word:<8} {one.summary}")
+    """List the rules by family: the built-in ones and those of the folders that gpulint.yaml names."""
+    rules = sorted(known_rules(folders), key=lambda rule: (rule.family, rule.name))
+    family, name = (max(map(len, words)) for words in zip(*((rule.family, rule.name) for rule in rules), strict=True))
+    for rule in rules:
+        click.echo(f"{rule.family:<{family}} {rule.name:<{name}}  {rule.severity.word:<8} {rule.summary}")

@@ -26,46 +26,50 @@ if TYPE_CHECKING:
     "--accelerator",
     metavar="NAME",
     shell_complete=_names.accelerators,
-    help="As `gpulint catalog accelerators` lists it.",
+    help="An accelerator from `gpulint catalog accelerators`.",
 )
 @click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Tensor parallel ranks.")
 @click.option("--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Pipeline parallel stages.")
-@click.option("--max-model-len", type=click.IntRange(1), default=None, help="Longest sequence, in tokens.")
-@click.option("--max-num-seqs", type=click.IntRange(1), default=None, help="Sequences decoded together at most.")
-@click.option("--batch-size", type=click.IntRange(1), default=None, help="Sequences of one call, without a server.")
-@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt.")
-@click.option("--new-tokens", type=click.IntRange(1), default=None, help="Tokens generated after each of them.")
+@click.option("--max-model-len", type=click.IntRange(1), default=None, help="Maximum sequence length, in tokens.")
 @click.option(
-    "--output-tokens", type=click.IntRange(1), default=None, help="Tokens of an answer of a server, for its speed."
+    "--max-num-seqs", type=click.IntRange(1), default=None, help="Maximum number of sequences decoded together."
 )
-@click.option("--concurrency", type=click.IntRange(1), default=None, help="Requests that a server answers at once.")
+@click.option("--batch-size", type=click.IntRange(1), default=None, help="Sequences per call, without a server.")
+@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt.")
+@click.option("--new-tokens", type=click.IntRange(1), default=None, help="Tokens generated per prompt.")
 @click.option(
-    "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Tokens of one forward pass at most."
+    "--output-tokens", type=click.IntRange(1), default=None, help="Tokens per answer of a server, for its speed."
+)
+@click.option(
+    "--concurrency", type=click.IntRange(1), default=None, help="Requests that a server processes at the same time."
+)
+@click.option(
+    "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Maximum number of tokens per forward pass."
 )
 @click.option(
     "--gpu-memory-utilization",
     type=click.FloatRange(0, 1, min_open=True),
     default=None,
-    help="Share of the card's memory that the engine takes.",
+    help="Share of the GPU's memory that the engine uses.",
 )
 @click.option("--kv-cache-dtype", metavar="NAME", default=None, help="Number format of the KV cache.")
-@click.option("--quantization", metavar="NAME", default=None, help="Quantisation, as the engine names it.")
+@click.option("--quantization", metavar="NAME", default=None, help="Quantisation method, as the engine names it.")
 @click.option("--dtype", "weight_dtype", metavar="NAME", default=None, help="Number format of the weights.")
 @click.option(
     "--engine",
     default="vllm",
     show_default=True,
     shell_complete=_names.engines,
-    help="The engine that serves it, or the trainer that trains it.",
+    help="The serving engine or trainer.",
 )
-@click.option("--engine-version", metavar="RELEASE", default=None, help="Its release, as 0.11.0.")
-@click.option("--online", is_flag=True, help="Ask a hub for the checkpoint's config.json and what its files hold.")
-@click.option("--hub", metavar="URL", help="The hub that --online asks.  [default: https://huggingface.co]")
-@click.option("--token", is_flag=True, help="Send that hub the token in HF_TOKEN.")
+@click.option("--engine-version", metavar="RELEASE", default=None, help="Release of the engine, for example 0.11.0.")
+@click.option("--online", is_flag=True, help="Read the checkpoint's config.json and file headers from a hub.")
+@click.option("--hub", metavar="URL", help="The hub for --online.  [default: https://huggingface.co]")
+@click.option("--token", is_flag=True, help="Send the token in HF_TOKEN to the hub.")
 @click.option(
     "--log",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="An engine's start-up log or a trainer's memory report: its readings replace our terms.",
+    help="An engine's start-up log or a trainer's memory report; its values replace the estimates.",
 )
 @FORMAT
 def command(
@@ -84,60 +88,62 @@ def command(
     from gpulint.pipeline import memory_breakdown as sizes
 
     if (hub or token) and not online:
-        raise Misuse("--hub and --token go with --online")
-    told = _told(log) if log else None
-    if told and engines.purpose(told.engine) and _defaulted("engine"):
-        stated["engine"] = told.engine
-    said = {key: value for key, value in {**stated, "accelerator": accelerator}.items() if value is not None}
+        raise Misuse("--hub and --token require --online")
+    readings = _read_log(log) if log else None
+    if readings and engines.purpose(readings.engine) and _is_default("engine"):
+        stated["engine"] = readings.engine
+    options = {key: value for key, value in {**stated, "accelerator": accelerator}.items() if value is not None}
     try:
-        found = _asked_and_told(what, said, online, hub, token, told) if online or told else gpulint.size(what, said)
+        sizing = (
+            _measure(what, options, online, hub, token, readings) if online or readings else gpulint.size(what, options)
+        )
     except sizes.Unsized as error:
         raise Misuse(str(error)) from None
-    click.echo(sizes.as_json(found) if format_ == "json" else sizes.as_text(found), nl=False)
+    click.echo(sizes.as_json(sizing) if format_ == "json" else sizes.as_text(sizing), nl=False)
 
 
-def _asked_and_told(
-    what: str, said: dict[str, object], online: bool, hub: str | None, token: bool, told: Log | None
+def _measure(
+    what: str, options: dict[str, object], online: bool, hub: str | None, token: bool, readings: Log | None
 ) -> Sequence[Sizing]:
-    """The sizes with what a hub says of the checkpoints, and with a log's readings."""
+    """Return the sizes with checkpoints read from a hub and terms measured by a log."""
     from gpulint.pipeline import memory_breakdown as sizes
     from gpulint.source import repository
 
     tree = repository.WorkTree(repository.root_of(Path.cwd()))
-    roles = sizes.roles(what, said, tree, known=not online)
+    roles = sizes.roles(what, options, tree, known=not online)
     if online:
-        roles = [(role, _asked(role, resolved, hub, token)) for role, resolved in roles]
-    return [sizes.tightened(*role, told) if told else sizes.table(*role) for role in roles]
+        roles = [(role, _ask_hub(role, resolved, hub, token)) for role, resolved in roles]
+    return [sizes.tightened(*role, readings) if readings else sizes.table(*role) for role in roles]
 
 
-def _defaulted(option: str) -> bool:
+def _is_default(option: str) -> bool:
     return click.get_current_context().get_parameter_source(option) is click.core.ParameterSource.DEFAULT
 
 
-def _told(path: Path) -> Log:
-    """What a log tells, of at most as much of it as is read."""
+def _read_log(path: Path) -> Log:
+    """Return the readings of a log; only its first part is read if it is very long."""
     from gpulint.adapters.logs import lines, reader
 
     with path.open("rb") as file:
-        found = reader.read(file.read(lines.LARGEST + 1))
-    if found is None:
-        raise Misuse(f"{path} has none of the memory lines of {', '.join(reader.engines())}; {reader.EXAMPLES}")
-    return found
+        log = reader.read(file.read(lines.LARGEST + 1))
+    if log is None:
+        raise Misuse(f"{path} has no memory line of {', '.join(reader.engines())}; {reader.EXAMPLES}")
+    return log
 
 
-def _asked(
+def _ask_hub(
     role: workload.Role, resolved: architecture.Resolved | None, address: str | None, token: bool
 ) -> architecture.Resolved | None:
-    """The architecture of a role's checkpoint as a hub has it; the repository's own stays, and a file's path."""
+    """Return the architecture of a role's checkpoint from a hub; a local config.json or path is kept."""
     from gpulint.catalog.architecture import hub as online
 
     reference = role.text("checkpoint").removeprefix("hf://")
-    own = resolved is not None and resolved.how.startswith("config.json")
-    if not reference or own or (role.name != reference and not online.ID.fullmatch(reference)):
+    is_local = resolved is not None and resolved.how.startswith("config.json")
+    if not reference or is_local or (role.name != reference and not online.ID.fullmatch(reference)):
         return resolved
     secret = os.environ.get("HF_TOKEN") if token else None
     if token and not secret:
-        raise Misuse("--token sends the token in HF_TOKEN, which is not set")
+        raise Misuse("--token requires the environment variable HF_TOKEN, which is not set")
     from rich.console import Console
 
     try:

@@ -1,4 +1,4 @@
-"""`gpulint suggest`: what else a workload could run on."""
+"""`gpulint suggest`: alternatives for the workloads of a file."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from gpulint.cli import TODAY, Misuse, prepared
 from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 
 
-@click.command("suggest", short_help="Show what else a workload could run on.")
+@click.command("suggest", short_help="Suggest what else a workload could run on.")
 @click.argument("place", metavar="FILE[:LINE]", type=click.Path())
 @ACCELERATOR
 @RULES
 @FORMAT
 @TODAY
 def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
-    """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
+    """Suggest what each workload of FILE, or the one at LINE, could run on: alternatives that pass the same checks."""
     from gpulint.catalog import tables as catalog
+    from gpulint.pipeline.plan import plan_file
     from gpulint.pipeline.run import sources
     from gpulint.pipeline.session import Options, Unusable
     from gpulint.report.formats import plan
     from gpulint.source.repository import Source
-    from gpulint.suggestions import plans
 
-    path, line = _placed(place)
+    path, line = _split_place(place)
     run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator))
     try:
-        found = [one for one in sources(run, [path]) if isinstance(one, Source)]
+        files = [source for source in sources(run, [path]) if isinstance(source, Source)]
     except Unusable as error:
         raise Misuse(str(error)) from None
-    made = [one for source in found for one in plans.of(source, line, run.tree, run.given)]
-    if not made:
-        raise Misuse(f"{path} holds no workload that gpulint reads")
-    click.echo(plan.as_json(made, catalog.version()) if format_ == "json" else plan.as_text(made), nl=False)
+    workload_plans = [found for source in files for found in plan_file(source, line, run.tree, run.given)]
+    if not workload_plans:
+        raise Misuse(f"{path} has no workload that gpulint can read")
+    click.echo(
+        plan.as_json(workload_plans, catalog.version()) if format_ == "json" else plan.as_text(workload_plans), nl=False
+    )
 
 
-def _placed(place: str) -> tuple[str, int | None]:
-    """A file, and the line that stands behind it where the whole is no file's name."""
+def _split_place(place: str) -> tuple[str, int | None]:
+    """Split FILE:LINE. The text is a plain file name if such a file exists or no line number ends it."""
     file, _, line = place.rpartition(":")
     if Path(place).is_file() or not file or not line.isdecimal():
         return place, None

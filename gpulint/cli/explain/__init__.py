@@ -1,4 +1,4 @@
-"""Explanations: what names mean (rules, families, packs, facts, adapters, engines), for a terminal and for a page."""
+"""Explanations of rules, families, packs, facts, adapters and engines, for the terminal and for pages."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from gpulint.policy.rules.rule import Rule
 
 
 def of(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
-    """Every meaning that a name has, of the rules given and of all else that has a name."""
+    """Yield every meaning of a name among the given rules and all other named things."""
     from gpulint.cli.explain import adapter, engine, fact, family, pack, rule
     from gpulint.facts import resolver as facts
     from gpulint.policy.config import packs
 
-    yield from (rule.explained(one, rules) for one in rules if one.name == name)
+    yield from (rule.explained(known, rules) for known in rules if known.name == name)
     if name in packs.names():
         yield pack.explained(name)
-    if any(one.family == name for one in rules):
+    if any(known.family == name for known in rules):
         yield family.explained(name, rules)
     if name in facts.glossary():
         yield fact.explained(facts.glossary()[name])
     if (module := name.replace("-", "_")) in adapter.names():
         yield adapter.explained(module)
-    if own := engine.named(name.lower()):
-        yield engine.explained(own)
+    if module_name := engine.named(name.lower()):
+        yield engine.explained(module_name)
 
 
 def names(rules: Sequence[Rule]) -> Iterator[str]:
-    """Every name that has an explanation."""
+    """Yield every name that has an explanation."""
     from gpulint.cli.explain import adapter, engine
     from gpulint.facts import resolver as facts
     from gpulint.policy.config import packs
 
-    yield from dict.fromkeys(name for one in rules for name in (one.name, one.family))
+    yield from dict.fromkeys(name for known in rules for name in (known.name, known.family))
     yield from facts.glossary()
     yield from packs.names()
     yield from adapter.names()

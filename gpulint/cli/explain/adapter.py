@@ -1,4 +1,4 @@
-"""An adapter, explained: the documents it is for, the keys it reads with the fact that each states, and where that is seen."""
+"""Explain an adapter: its documents, the keys it reads, and the facts that each declares."""
 
 from __future__ import annotations
 
@@ -25,50 +25,52 @@ DOCUMENTS: Mapping[str, str] = {
     "slurm": "Slurm's settings",
     "pbtxt": "protobuf text",
 }
-"""What an adapter `READS`, in words."""
+"""Descriptions of the formats that an adapter `READS`."""
 
 
 @functools.cache
 def explained(name: str) -> Explanation:
-    """The adapter of this name."""
+    """Return the explanation of an adapter."""
     module = importlib.import_module(f"{PACKAGE}.{shipped.modules(adapters.HERE)[name]}")
     summary, further = sources.told(module.__doc__ or "")
     reads = getattr(module, "READS", adapters.OBJECTS)
-    parts: list[Part] = [Text(one) for one in further]
+    parts: list[Part] = [Text(paragraph) for paragraph in further]
     words = ", ".join(f"`{word}`" for word in module.MENTIONS)
-    parts.append(Listing("Tried where one of these stands in the text", (words,)))
+    parts.append(Listing("Considered if the text contains one of", (words,)))
     parts += [
-        *_kinds(module),
+        *_list_kinds(module),
         *_sample(name),
         *_keys(name),
-        *_seen(name),
-        *_stated(name),
-        *_added(module),
-        *_changed(name),
+        *_list_locations(name),
+        *_list_own_facts(name),
+        *_list_added(module),
+        *_list_changed(name),
     ]
-    parts.append(Listing("See", (f"{reference('page', 'formats')}: what is joined with it, and what is left alone",)))
-    marks = [("reads", ", ".join(DOCUMENTS.get(one, one) for one in reads))]
+    parts.append(Listing("See", (f"{reference('page', 'formats')}: what is merged with it, and what is not read",)))
+    marks = [("reads", ", ".join(DOCUMENTS.get(format_, format_) for format_ in reads))]
     if configured := getattr(module, "ENGINE", ""):
         marks.append(("configures", reference("engine", configured)))
     return Explanation(name, "adapter", sentence(summary), tuple(marks), tuple(parts))
 
 
 def names() -> tuple[str, ...]:
-    """Every adapter."""
+    """Return the names of all adapters."""
     return tuple(sorted(shipped.mentions(adapters.HERE)))
 
 
 def kinds_of(module: ModuleType) -> tuple[tuple[str, str], ...]:
-    """The groups and kinds that an adapter of objects names."""
+    """Return the groups and kinds that an adapter of objects names."""
     named = (*getattr(module, "KINDS_READ", ()), *getattr(module, "KINDS", ()))
-    return tuple(sorted(one for one in named if isinstance(one, tuple) and len(one) == 2))
+    return tuple(sorted(kind for kind in named if isinstance(kind, tuple) and len(kind) == 2))
 
 
 @functools.cache
 def shared() -> Mapping[str, tuple[str, tuple[str, ...]]]:
-    """The modules that adapters share: what each knows, and the facts that it states."""
-    known = {_file(name) for name in names()}
-    files = [file for file in sorted(adapters.HERE.rglob("*.py")) if file not in known and file.parent != adapters.HERE]
+    """Return the modules that adapters share: a description, and the facts they declare."""
+    formats = {_file(name) for name in names()}
+    files = [
+        file for file in sorted(adapters.HERE.rglob("*.py")) if file not in formats and file.parent != adapters.HERE
+    ]
     return {
         shipped.dotted(file, adapters.HERE): (sources.told(sources.docstring(file))[0], stating(file))
         for file in files
@@ -77,7 +79,7 @@ def shared() -> Mapping[str, tuple[str, tuple[str, ...]]]:
 
 
 def stating(file: Path) -> tuple[str, ...]:
-    """The facts that a module states, by the keys that it puts values under."""
+    """Return the facts that a module declares, by the keys under which it stores values."""
     return tuple(sorted(name for name in sources.keys(file) if name in facts.glossary()))
 
 
@@ -85,51 +87,49 @@ def _file(name: str) -> Path:
     return shipped.file(adapters.HERE, name)
 
 
-def _kinds(module: ModuleType) -> Iterator[Part]:
+def _list_kinds(module: ModuleType) -> Iterator[Part]:
     if named := kinds_of(module):
         yield Listing("Kinds", tuple(f"`{group}/{kind}`" if group else f"`{kind}`" for group, kind in named))
 
 
 def _keys(name: str) -> Iterator[Part]:
-    """The keys of `catalog/setting_keys.csv` that are for the formats that the adapter names."""
+    """Yield the keys of `catalog/setting_keys.csv` for the formats of the adapter."""
     named = sources.handed(_file(name), "stated")
     listed = [row for row in catalog.rows("setting_keys") if row["format"] in named]
     stating = [row for row in listed if row["quantity"] in facts.glossary()]
     if stating:
         rows = tuple((f"`{row['key']}`", reference("fact", row["quantity"])) for row in stating)
-        yield Table("Keys that state a fact", ("key", "states"), rows)
-        yield Listing(
-            "The keys were read from", tuple(dict.fromkeys(f"{row['source']} ({row['date']})" for row in listed))
-        )
+        yield Table("Keys that declare a fact", ("key", "fact"), rows)
+        yield Listing("Sources of the keys", tuple(dict.fromkeys(f"{row['source']} ({row['date']})" for row in listed)))
 
 
 def _sample(name: str) -> Iterator[Part]:
     if text := seen.sample(name):
-        yield Code("A small one", text, rule.language(seen.path_of(name, text)))
+        yield Code("Minimal example", text, rule.language(seen.path_of(name, text)))
 
 
-def _seen(name: str) -> Iterator[Part]:
+def _list_locations(name: str) -> Iterator[Part]:
     rows = tuple((f"`{path}`", references("fact", stated)) for path, stated in seen.places(name).items())
     if rows:
-        yield Table("Where facts are stated, in it and in the samples of rules", ("place", "states"), rows)
+        yield Table("Locations of facts, in the example and in rule samples", ("location", "facts"), rows)
 
 
-def _stated(name: str) -> Iterator[Part]:
+def _list_own_facts(name: str) -> Iterator[Part]:
     if own := stating(_file(name)):
-        yield Listing("Facts that it states by itself, not by a table", (references("fact", own),))
+        yield Listing("Facts declared by its code, not by a table", (references("fact", own),))
     beside = shared()
     used = [one for one in sources.imported(_file(name), PACKAGE) if one in beside]
     if used:
-        title = "What it reads with parts that several formats share"
-        yield Table(title, ("part", "knows", "states"), tuple(_part(one, *beside[one]) for one in used))
+        title = "Parts shared with other formats"
+        yield Table(title, ("part", "reads", "facts"), tuple(_make_row(one, *beside[one]) for one in used))
 
 
-def _part(name: str, knows: str, stated: tuple[str, ...]) -> tuple[str, str, str]:
+def _make_row(name: str, knows: str, stated: tuple[str, ...]) -> tuple[str, str, str]:
     return name, knows, references("fact", stated)
 
 
-def _added(module: ModuleType) -> Iterator[Part]:
-    """What the controllers of its kinds add to pods unasked."""
+def _list_added(module: ModuleType) -> Iterator[Part]:
+    """Yield what the controllers of its kinds add to pods by default."""
     named = set(kinds_of(module))
     rows = tuple(
         ("/".join(filter(None, (row["group"], row["kind"]))), row["quantity"], row["value"], row["source"])
@@ -137,11 +137,11 @@ def _added(module: ModuleType) -> Iterator[Part]:
         if (row["group"], row["kind"]) in named
     )
     if rows:
-        yield Table("What the kind's controller adds", ("kind", "what", "value", "source"), rows)
+        yield Table("What the kind's controller adds", ("kind", "fact", "value", "source"), rows)
 
 
-def _changed(name: str) -> Iterator[Part]:
-    """Keys that releases renamed or removed, of the formats that the adapter names."""
+def _list_changed(name: str) -> Iterator[Part]:
+    """Yield keys that releases renamed or removed, for the formats of the adapter."""
     named = sources.handed(_file(name), "stated")
     rows = tuple(
         (f"`{row['key']}`", f"`{row['instead']}`" if row["instead"] else "", row["effect"], row["source"])

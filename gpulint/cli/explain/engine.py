@@ -1,4 +1,4 @@
-"""An engine or trainer, explained: its words, the releases whose arguments are listed, what states what, and its defaults."""
+"""Explain an engine or trainer: its arguments, their releases, the facts they declare, and defaults."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from gpulint.policy.rules import rule
 
 VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
 TRAINERS = "trainer_flags"
-WORLDS = ("favourable", "likely", "adverse")
+SCENARIOS = ("best", "expected", "worst")
+SCENARIOS = ("best", "expected", "worst")
 
 
 KINDS: Mapping[str, str] = {
-    "bool": "`true` where it is there",
-    "false": "`false` where it is there",
+    "bool": "`true` if present",
+    "false": "`false` if present",
     "boolean": "true or false",
     "optional-value": "with or without a value",
     "int": "whole number",
-    "human-int": "whole number, also 4k",
+    "human-int": "whole number, also as 4k",
     "from-zero": "whole number, also 0",
     "float": "number",
     "gib": "GiB",
@@ -42,14 +43,14 @@ KINDS: Mapping[str, str] = {
     "file": "file, or nothing",
     "letters": "names of matrices",
     "optimizer": "name of an optimizer",
-    "sharding": "words of FSDP",
-    "unsettles": "makes it unknown",
+    "sharding": "FSDP options",
+    "unsettles": "makes the fact unknown",
 }
-"""How the value of an argument is read, in words where the table's own need one."""
+"""Descriptions of the value types of arguments."""
 
 
 class Word(NamedTuple):
-    """An argument or variable of an engine, the quantity that it states, and the releases that have it."""
+    """An argument or variable of an engine, the fact that it declares, and the releases that have it."""
 
     name: str
     field: str
@@ -62,58 +63,56 @@ class Word(NamedTuple):
 
 @functools.cache
 def explained(name: str) -> Explanation:
-    """The engine that a module of this name reads."""
+    """Return the explanation of an engine."""
     module = engines.modules()[name]
     purpose = getattr(module, "PURPOSE", "inference")
     summary, further = sources.told(module.__doc__ or "")
-    parts: list[Part] = [Text(one) for one in further]
+    parts: list[Part] = [Text(paragraph) for paragraph in further]
     parts.append(
         Listing(
-            "How it is told", (f"by one of {_quoted(module.MENTIONS)} in the image or the command", *_releases(module))
+            "How it is recognised",
+            (f"by one of {_quote(module.MENTIONS)} in the image or command", *_releases(module)),
         )
     )
     parts += [*_describe_capabilities(name), *_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
-    parts += [*_fitted(name), *_rules(name), *_other_arguments(name)]
+    parts += [*_list_fitted(name), *_rules(name), *_other_arguments(name)]
     return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
 
 def slug(name: str) -> str:
-    """A module's name as people write it, and as its page is called."""
+    """Return a module's name as users write it and as its page is called."""
     return name.replace("_", "-")
 
 
 def title(name: str) -> str:
-    """What the maker calls the engine: the first words of its module."""
+    """Return the official name of the engine: the first words of its module."""
     return (engines.modules()[name].__doc__ or name).partition(":")[0]
 
 
 def named(name: str) -> str | None:
-    """The module of an engine by any of its spellings: tensorrt-llm, tensorrt_llm, llama.cpp."""
+    """Return the module of an engine by any spelling: tensorrt-llm, tensorrt_llm, llama.cpp."""
     found = engines.module_name(name)
     return found if found in modules() else None
 
 
 def modules() -> tuple[str, ...]:
-    """Every engine and trainer, by its module."""
+    """Return the modules of all engines and trainers."""
     return tuple(sorted(shipped.mentions(engines.HERE)))
 
 
 @functools.cache
 def arguments(name: str) -> tuple[Word, ...]:
-    """The arguments and variables that an engine's tables list."""
+    """Return the arguments and variables in an engine's tables."""
     folder = engines.HERE
-    own = [
-        file
-        for file in sorted((folder / "serving").glob("*_flags.csv"))
-        if _is_of(file.stem.removesuffix("_flags"), name)
-    ]
+    tables = sorted((folder / "serving").glob("*_flags.csv"))
+    own = [file for file in tables if _belongs_to(file.stem.removesuffix("_flags"), name)]
     found = [_word(row) for file in own for row in _read(file)]
     told = sources.texts(shipped.file(engines.HERE, name)) if not own else frozenset()
     shared = (row for row in _read(folder / "trainers" / f"{TRAINERS}.csv") if row["trainer"] in told)
     return (*found, *(_word(row) for row in shared))
 
 
-def _is_of(table: str, name: str) -> bool:
+def _belongs_to(table: str, name: str) -> bool:
     return table == name or table.startswith(f"{name}_")
 
 
@@ -129,36 +128,34 @@ def _word(row: Mapping[str, str]) -> Word:
     return Word(f"{name}` / `{variable}" if variable else name, *told)
 
 
-def _quoted(words: tuple[str, ...]) -> str:
+def _quote(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
 def _releases(module: ModuleType) -> Iterator[str]:
     if oldest := getattr(module, "OLDEST_ASSUMED", None):
-        yield f"an image whose tag tells no release is taken for {_dotted(oldest)} or later"
-    for grammar in (one for one in vars(module).values() if isinstance(one, Grammar)):
+        yield f"an image without a release in its tag is assumed to be {_render_release(oldest)} or later"
+    for grammar in (member for member in vars(module).values() if isinstance(member, Grammar)):
         if grammar.newest:
-            yield f"its arguments are listed up to release {_dotted(grammar.newest)}"
+            yield f"its arguments are known up to release {_render_release(grammar.newest)}"
 
 
-def _dotted(release: tuple[int, ...]) -> str:
+def _render_release(release: tuple[int, ...]) -> str:
     return ".".join(str(number) for number in release)
 
 
 def _arguments(name: str) -> Iterator[Part]:
     listed = arguments(name)
     stating = tuple(
-        (f"`{word.name}`", _stated(word), _value(word), releases(word.since, word.until), word.note)
+        (f"`{word.name}`", _render_fact(word), _value(word), releases(word.since, word.until), word.note)
         for word in listed
         if word.field
     )
     if stating:
-        head = ("argument or variable", "states", "value", "releases", "note")
-        yield filled(Table("Arguments that state something", head, stating))
+        head = ("argument or variable", "fact", "value", "releases", "note")
+        yield filled(Table("Arguments that declare a fact", head, stating))
         if any(word.field and word.field not in facts.glossary() for word in listed):
-            yield Text(
-                "A name in italics is no fact: several such settings together make facts, by the engine's rules."
-            )
+            yield Text("A name in italics is not a fact: the engine derives facts from several such settings.")
 
 
 def _other_arguments(name: str) -> Iterator[Part]:
@@ -169,30 +166,30 @@ def _other_arguments(name: str) -> Iterator[Part]:
         if not word.field
     )
     if others:
-        known = "Other arguments that are known, so that a misspelt one is told from them"
+        known = "Other known arguments, listed to detect misspelt ones"
         head = ("argument or variable", "value", "releases", "note")
         yield filled(Table(known, head, others, page_only=True))
     if read := tuple(dict.fromkeys(word.source for word in listed)):
-        yield Listing("The arguments were read from", read)
+        yield Listing("Sources of the arguments", read)
 
 
 def _value(word: Word) -> str:
-    """How the value of an argument is read, in words."""
+    """Return a description of an argument's value."""
     kind, _, stated = word.kind.partition(":")
     there, _, otherwise = stated.partition("|")
     if kind == "switch":
-        return f"`{there}` where it is there"
+        return f"`{there}` if present"
     if kind == "boolean" and (there, otherwise) != ("true", "false"):
-        return f"`{there}` where it is true" + (f", `{otherwise}` where it is false" if otherwise else "")
+        return f"`{there}` if true" + (f", `{otherwise}` if false" if otherwise else "")
     return KINDS.get(kind, kind)
 
 
-def _stated(word: Word) -> str:
+def _render_fact(word: Word) -> str:
     return reference("fact", word.field) if word.field in facts.glossary() else f"*{word.field}*"
 
 
 def releases(since: str, until: str) -> str:
-    """Since which release, and until before which."""
+    """Return the first release and the release before which it ends."""
     return " ".join(filter(None, (since and f"since {since}", until and f"before {until}")))
 
 
@@ -202,7 +199,7 @@ def _variables(module: ModuleType) -> Iterator[Part]:
     found = {word for file in files for word in sources.texts(file) if VARIABLE.fullmatch(word)}
     found -= {word.name for word in arguments(files[0].stem)}
     if found:
-        yield Listing("Environment variables that it looks at", (_quoted(tuple(sorted(found))),))
+        yield Listing("Environment variables that gpulint reads", (_quote(tuple(sorted(found))),))
 
 
 def _defaults(name: str) -> Iterator[Part]:
@@ -218,13 +215,13 @@ def _defaults(name: str) -> Iterator[Part]:
         if engines.module_name(row["engine"]) == name
     )
     if rows:
-        yield filled(Table("Defaults", ("fact", "where", "value", "releases", "source"), rows))
+        yield filled(Table("Defaults", ("fact", "condition", "value", "releases", "source"), rows))
 
 
 def value(cell: str, quantity: Quantity) -> str:
-    """A table's cell as people read it; `=name` is the value of that fact."""
+    """Return a table cell in readable form. `=name` is the value of that fact."""
     if cell.startswith("="):
-        return f"that of {reference('fact', cell[1:])}"
+        return f"the value of {reference('fact', cell[1:])}"
     return units.human(float(cell), quantity.unit) if quantity.type == "number" else cell
 
 
@@ -234,23 +231,23 @@ def _formulas(name: str) -> Iterator[Part]:
         for fact, formula in facts.formulas(name).items()
     )
     if rows:
-        yield Table("Facts that are computed for it in a way of its own", ("fact", "formula"), rows)
+        yield Table("Facts with a formula of its own", ("fact", "formula"), rows)
 
 
-def _fitted(name: str) -> Iterator[Part]:
+def _list_fitted(name: str) -> Iterator[Part]:
     rows = tuple(
-        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_worlds(row))
+        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_scenarios(row))
         for row in catalog.rows("fitted")
         if row["engine"] and engines.module_name(row["engine"]) == name
     )
     if rows:
-        head = ("fact", "where", "releases", *WORLDS)
-        yield Table("Terms that were measured or assumed for it, in three worlds", head, rows, page_only=True)
+        head = ("fact", "condition", "releases", *SCENARIOS)
+        yield Table("Measured or assumed terms in three scenarios", head, rows, page_only=True)
 
 
-def _worlds(row: catalog.Row) -> tuple[str, ...]:
+def _scenarios(row: catalog.Row) -> tuple[str, ...]:
     quantity = facts.glossary()[row["name"]]
-    return tuple(value(row[world], quantity) for world in WORLDS)
+    return tuple(value(row[scenario], quantity) for scenario in SCENARIOS)
 
 
 def _describe_capabilities(name: str) -> Iterator[Part]:
@@ -267,7 +264,7 @@ def _find_row(name: str) -> catalog.Row | None:
 
 def _rules(name: str) -> Iterator[Part]:
     every = rule.shipped_rules().values()
-    found = sorted(one.name for one in every if name in map(engines.module_name, one.target.engine))
+    found = sorted(known.name for known in every if name in map(engines.module_name, known.target.engine))
     if found:
         yield Listing("Rules that name it", (references("rule", tuple(found)),))
     row = _find_row(name)

@@ -1,4 +1,4 @@
-"""A fact, explained: what it means, who supplies it, how it is computed for each engine, and what rests on it."""
+"""Explain a fact: its meaning, source, formulas by engine, and what depends on it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from gpulint.policy.config import governance
 from gpulint.policy.rules import rule
 
 SUPPLIED: Mapping[str, str] = {
-    "pod": "stated by the object, script or task that declares the workload",
-    "engine": "stated by the engine's arguments or environment, else its documented default",
-    "checkpoint": "known from the checkpoint's name or files",
-    "architecture": "known from the shape of the network: the catalog, or a config.json",
-    "accelerator": "known from the accelerator, of the catalog",
-    "node": "known from the machine type, of the catalog or of `fabric:` in gpulint.yaml",
-    "offer": "known from the offers of machines: the catalog, or `prices:` in gpulint.yaml",
-    "fitted": "fitted to measured cases, or assumed, in three worlds",
-    "measured": "measured for what joins the ranks and for how many they are, in three worlds",
+    "pod": "declared by the object, script or task of the workload",
+    "engine": "declared by the engine's arguments or environment, else its documented default",
+    "checkpoint": "from the checkpoint's name or files",
+    "architecture": "from the model architecture: the catalog or a config.json",
+    "accelerator": "from the accelerator in the catalog",
+    "node": "from the machine type in the catalog, or `fabric:` in gpulint.yaml",
+    "offer": "from machine offers: the catalog, or `prices:` in gpulint.yaml",
+    "fitted": "fitted to measurements or assumed, in three scenarios",
+    "measured": "measured by interconnect and number of ranks, in three scenarios",
     "derived": "computed",
-    "object": "stated by the object that declares the workload, for all of its roles",
-    "policy": "stated by the policy, for the path of the file",
-    "repository": "summed up over the workloads of a run",
+    "object": "declared by the workload's object, for all of its roles",
+    "policy": "set by the policy for the file's path",
+    "repository": "summed over the workloads of a run",
     "document": "read from the text of the document",
-    "facility": "stated in a Facility, of the part or of one that holds it",
-    "server": "stated of the server in a Facility, or known from its type: the file's own, or the catalog's",
-    "list": "gathered from parts of a facility",
-    "likely": "the likely value of another fact, in all worlds",
+    "facility": "declared in a Facility for the component or one that contains it",
+    "server": "declared for the server in a Facility, or from its type in the file or the catalog",
+    "list": "collected from components of a facility",
+    "expected": "the expected value of another fact, in all scenarios",
 }
-"""Who supplies a fact, by `of` of the glossary."""
+"""The source of a fact, by `of` in the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
-"""What nobody states."""
+"""Sources that are never declared."""
 UNITS: Mapping[str, str] = {
     "": "",
     "w": "W",
@@ -67,30 +67,30 @@ UNITS: Mapping[str, str] = {
 
 
 def explained(quantity: Quantity) -> Explanation:
-    """A quantity of the glossary."""
+    """Return the explanation of a fact."""
     marks = [("", f"{quantity.type}, {unit(quantity)}" if quantity.unit else quantity.type)]
     marks.append(("", SUPPLIED.get(quantity.of, quantity.of)))
     parts = [*_supply(quantity), *_formulas(quantity.name), *_rows(quantity), *_use(quantity.name)]
-    return Explanation(quantity.name, "fact", sentence(_opened(quantity.meaning)), tuple(marks), tuple(parts))
+    return Explanation(quantity.name, "fact", sentence(_capitalise(quantity.meaning)), tuple(marks), tuple(parts))
 
 
 def unit(quantity: Quantity) -> str:
-    """The base unit, as people write it."""
+    """Return the base unit in its usual notation."""
     return UNITS.get(quantity.unit, quantity.unit.replace("_per_", "/"))
 
 
 def measure(quantity: Quantity) -> str:
-    """The unit, or what else the fact is: a text, a flag or a bare count."""
+    """Return the unit, or the type of a fact without one."""
     return unit(quantity) or quantity.type
 
 
 def absent(quantity: Quantity) -> str:
-    """What it means that nothing states the fact."""
+    """Return what it means that the fact is not declared."""
     if not quantity.absent:
         return "unknown"
     value = quantity.absent[0]
     if value is None:
-        return "there is none, and it compares as `null`"
+        return "there is none; it compares as `null`"
     if isinstance(value, str | bool):
         return f"`{str(value).lower()}`"
     return units.human(value, quantity.unit) if isinstance(value, int | float) else "there are none"
@@ -98,14 +98,14 @@ def absent(quantity: Quantity) -> str:
 
 @functools.cache
 def formulas(name: str) -> Mapping[str, Callable[..., object]]:
-    """The formulas of a fact by engine; those of every other engine under no name."""
+    """Return the formulas of a fact by engine; the general one has an empty name."""
     of = {each: facts.formulas(each or None).get(name) for each in ("", *engines.modules())}
     return {each: formula for each, formula in of.items() if formula is not None}
 
 
 @functools.cache
 def uses() -> Mapping[str, tuple[str, ...]]:
-    """The facts that are computed from each fact."""
+    """Return the facts that are computed from each fact."""
     found: dict[str, list[str]] = {}
     for name, quantity in facts.glossary().items():
         needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
@@ -116,7 +116,7 @@ def uses() -> Mapping[str, tuple[str, ...]]:
 
 @functools.cache
 def rules() -> Mapping[str, tuple[str, ...]]:
-    """The shipped rules that compare or print each fact."""
+    """Return the built-in rules that compare or print each fact."""
     found: dict[str, list[str]] = {}
     for one in rule.shipped_rules().values():
         for name in one.facts:
@@ -124,42 +124,42 @@ def rules() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(sorted(names)) for name, names in found.items()}
 
 
-def _opened(words: str) -> str:
+def _capitalise(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
 def _supply(quantity: Quantity) -> Iterator[Part]:
     if quantity.of not in COMPUTED:
-        told = "as below where there is a default or a formula, else " if _has_default(quantity.name) else ""
-        yield Text(f"Where nothing states it: {told}{absent(quantity)}.")
+        told = "a default or formula below, else " if _has_default(quantity.name) else ""
+        yield Text(f"If it is not declared: {told}{absent(quantity)}.")
     if quantity.name in governance.thresholds():
-        yield Text(f"Another value: `thresholds: {{{quantity.name}: …}}` in gpulint.yaml.")
+        yield Text(f"To change it: `thresholds: {{{quantity.name}: …}}` in gpulint.yaml.")
     if stands_for := facts.AT_CAPACITY.get(quantity.name):
-        yield Text(f"It is {reference('fact', stands_for)} of a replica that has as many requests as it admits.")
+        yield Text(f"It is {reference('fact', stands_for)} of a replica at its maximum number of requests.")
     if stands_for := facts.DRAFT_FACTS.get(quantity.name):
-        yield Text(f"Of a draft with a checkpoint of its own, it is {reference('fact', stands_for)} of that network.")
+        yield Text(f"For a draft model with its own checkpoint, it is {reference('fact', stands_for)} of that model.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
-    if stating := tuple(_stating(quantity.name)):
-        yield Table("Stated by", ("engine", "argument or variable"), stating)
-    if keyed := tuple(_keyed(quantity.name)):
-        yield Table("Stated by a key of", ("configuration", "keys"), keyed)
+    if stating := tuple(_list_arguments(quantity.name)):
+        yield Table("Declared by", ("engine", "argument or variable"), stating)
+    if keyed := tuple(_list_keys(quantity.name)):
+        yield Table("Declared by a configuration key", ("configuration", "keys"), keyed)
 
 
 def _has_default(name: str) -> bool:
     return bool(formulas(name)) or any(row["field"] == name for row in catalog.rows("engine_defaults"))
 
 
-def _stating(name: str) -> Iterator[tuple[str, str]]:
-    """The arguments that state a fact, by engine."""
+def _list_arguments(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the arguments that declare a fact, by engine."""
     for each in engines.modules():
         words = [f"`{row.name}`" for row in engine.arguments(each) if row.field == name]
         if words:
             yield reference("engine", engine.slug(each)), ", ".join(dict.fromkeys(words))
 
 
-def _keyed(name: str) -> Iterator[tuple[str, str]]:
-    """The keys of configuration files that state a fact, by format."""
+def _list_keys(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the configuration keys that declare a fact, by format."""
     found: dict[str, list[str]] = {}
     for row in catalog.rows("setting_keys"):
         if row["quantity"] == name:
@@ -168,7 +168,7 @@ def _keyed(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _formulas(name: str) -> Iterator[Part]:
-    """The formula of every engine that has one of its own, behind the general one."""
+    """Yield the general formula, then the formulas of engines."""
     found = formulas(name)
     for each, formula in found.items():
         general = "Formula of every other engine" if len(found) > 1 else "Formula"
@@ -182,30 +182,37 @@ def _inputs(formula: Callable[..., object]) -> str:
 
 
 def _rows(quantity: Quantity) -> Iterator[Part]:
-    """What tables say of a fact: its values in three worlds, or the defaults of engines."""
+    """Yield the tables about a fact: its values in three scenarios, or the defaults of engines."""
     fitted = tuple(
-        (_whose(row), row["condition"], *(engine.value(row[world], quantity) for world in engine.WORLDS), _cases(row))
+        (
+            _describe_source(row),
+            row["condition"],
+            *(engine.value(row[scenario], quantity) for scenario in engine.SCENARIOS),
+            _cases(row),
+        )
         for row in catalog.rows("fitted")
         if row["name"] == quantity.name
     )
     if fitted:
-        yield Table("Values in the three worlds", ("engine", "where", *engine.WORLDS, "cases and source"), fitted)
-    yield from _measured(quantity)
+        yield Table(
+            "Values in the three scenarios", ("engine", "condition", *engine.SCENARIOS, "cases and source"), fitted
+        )
+    yield from _list_collectives(quantity)
     defaults = tuple(
-        (_whose(row), row["condition"], engine.value(row["value"], quantity), row["source"])
+        (_describe_source(row), row["condition"], engine.value(row["value"], quantity), row["source"])
         for row in catalog.rows("engine_defaults")
         if row["field"] == quantity.name
     )
     if defaults:
-        yield Table("Defaults of engines", ("engine", "where", "value", "source"), defaults)
+        yield Table("Defaults of engines", ("engine", "condition", "value", "source"), defaults)
 
 
 def _cases(row: catalog.Row) -> str:
     return f"{row['cases']}: {row['source']}"
 
 
-def _measured(quantity: Quantity) -> Iterator[Part]:
-    """The rows of `catalog/collectives.csv` for what one kind of parallelism does together."""
+def _list_collectives(quantity: Quantity) -> Iterator[Part]:
+    """Yield the rows of `catalog/collectives.csv` for one kind of parallelism."""
     axis, _, column = quantity.name.partition("_")
     if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
         return
@@ -215,17 +222,17 @@ def _measured(quantity: Quantity) -> Iterator[Part]:
             row["medium"],
             row["engine"],
             row["ranks_from"],
-            *(engine.value(row[f"{column}_{world}"], quantity) for world in engine.WORLDS),
+            *(engine.value(row[f"{column}_{scenario}"], quantity) for scenario in engine.SCENARIOS),
         )
         for row in catalog.rows("collectives")
         if row["operation"] == operation
     )
     by = references("fact", (f"{axis}_medium", ranks))
-    yield Text(f"By {by}, for {operation}; the sources stand in `gpulint/catalog/tables/collectives.csv`.")
-    yield Table("Values in the three worlds", ("joined by", "engine", "ranks from", *engine.WORLDS), rows)
+    yield Text(f"By {by}, for {operation}; sources are in `gpulint/catalog/tables/collectives.csv`.")
+    yield Table("Values in the three scenarios", ("interconnect", "engine", "ranks from", *engine.SCENARIOS), rows)
 
 
-def _whose(row: catalog.Row) -> str:
+def _describe_source(row: catalog.Row) -> str:
     return " ".join(filter(None, (row["engine"] or "any", engine.releases(row["since"], row["until"]))))
 
 
@@ -233,4 +240,4 @@ def _use(name: str) -> Iterator[Part]:
     if above := uses().get(name):
         yield Text(f"Used by {references('fact', above)}.")
     if judged := rules().get(name):
-        yield Text(f"Judged or printed by {references('rule', judged)}.")
+        yield Text(f"Compared or printed by {references('rule', judged)}.")

@@ -1,4 +1,4 @@
-"""A family of rules, explained: which rules it has."""
+"""Explain a family of rules."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpulint.policy.rules.rule import Rule
 
 
 def explained(name: str, known: Sequence[Rule]) -> Explanation:
-    """The rules of this family, of those that are known."""
-    own = sorted((one for one in known if one.family == name), key=lambda one: one.name)
-    rows = tuple((reference("rule", one.name), rule.standing(one), one.summary) for one in own)
-    many = "1 rule" if len(rows) == 1 else f"{len(rows)} rules"
-    summary = f"A family of {many}; --select {name} and --ignore {name} mean all of them."
-    return Explanation(name, "family", summary, (("", "family"),), (Table("", ("rule", "severity", "says"), rows),))
+    """Return the explanation of a family and its rules."""
+    members = sorted((rule_ for rule_ in known if rule_.family == name), key=lambda rule_: rule_.name)
+    rows = tuple((reference("rule", rule_.name), rule.standing(rule_), rule_.summary) for rule_ in members)
+    count = "1 rule" if len(rows) == 1 else f"{len(rows)} rules"
+    summary = f"A family of {count}; --select {name} and --ignore {name} apply to all of them."
+    return Explanation(name, "family", summary, (("", "family"),), (Table("", ("rule", "severity", "summary"), rows),))

@@ -1,4 +1,4 @@
-"""A pack of settings that comes with gpulint, explained: what a policy takes over that extends it."""
+"""Explain a built-in pack of settings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from gpulint.policy.config import packs
 
 
 def explained(name: str) -> Explanation:
-    """The pack of this name."""
+    """Return the explanation of a pack."""
     layer = packs.pack(name)
     summary = str(layer.stated.get("summary", name))
-    taken = Text(f"To take it over, a policy says `extends: [{name}]`; what the policy says itself counts.")
+    usage = Text(f"To use it, write `extends: [{name}]` in a policy; the policy's own settings take precedence.")
     return Explanation(
-        name, "pack", sentence(summary[:1].upper() + summary[1:]), (("", "pack"),), (taken, _text(layer))
+        name, "pack", sentence(summary[:1].upper() + summary[1:]), (("", "pack"),), (usage, _text(layer))
     )
 
 
 def _text(layer: packs.Layer) -> Code:
-    return Code("What it says", layer.document.text, "yaml")
+    return Code("Content", layer.document.text, "yaml")

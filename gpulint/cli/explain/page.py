@@ -1,4 +1,4 @@
-"""An explanation as a section of a page in Markdown, its names linked to the pages that explain them."""
+"""Render an explanation as a Markdown section, with names linked to their pages."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from collections.abc import Callable, Iterator
 from gpulint.cli.explain.parts import REFERENCE, Code, Explanation, Listing, Part, Text
 
 Link = Callable[[str, str], str]
-"""Where the page of a noun and a name is, from the page that names it; empty where there is none."""
+"""Returns the link from a page to the page of a noun and name; empty if there is none."""
 
 
 def render(explanation: Explanation, link: Link, level: int = 1) -> str:
-    """The explanation as a section whose heading has that level."""
+    """Return the explanation as a section whose heading has the given level."""
     marks = " · ".join(f"{name} {value}" if name else value for name, value in explanation.marks)
     head = "\n\n".join((f"{'#' * level} {explanation.name}", explanation.summary, marks))
     return linked(f"{head}\n\n", link) + parts(explanation, link, level + 1)
 
 
 def parts(explanation: Explanation, link: Link, level: int) -> str:
-    """The parts of the explanation alone, whose headings have that level."""
+    """Return only the parts of the explanation, whose headings have the given level."""
     return "\n\n".join(linked("\n".join(_lines(part, level)), link) for part in explanation.parts) + "\n"
 
 
 def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    """The lines of a table."""
+    """Yield the lines of a table."""
     yield _row(head)
     yield "|" + "---|" * len(head)
     yield from (_row(row) for row in rows)
 
 
 def linked(text: str, link: Link) -> str:
-    """Text whose references are links."""
+    """Return text in which references are links."""
 
-    def written(noun: str, name: str) -> str:
+    def render_link(noun: str, name: str) -> str:
         target = link(noun, name)
         label = name if noun == "page" else f"`{name}`"
         return f"[{label}]({target})" if target else label
 
-    return REFERENCE.sub(lambda found: written(found["noun"], found["name"]), text)
+    return REFERENCE.sub(lambda match: render_link(match["noun"], match["name"]), text)
 
 
 def _lines(part: Part, level: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""The parts of an explanation, which a terminal and a page both show.
+"""The parts of an explanation for terminal and page.
 
-Words between backticks are names or code; `fact:NAME`, `rule:NAME`, `family:NAME`, `adapter:NAME` and `engine:NAME` between
-backticks are names that have an explanation of their own, `page:NAME` is a page of docs/.
+Text in backticks is a name or code. `fact:NAME`, `rule:NAME`, `family:NAME`, `adapter:NAME` and `engine:NAME` in backticks
+refer to explanations, `page:NAME` to a page of docs/.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Text(NamedTuple):
 
 
 class Code(NamedTuple):
-    """What is quoted as it is written: a condition, a sample, a formula."""
+    """A literal quotation: a condition, a sample, a formula."""
 
     title: str
     text: str
@@ -34,7 +34,7 @@ class Listing(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of cells under a head; a long one that few look for stands on a page only."""
+    """Rows of cells under a head. A long, rarely needed table appears on pages only."""
 
     title: str
     head: tuple[str, ...]
@@ -46,7 +46,7 @@ Part = Text | Code | Listing | Table
 
 
 class Explanation(NamedTuple):
-    """What a name means: its noun, one line, what is told in a word or two, and the parts behind it."""
+    """The meaning of a name: noun, summary, short properties, and parts."""
 
     name: str
     noun: str
@@ -56,22 +56,22 @@ class Explanation(NamedTuple):
 
 
 def filled(table: Table) -> Table:
-    """A table without the columns in which nothing stands."""
-    kept = [at for at in range(len(table.head)) if any(row[at] for row in table.rows)]
-    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    return table._replace(head=tuple(table.head[at] for at in kept), rows=rows)
+    """Return a table without empty columns."""
+    columns = [column for column in range(len(table.head)) if any(row[column] for row in table.rows)]
+    rows = tuple(tuple(row[column] for column in columns) for row in table.rows)
+    return table._replace(head=tuple(table.head[column] for column in columns), rows=rows)
 
 
 def reference(noun: str, name: str) -> str:
-    """A name that has an explanation of its own, as text carries it."""
+    """Return a reference to a name with its own explanation."""
     return f"`{noun}:{name}`"
 
 
 def references(noun: str, names: tuple[str, ...]) -> str:
-    """Several such names in one line."""
+    """Return several references on one line."""
     return ", ".join(reference(noun, name) for name in names)
 
 
 def sentence(words: str) -> str:
-    """Words with one full stop at their end."""
+    """Return text with one full stop at the end."""
     return words.rstrip(".") + "."

@@ -1,4 +1,4 @@
-"""A rule, explained: what it judges and why, its condition with the facts behind it, samples, and how to silence it."""
+"""Explain a rule: what it checks and why, its condition and facts, samples, and how to suppress it."""
 
 from __future__ import annotations
 
@@ -27,103 +27,107 @@ LANGUAGES: Mapping[str, str] = {
     "toml": "toml",
     "json": "json",
 }
-"""How Markdown calls what a file of a sample is written in, by its suffix."""
+"""Markdown language names by file suffix."""
 
 
-def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
-    """A rule among those that are known, which it may speak instead of."""
-    sides = rule.examples(one)
-    parts: list[Part] = [Text(one.why), Text(f"About {about(one)}."), *(_found(one) or _condition(one))]
-    if told := (*_place(one), *_alternatives(one), *_beside(one, known)):
-        parts.append(Listing("What it marks, changes and speaks instead of", told))
+def explained(subject: Rule, known: Iterable[Rule]) -> Explanation:
+    """Return the explanation of a rule among the known rules."""
+    sides = rule.examples(subject)
+    parts: list[Part] = [
+        Text(subject.why),
+        Text(f"About {about(subject)}."),
+        *(_find_problem_text(subject) or _condition(subject)),
+    ]
+    if told := (*_place(subject), *_alternatives(subject), *_list_related(subject, known)):
+        parts.append(Listing("Location, suggestions and related rules", told))
     for side, title in (("bad", "Wrong"), ("good", "Right")):
         parts += [Code(title, str(sample), _language(str(sample))) for sample in sides[side]]
-    if one.references:
-        parts.append(Listing("See", one.references))
-    parts += list(_silence(one))
-    return Explanation(one.name, "rule", sentence(one.summary), tuple(_marks(one)), tuple(parts))
+    if subject.references:
+        parts.append(Listing("See", subject.references))
+    parts += list(_explain_suppression(subject))
+    return Explanation(subject.name, "rule", sentence(subject.summary), tuple(_marks(subject)), tuple(parts))
 
 
-def about(one: Rule) -> str:
-    """What a rule is about, in words."""
-    engines = references("engine", one.target.engine)
-    if one.target.does:
-        engines = f"an engine that does {' and '.join(f'`{name}`' for name in one.target.does)}"
-    if one.target.scope == "facility":
-        return f"each {' and each '.join(one.target.kind).replace('_', ' ')} of a facility"
-    scope = SCOPES.get(one.target.scope) or ROLES.get(one.target.kind, ROLES[()])
+def about(subject: Rule) -> str:
+    """Return what a rule checks, in words."""
+    engines = references("engine", subject.target.engine)
+    if subject.target.does:
+        engines = f"an engine that does {' and '.join(f'`{name}`' for name in subject.target.does)}"
+    if subject.target.scope == "facility":
+        return f"each {' and each '.join(subject.target.kind).replace('_', ' ')} of a facility"
+    scope = SCOPES.get(subject.target.scope) or ROLES.get(subject.target.kind, ROLES[()])
     return scope + (f" with {engines}" if engines else "")
 
 
-def standing(one: Rule) -> str:
-    """How severely a rule speaks, and whether it speaks only where rules in preview do."""
-    return one.severity.word if one.status == "stable" else f"{one.severity.word}, {one.status}"
+def standing(subject: Rule) -> str:
+    """Return the severity of a rule, and its status unless stable."""
+    return subject.severity.word if subject.status == "stable" else f"{subject.severity.word}, {subject.status}"
 
 
-def _marks(one: Rule) -> Iterator[tuple[str, str]]:
-    yield "", reference("family", one.family)
-    yield "", standing(one)
+def _marks(subject: Rule) -> Iterator[tuple[str, str]]:
+    yield "", reference("family", subject.family)
+    yield "", standing(subject)
 
 
-def _found(one: Rule) -> tuple[Part, ...]:
-    """What stands in place of a condition that only names a problem of the text."""
-    problem = cel.names(one.when) == ("problem",)
-    return (Text("It is found while the document is read; the message says what is wrong there."),) if problem else ()
+def _find_problem_text(subject: Rule) -> tuple[Part, ...]:
+    """Return a text instead of a condition that only names a syntax problem."""
+    problem = cel.names(subject.when) == ("problem",)
+    return (Text("It is found while the document is parsed; the message says what is wrong."),) if problem else ()
 
 
-def _condition(one: Rule) -> Iterator[Part]:
-    yield Code("Holds when", one.when.strip(), "cel")
-    named = [facts.glossary()[name] for name in one.facts if name in facts.glossary()]
+def _condition(subject: Rule) -> Iterator[Part]:
+    yield Code("Fires when", subject.when.strip(), "cel")
+    named = [facts.glossary()[name] for name in subject.facts if name in facts.glossary()]
     rows = tuple((reference("fact", each.name), fact.measure(each), each.meaning) for each in named)
     if rows:
         yield Table("Facts in it and in its message", ("fact", "unit", "meaning"), rows)
-        yield Text("Where one of them cannot be known, the rule is not evaluated, and the report says what to add.")
+        yield Text("If one of them is unknown, the rule is not evaluated and the report says what to add.")
     limits = tuple((reference("fact", each.name), fact.absent(each)) for each in named if each.of == "policy")
     if limits:
-        yield Table("Thresholds of these, which `thresholds:` in gpulint.yaml may change", ("fact", "value"), limits)
-    yield Code("Message", one.message)
-    if one.arithmetic:
-        yield Code("Arithmetic below the message", "\n".join(one.arithmetic))
+        yield Table("Thresholds, which `thresholds:` in gpulint.yaml can change", ("fact", "value"), limits)
+    yield Code("Message", subject.message)
+    if subject.arithmetic:
+        yield Code("Arithmetic below the message", "\n".join(subject.arithmetic))
 
 
 def _language(sample: str) -> str:
-    """The language of a sample, by its first line or by the file that it is."""
+    """Return the language of a sample by its first line or file name."""
     return "sh" if sample.startswith("#!") else language(samples.path_of(sample))
 
 
 def language(path: str) -> str:
-    """How Markdown calls what a file is written in."""
+    """Return the Markdown language name of a file."""
     return LANGUAGES.get(path.rpartition(".")[2], "text")
 
 
-def _place(one: Rule) -> Iterator[str]:
-    if one.at:
-        beside = f"; beside it, {reference('fact', one.against)}" if one.against else ""
-        yield f"It marks the first of these that is stated: {references('fact', one.at)}{beside}."
+def _place(subject: Rule) -> Iterator[str]:
+    if subject.at:
+        beside = f"; it also marks {reference('fact', subject.against)}" if subject.against else ""
+        yield f"It marks the first declared of {references('fact', subject.at)}{beside}."
 
 
-def _alternatives(one: Rule) -> Iterator[str]:
-    if one.change:
-        yield f"Alternatives change {references('fact', one.change)}; each is checked by the same rules."
-    if one.only_with:
-        yield "It speaks only where one of them passes all the other rules."
-    if one.instead:
-        yield f"The alternative writes {reference('fact', one.instead)} in its place."
-    if one.superfluous:
-        yield "The alternative takes the setting out."
-    if one.gives_up:
-        yield f"The alternative gives up {one.gives_up}."
+def _alternatives(subject: Rule) -> Iterator[str]:
+    if subject.change:
+        yield f"Suggestions change {references('fact', subject.change)}; the same rules check each of them."
+    if subject.only_with:
+        yield "It fires only if one of them passes all other rules."
+    if subject.instead:
+        yield f"The suggestion writes {reference('fact', subject.instead)} instead."
+    if subject.superfluous:
+        yield "The suggestion removes the setting."
+    if subject.gives_up:
+        yield f"Trade-off of the suggestion: {subject.gives_up}."
 
 
-def _beside(one: Rule, known: Iterable[Rule]) -> Iterator[str]:
-    above = tuple(sorted(other.name for other in known if one.name in other.absorbs))
-    if one.absorbs:
-        yield f"Speaks instead of {references('rule', one.absorbs)}."
+def _list_related(subject: Rule, known: Iterable[Rule]) -> Iterator[str]:
+    above = tuple(sorted(other.name for other in known if subject.name in other.absorbs))
+    if subject.absorbs:
+        yield f"It replaces findings of {references('rule', subject.absorbs)}."
     if above:
-        yield f"Left out where one of these speaks: {references('rule', above)}."
+        yield f"Not reported if one of these fires: {references('rule', above)}."
 
 
-def _silence(one: Rule) -> Iterator[Part]:
-    lines = (f"# gpulint: ignore[{one.name}] REASON", f'gpulint/ignore: "{one.name}: REASON"')
-    yield Code("Silence one place by a comment, or a whole object by an annotation", "\n".join(lines), "yaml")
-    yield Text(f"An owner, a last day, a bound, and whole paths: {reference('page', 'waivers')}.")
+def _explain_suppression(subject: Rule) -> Iterator[Part]:
+    lines = (f"# gpulint: ignore[{subject.name}] REASON", f'gpulint/ignore: "{subject.name}: REASON"')
+    yield Code("Suppress one location with a comment, or a whole object with an annotation", "\n".join(lines), "yaml")
+    yield Text(f"Owner, end date, condition and whole paths: {reference('page', 'waivers')}.")

@@ -1,4 +1,4 @@
-"""Sources: what modules of this package say of themselves, in docstrings and in literals, without running them."""
+"""Docstrings and literals of modules of this package, read without importing them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 
 def told(docstring: str) -> tuple[str, tuple[str, ...]]:
-    """The first paragraph of a docstring, and those behind it, each in one line."""
+    """Return the first paragraph of a docstring and the further ones, each on one line."""
     first, *others = (" ".join(part.split()) for part in re.split(r"\n\s*\n", docstring.strip()))
     return first, tuple(others)
 
 
 @functools.cache
 def texts(file: Path) -> frozenset[str]:
-    """Every text that stands in a module as a literal."""
+    """Return every string literal of a module."""
     nodes = ast.walk(_tree(file))
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 @functools.cache
 def handed(file: Path, function: str) -> frozenset[str]:
-    """The texts that a module hands, as literals, to a function of another module."""
+    """Return the string literals that a module passes to a function of another module."""
     calls = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.Call))
     named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == function)
     nodes = (node for call in named for argument in call.args for node in ast.walk(argument))
@@ -33,19 +33,19 @@ def handed(file: Path, function: str) -> frozenset[str]:
 
 @functools.cache
 def docstring(file: Path) -> str:
-    """What a module says of itself."""
+    """Return the docstring of a module."""
     return ast.get_docstring(_tree(file)) or ""
 
 
 @functools.cache
 def keys(file: Path) -> tuple[str, ...]:
-    """Names under which a module puts values: keys of mappings and of items, and named fields of a role."""
+    """Return the names under which a module stores values: mapping keys, item keys, and fields of a role."""
     return tuple(dict.fromkeys(_keys(_tree(file))))
 
 
 @functools.cache
 def imported(file: Path, package: str) -> tuple[str, ...]:
-    """The modules of a package and its folders that a module of it imports, by dotted name below the package."""
+    """Return the modules of a package that a module of it imports."""
     nodes = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.ImportFrom))
     within = (node for node in nodes if f"{node.module}.".startswith(f"{package}."))
     names = [f"{node.module}.{alias.name}".removeprefix(f"{package}.") for node in within for alias in node.names]

@@ -32,7 +32,7 @@ at: [gpus_per_pod]
 message: "{{gpus_per_replica}} GPUs for one instance; above 8, ask the platform team first"
 
 # Where the reader finds more.
-# references: [https://github.com/OWNER/REPOSITORY/blob/main/docs/gpus.md]
+# references: [https://git.example.com/platform/docs/gpus.md]
 
 # The samples that test it: the smallest spec that is wrong, its line marked, and the smallest change that is right.
 examples:
@@ -79,7 +79,7 @@ when: "!has(object.spec.storageClassName)"
 message: no storageClassName; name one, or the default class is taken
 
 # Where the reader finds more.
-# references: [https://github.com/OWNER/REPOSITORY/blob/main/docs/storage.md]
+# references: [https://git.example.com/platform/docs/storage.md]
 
 # The samples that test it: the smallest object that is wrong, its line marked, and the smallest change that is right.
 examples:

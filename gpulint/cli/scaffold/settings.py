@@ -9,11 +9,9 @@ from collections.abc import Iterator
 
 from gpulint.report.model import Report, Severity, WorkloadSummary
 
-PROJECT = "https://github.com/OWNER/gpulint"
-
 HOOK = """\
 repos:
-  - repo: {project}  # where your gpulint comes from
+  - repo: {address}
     rev: v{release}
     hooks:
       - id: gpulint
@@ -133,9 +131,9 @@ def settings_file(report: Report) -> str:
     )
 
 
-def hook_file(release: str) -> str:
-    """Return .pre-commit-config.yaml with the hook of one release."""
-    return HOOK.format(project=PROJECT, release=release)
+def hook_file(address: str, release: str) -> str:
+    """Return .pre-commit-config.yaml with the hook of one release of the repository at an address."""
+    return HOOK.format(address=address, release=release)
 
 
 def _find_missing(workload: WorkloadSummary) -> list[str]:

@@ -13,6 +13,7 @@ from gpulint.engines.serving import vllm
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("huggingfaceserver",)
+TRIGGERS = ("huggingface",)
 MODULE = "huggingfaceserver"
 IMAGE = re.compile(r"(?:^|/)huggingfaceserver(?=$|[:@])")
 OWN = frozenset(

@@ -20,6 +20,7 @@ from gpulint.engines.image_tags import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
 MENTIONS = ("llama",)
+TRIGGERS = ("llama.cpp", "llama-server")
 IMAGE = re.compile(r"(?:^|/)llama\.cpp[:@]")
 OFFICIAL = re.compile(r"(?:^|/)(?:ggml-org/|ggerganov/)?llama\.cpp[:@]")
 FORK = re.compile(r"ik[-_]?llama|beellama|turboquant|koboldcpp|llamafile|llamacpp-club|prima\.cpp", re.IGNORECASE)

@@ -14,6 +14,7 @@ from gpulint.source import shell
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("nim",)
+TRIGGERS = ("nvcr.io/",)
 IMAGE = re.compile(r"(?:^|/)nim/(?P<name>[\w.-]+/[\w.-]+)$")
 RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?)$")
 """`1.0.0-variant` numbers the releases of one model's own container."""

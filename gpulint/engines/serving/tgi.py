@@ -13,6 +13,7 @@ from gpulint.engines.image_tags import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("text-generation", "tgi")
+TRIGGERS = ("text-generation",)
 PROGRAMS = frozenset({"text-generation-launcher", "tgi-entrypoint.sh"})
 IMAGE = re.compile(
     r"(?:^|/)(?:text-generation-inference|huggingface-text-generation-inference|huggingface-pytorch-tgi-inference)(?=$|[:@.-])"

@@ -13,6 +13,7 @@ from gpulint.engines.command_line import Grammar, Stated
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("triton",)
+TRIGGERS = ("tritonserver",)
 PROGRAM = "tritonserver"
 SCRIPT = "launch_triton_server.py"
 STARTERS = frozenset({"mpirun", "mpiexec", "srun", "python", "python3", "nsys"})

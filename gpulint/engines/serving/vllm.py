@@ -14,6 +14,7 @@ from gpulint.engines.serving import vllm_settings
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("vllm",)
+TRIGGERS = ("vllm", "tensor_parallel", "tensor-parallel")
 SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*(?:api|grpc)_server")
 IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
 NOT_A_SERVER = re.compile(

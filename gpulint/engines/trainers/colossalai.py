@@ -11,6 +11,7 @@ from gpulint.engines import Invocation, Reading
 from gpulint.engines import trainers as training
 
 MENTIONS = ("--plugin",)
+TRIGGERS = ("colossalai",)
 PURPOSE = "training"
 SCRIPT = re.compile(r"(?:train(?:_\w+)?|lora_finetune|finetune|pretrain|benchmark)\.py")
 PLUGINS = frozenset(

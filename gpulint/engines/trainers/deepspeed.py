@@ -8,6 +8,7 @@ from gpulint.engines import Invocation, Reading
 from gpulint.engines import trainers as training
 
 MENTIONS = ("--deepspeed",)
+TRIGGERS = ("deepspeed",)
 PURPOSE = "training"
 COMPUTES_ONLY = re.compile(r"bench|infer|generat|eval|serv|predict|chatbot", re.IGNORECASE)
 """Programs that run a network with DeepSpeed without training it."""

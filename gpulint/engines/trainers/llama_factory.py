@@ -10,6 +10,7 @@ from gpulint.engines.trainers import vocabulary as training_words
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("llamafactory", "lmf", "--finetuning_type", "llama-factory", "llama_factory")
+TRIGGERS = ("llamafactory", "llama-factory", "llama_factory", "finetuning_type")
 PURPOSE = "training"
 COMMANDS = frozenset({"llamafactory-cli", "lmf"})
 SCRIPTS = frozenset({"train.py", "train_bash.py", "launcher.py"})

@@ -6,6 +6,7 @@ from gpulint.engines import Invocation, Reading
 from gpulint.engines import trainers as training
 
 MENTIONS = ("train.py", "llmfoundry")
+TRIGGERS = ("llmfoundry",)
 PURPOSE = "training"
 OWN_KEYS = (
     *("max_seq_len", "global_train_batch_size", "device_train_microbatch_size", "train_loader.dataset.split"),

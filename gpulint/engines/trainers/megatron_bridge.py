@@ -6,6 +6,7 @@ from gpulint.engines import Invocation, Reading
 from gpulint.engines import trainers as training
 
 MENTIONS = ("run_recipe.py", "run_script.py")
+TRIGGERS = ("run_recipe.py",)
 PURPOSE = "training"
 SCRIPTS = ("scripts/training/run_recipe.py", "scripts/performance/run_script.py")
 

@@ -7,6 +7,7 @@ from gpulint.engines import trainers as training
 from gpulint.engines.trainers import megatron_lm
 
 MENTIONS = ("--deepspeed",)
+TRIGGERS = ("deepspeed",)
 PURPOSE = "training"
 
 

@@ -11,6 +11,7 @@ from gpulint.engines.trainers import vocabulary as training_words
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
+TRIGGERS = ("megatron", "num-attention-heads", "pipe-parallel-size", "tensor-model-parallel")
 PURPOSE = "training"
 SCRIPT = re.compile(
     r"pretrain_(?:gpt2?|gpt_core|bert|t5|ict|retro|mamba|hybrid|vlm|llama|vision_\w+|custom_\w+|gpt_\w+)\.py"

@@ -11,6 +11,7 @@ from gpulint.engines.trainers import vocabulary as training_words
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("swift", "megatron")
+TRIGGERS = ("swift sft", "swift rlhf", "megatron")
 PURPOSE = "training"
 COMMANDS = {"swift": frozenset({"sft", "pt", "rlhf"}), "megatron": frozenset({"sft", "pt", "rlhf"})}
 MODULES = ("swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf")

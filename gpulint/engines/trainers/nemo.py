@@ -12,6 +12,7 @@ from gpulint.engines.trainers import Program
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("megatron_", "main.py", "trainer.devices", "trainer.num_nodes", "nemo llm")
+TRIGGERS = ("megatron_", "trainer.devices", "trainer.num_nodes", "nemo llm")
 PURPOSE = "training"
 SCRIPT = re.compile(
     r"megatron_\w*(?:pretraining|pretrain|continue_training|finetuning|finetune|fine_tune|sft|training|peft_tuning|"

@@ -9,6 +9,7 @@ from gpulint.engines import trainers as training
 from gpulint.workload import Field
 
 MENTIONS = ("tune",)
+TRIGGERS = ("torchtune", "tune run")
 PURPOSE = "training"
 RECIPE = re.compile(
     r"(?:.*/)?(?:\w+_)?(?:full_finetune|lora_finetune|qat_lora_finetune|full_dpo|lora_dpo|ppo_full_finetune|grpo_full_finetune|"

@@ -10,6 +10,7 @@ from gpulint.engines.trainers import vocabulary as training_words
 from gpulint.workload import Field
 
 MENTIONS = ("--per_device_train_batch_size", "--model_name_or_path", "--config_name", "--model_type", "--do_train")
+TRIGGERS = ("per_device_train", "per_device_eval", "model_name_or_path", "--do_train")
 PURPOSE = "training"
 SCRIPT = re.compile(
     r"run_(?:clm|mlm|plm|fim|glue|xnli|classification|ner|qa|qa_beam_search|seq2seq_qa|swag|summarization|translation|"

@@ -11,6 +11,7 @@ from gpulint.engines.trainers import vocabulary as training_words
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "gkd", "bco")
+TRIGGERS = ()
 PURPOSE = "training"
 SUBCOMMANDS = frozenset({"sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "bco"})
 SCRIPT = re.compile(

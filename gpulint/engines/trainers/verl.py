@@ -9,6 +9,7 @@ from gpulint.engines import trainers as training
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("verl", "recipe.", "recipe/")
+TRIGGERS = ("verl.",)
 PURPOSE = "training"
 REINFORCEMENT = re.compile(
     r"(?:.*[/.])?(?:verl[./]trainer[./]main(?:_ppo\w*)?|(?:recipe|verl[./]experimental)[./](?:\w+[./])+(?:main_(?!eval|gen)\w+|\w+_main))"

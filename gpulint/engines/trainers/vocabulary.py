@@ -9,6 +9,16 @@ from collections.abc import Iterable, Mapping
 
 from gpulint.workload import Field, Unknown, Value
 
+TRIGGERS = (
+    "micro_batch",
+    "train_batch_size",
+    "per_device_train",
+    "per_device_eval",
+    "sequence_len",
+    "tensor_model_parallel",
+    "parallelism",
+    "activation_checkpoint",
+)
 DECIDING = (
     *("optimizer", "parameter_dtype", "gradient_dtype", "moment_dtype", "master_weights", "sharding", "shard_group"),
     *("activation_checkpointing", "lora_rank", "lora_targets", "trained_tables", "adapter_dtype", "quantization"),

@@ -1,4 +1,4 @@
-"""Governing: which policy a file stands under, in a repository that may have several; each policy is read once."""
+"""Find the policy that applies to a file in a repository with several policies. Each is read once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING: tuple[tuple[str, ...], ...] = ()
 
 
 class Policies:
-    """The policies of a repository by their folders; paths are from its root. `only` is in the place of all of them."""
+    """The policies of a repository by folder. Paths are relative to its root. `only` replaces all of them."""
 
     def __init__(self, reader: Reader, only: Settings | None = None) -> None:
         self.reader = reader
@@ -28,14 +28,14 @@ class Policies:
         self._over: dict[tuple[str, tuple[Override, ...]], Settings] = {}
 
     def nearest(self, folder: str) -> Settings:
-        """The policy of a folder, else of the nearest above it, without what it says of single paths."""
+        """Return the policy of a folder or of the nearest folder above it, without overrides."""
         folder = next(iter(settings.upwards(folder)))
         if folder not in self._nearest:
             self._read(folder)
         return self._nearest[folder]
 
     def _read(self, folder: str) -> None:
-        """The policy of one folder; one that lies in what a policy above leaves out is passed by."""
+        """Read the policy of one folder, unless a policy above excludes the folder."""
         above, lines = settings.DEFAULTS, NOTHING
         if self.only is not None:
             self._nearest[folder], self._excluding[folder] = self.only, (self.only.exclude,)
@@ -49,7 +49,7 @@ class Policies:
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
 
     def at(self, path: str) -> Settings:
-        """What governs one file: its nearest policy, with the overrides that match it."""
+        """Return the settings of one file: its nearest policy with the matching overrides."""
         found = self.nearest(posixpath.dirname(path))
         chosen = self.overrides(path)
         if not chosen:
@@ -62,29 +62,29 @@ class Policies:
         return self._over[key]
 
     def overrides(self, path: str) -> tuple[Override, ...]:
-        """The overrides of its policy that match a file."""
+        """Return the overrides of a file's policy that match the file."""
         found = self.nearest(posixpath.dirname(path))
-        return tuple(one for one in found.overrides if self.matches(one.paths, path))
+        return tuple(override for override in found.overrides if self.matches(override.paths, path))
 
     def met(self) -> tuple[Settings, ...]:
-        """The policies that were read, each once."""
+        """Return the policies that were read, each once."""
         return tuple({found.path: found for found in self._nearest.values() if found.path}.values())
 
     def reaches(self, accepted: Accepted, path: str) -> bool:
-        """Whether what a policy accepts is about a file."""
+        """True if an accepted finding of a policy may be in a file."""
         return not accepted.paths or self.matches(accepted.paths, path)
 
     def excludes(self, path: str) -> bool:
-        """Whether a policy above a file leaves it out."""
+        """True if a policy above a file excludes it."""
         return any(self.matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
 
     def excluded(self, folder: str) -> tuple[tuple[str, ...], ...]:
-        """What the policies of a folder and of those above it leave out, as lines of a .gitignore at the root."""
+        """Return the exclude lines of a folder's policies, as lines of a .gitignore at the root."""
         self.nearest(folder)
         return self._excluding[folder]
 
     def matches(self, lines: tuple[str, ...], path: str) -> bool:
-        """Whether a path is among those that lines of a .gitignore at the root name."""
+        """True if the lines of a .gitignore at the root match a path."""
         if not lines:
             return False
         if lines not in self._specs:

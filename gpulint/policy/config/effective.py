@@ -1,4 +1,4 @@
-"""Effective: what governs a file, value by value, each with the place that says it, and what becomes of the rules."""
+"""The resolved policy of a path: every value with its location, and its effect on the rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SINGLE_MAX = 2
 
 
 class Value(NamedTuple):
-    """One value of the settings by its key, as `available.clouds`, and where it stands."""
+    """One value of the settings, its key (such as `available.clouds`) and its location."""
 
     key: str
     value: object
@@ -30,7 +30,7 @@ class Value(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A rule that a policy treats otherwise than gpulint does: what it becomes, and who says so, by its name or by another."""
+    """A rule that a policy changes: the new severity, the location, and whether the policy names the rule itself."""
 
     rule: Rule
     becomes: str
@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 
 class Effective(NamedTuple):
-    """What governs a path: the files that say so, the overrides that hold for it, each value, and the rules it changes."""
+    """The resolved policy of a path: its files, matching overrides, values, and changed rules."""
 
     path: str
     layers: tuple[str, ...]
@@ -51,17 +51,17 @@ class Effective(NamedTuple):
 
 
 def of(path: str, found: Settings, overrides: Iterable[Override], left_out: bool) -> Effective:
-    """What governs a path by these settings."""
+    """Return the resolved policy of a path."""
     values = tuple(_values(found))
-    stated = {one.key.partition(".")[0] for one in values}
+    stated = {value.key.partition(".")[0] for value in values}
     return Effective(
         path,
-        tuple(one.document.path for one in reversed(found.layers)),
-        tuple(_override(found, one) for one in overrides),
+        tuple(layer.document.path for layer in reversed(found.layers)),
+        tuple(_locate_override(found, override) for override in overrides),
         left_out,
         values,
         tuple(key for key in _keys() if key not in stated),
-        tuple(_changes(found)),
+        tuple(_find_changes(found)),
     )
 
 
@@ -71,7 +71,7 @@ def _keys() -> list[str]:
 
 
 def _values(found: Settings) -> Iterator[Value]:
-    """Every value that is stated, and those single ones whose default matters."""
+    """Yield every declared value, and the single values whose default matters."""
     defaults = {
         field.alias or name: field.default
         for name, field in schema.PolicyFile.model_fields.items()
@@ -79,17 +79,17 @@ def _values(found: Settings) -> Iterator[Value]:
     }
     for key in _keys():
         if key in OF_A_LAYER:
-            yield from _of_layers(found, key)
+            yield from _list_per_layer(found, key)
         elif key in found.stated:
-            yield from _below(found, (key,), found.stated[key])
+            yield from _flatten(found, (key,), found.stated[key])
         elif key in defaults:
             yield Value(key, defaults[key], DEFAULT)
 
 
-def _below(found: Settings, path: tuple[str | int, ...], value: Any) -> Iterator[Value]:
+def _flatten(found: Settings, path: tuple[str | int, ...], value: Any) -> Iterator[Value]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _below(found, (*path, key), inner)
+            yield from _flatten(found, (*path, key), inner)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield Value(".".join(map(str, path)), item, _line(found.place(*path, index)))
@@ -97,110 +97,111 @@ def _below(found: Settings, path: tuple[str | int, ...], value: Any) -> Iterator
         yield Value(".".join(map(str, path)), value, _line(found.place(*path)))
 
 
-def _of_layers(found: Settings, key: str) -> Iterator[Value]:
-    """The items of a list that each layer keeps to itself."""
+def _list_per_layer(found: Settings, key: str) -> Iterator[Value]:
+    """Yield the items of a list that applies to each layer separately."""
     for layer in found.layers:
         for index, item in enumerate(layer.stated.get(key, ())):
             yield Value(key, item, _line(layer.place((key, index))))
 
 
-def _override(found: Settings, one: Override) -> tuple[str, tuple[str, ...]]:
-    layer = found.layers[one.layer]
-    return _line(layer.place(("overrides", one.entry, "paths", 0))), layer.stated["overrides"][one.entry]["paths"]
+def _locate_override(found: Settings, override: Override) -> tuple[str, tuple[str, ...]]:
+    layer = found.layers[override.layer]
+    place = layer.place(("overrides", override.entry, "paths", 0))
+    return _line(place), layer.stated["overrides"][override.entry]["paths"]
 
 
-def _changes(found: Settings) -> Iterator[Change]:
+def _find_changes(found: Settings) -> Iterator[Change]:
     rules = selection.known(found)
-    spoken = {one.name: one for one in selection.speaking(rules, found)}
-    usual = {one.name for one in rules.values() if one.status != "preview"}
-    for one in sorted(rules.values(), key=lambda rule: (rule.family, rule.name)):
-        now = spoken.get(one.name)
-        becomes = _becomes(one, now, one.name in usual)
+    enabled = {rule.name: rule for rule in selection.speaking(rules, found)}
+    default = {rule.name for rule in rules.values() if rule.status != "preview"}
+    for rule in sorted(rules.values(), key=lambda rule: (rule.family, rule.name)):
+        now = enabled.get(rule.name)
+        becomes = _describe_change(rule, now, rule.name in default)
         if becomes:
-            level = selection.decided(one, found, rules)
+            level = selection.decided(rule, found, rules)
             capped = now is not None and now.severity.word == found.at_most
-            place = level.place if level and not capped else _general(found, now)
-            yield Change(one, becomes, _line(place), not capped and level is not None and level.word == one.name)
+            place = level.place if level and not capped else _locate_general(found, now)
+            yield Change(rule, becomes, _line(place), not capped and level is not None and level.word == rule.name)
 
 
-def _becomes(one: Rule, now: Rule | None, usual: bool) -> str:
+def _describe_change(rule: Rule, now: Rule | None, is_default: bool) -> str:
     if now is None:
-        return "off" if usual else ""
-    if now.severity != one.severity:
+        return "off" if is_default else ""
+    if now.severity != rule.severity:
         return now.severity.word
-    return "" if usual else f"{now.severity.word}, in preview"
+    return "" if is_default else f"{now.severity.word}, in preview"
 
 
-def _general(found: Settings, now: Rule | None) -> str:
-    """Who decides on a rule that nobody names: what is selected, how severe all may be, or whether previews speak."""
+def _locate_general(found: Settings, now: Rule | None) -> str:
+    """Return the setting that decides on an unnamed rule: select, at-most or preview."""
     if now is None:
         return found.place("select", 0)
     return found.place("at-most" if now.severity.word == found.at_most else "preview")
 
 
 def _line(place: str) -> str:
-    """A place without its column."""
+    """Return a location without its column."""
     return place.rpartition(":")[0] if place.count(":") > 1 else place
 
 
 # ---- as text and as JSON
 
 
-def as_text(one: Effective) -> str:
-    """What governs a path, as a person reads it."""
-    lines = [_head(one)]
-    lines += [f"  {', '.join(paths)}  ({origin})" for origin, paths in one.overrides]
-    shown = [(*_under_its_key(value), value.origin) for value in one.values]
-    lines += ["", *_columns([("key", "value", "from"), *_without_repeats(shown)])]
-    if one.unset:
-        lines += ["", f"not stated: {', '.join(one.unset)}"]
-    if further := [change for change in one.changes if not change.named]:
-        lines += ["", *_columns([("rule", "becomes", "from"), *_grouped(further)])]
+def as_text(effective: Effective) -> str:
+    """Render the resolved policy of a path as text."""
+    lines = [_head(effective)]
+    lines += [f"  {', '.join(paths)}  ({origin})" for origin, paths in effective.overrides]
+    rows = [(*_render_row(value), value.origin) for value in effective.values]
+    lines += ["", *_columns([("key", "value", "from"), *_hide_repeats(rows)])]
+    if effective.unset:
+        lines += ["", f"not set: {', '.join(effective.unset)}"]
+    if further := [change for change in effective.changes if not change.named]:
+        lines += ["", *_columns([("rule", "becomes", "from"), *_group(further)])]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _head(one: Effective) -> str:
-    if not one.layers:
-        return f"{one.path}: no gpulint.yaml; what holds without one"
-    extended = f", which extends {', '.join(one.layers[1:])}" if one.layers[1:] else ""
-    left_out = "\nleft out by exclude: nothing is checked here" if one.left_out else ""
-    overrides = "\nwith what overrides say of" if one.overrides else ""
-    return f"{one.path}: {one.layers[0]}{extended}{left_out}{overrides}"
+def _head(effective: Effective) -> str:
+    if not effective.layers:
+        return f"{effective.path}: no gpulint.yaml; the defaults apply"
+    extended = f", which extends {', '.join(effective.layers[1:])}" if effective.layers[1:] else ""
+    left_out = "\nexcluded: nothing is checked here" if effective.left_out else ""
+    overrides = "\nwith the overrides for" if effective.overrides else ""
+    return f"{effective.path}: {effective.layers[0]}{extended}{left_out}{overrides}"
 
 
-def _under_its_key(one: Value) -> tuple[str, str]:
-    """A key and its value; entries of a mapping from name to word stand under the key of the mapping."""
-    key, _, name = one.key.partition(".")
-    return (key, f"{name}: {_shown(one.value)}") if key in BY_NAME else (one.key, _shown(one.value))
+def _render_row(value: Value) -> tuple[str, str]:
+    """Return a key and its value. Entries of a mapping appear under the key of the mapping."""
+    key, _, name = value.key.partition(".")
+    return (key, f"{name}: {_render(value.value)}") if key in BY_NAME else (value.key, _render(value.value))
 
 
-def _without_repeats(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Rows of which one key is written once."""
+def _hide_repeats(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield rows in which a repeated key is blank."""
     last = None
     for key, value, origin in rows:
         yield ("" if key == last else key, value, origin)
         last = key
 
 
-def _grouped(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
-    """A row for each rule that changes; one for several rules of a family with which the same happens."""
+def _group(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each changed rule, or one row for several rules of a family with the same change."""
     groups: dict[tuple[str, str, str], list[Change]] = {}
-    for one in changes:
-        groups.setdefault((one.rule.family, one.becomes, one.origin), []).append(one)
+    for change in changes:
+        groups.setdefault((change.rule.family, change.becomes, change.origin), []).append(change)
     for (family, becomes, origin), several in groups.items():
         if len(several) > SINGLE_MAX:
             yield f"{family} ({len(several)} rules)", becomes, origin
             continue
-        for one in several:
-            before = "" if becomes == "off" else f"{one.rule.severity.word} → "
-            yield one.rule.name, before + becomes, origin
+        for change in several:
+            before = "" if becomes == "off" else f"{change.rule.severity.word} → "
+            yield change.rule.name, before + becomes, origin
 
 
-def _shown(value: object) -> str:
+def _render(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_shown(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key}: {_render(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_render, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -209,16 +210,16 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
-def as_json(one: Effective) -> str:
-    """What governs a path, for programs."""
+def as_json(effective: Effective) -> str:
+    """Render the resolved policy of a path as JSON."""
     data: Mapping[str, Any] = {
         "format": "gpulint-policy/1",
-        "path": one.path,
-        "files": list(one.layers),
-        "overrides": [{"origin": origin, "paths": list(paths)} for origin, paths in one.overrides],
-        "left_out": one.left_out,
-        "settings": [value._asdict() for value in one.values],
-        "not_stated": list(one.unset),
+        "path": effective.path,
+        "files": list(effective.layers),
+        "overrides": [{"origin": origin, "paths": list(paths)} for origin, paths in effective.overrides],
+        "left_out": effective.left_out,
+        "settings": [value._asdict() for value in effective.values],
+        "not_stated": list(effective.unset),
         "rules": [
             {
                 "rule": change.rule.name,
@@ -227,7 +228,7 @@ def as_json(one: Effective) -> str:
                 "becomes": change.becomes,
                 "origin": change.origin,
             }
-            for change in one.changes
+            for change in effective.changes
         ],
     }
     return json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n"

@@ -1,6 +1,6 @@
-"""Merging: what the layers of a policy state, one over the other, and where each value comes from.
+"""Merge the layers of a policy and record where each value comes from.
 
-Of single values the last layer's counts, mappings are merged key by key, and lists add up.
+The last layer wins for single values. Mappings are merged key by key, and lists are concatenated.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from gpulint.source.documents import Path
 
 T = TypeVar("T", Hint, NamedFabric)
 FIRST_COUNTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
-"""Lists whose first entry that matches counts: the entries of a later layer stand in front."""
+"""Lists whose first matching entry applies: entries of a later layer come first."""
 ONLY_THESE = frozenset({("select",), ("accelerators", "allowed")})
-"""Lists that narrow: what an override says of them takes the place of what was said."""
+"""Lists that restrict: an override replaces them."""
 OF_A_LAYER = frozenset({"extends", "summary", "overrides", "exclude", "rules"})
-"""Keys that are about a layer itself, or about files beside it."""
+"""Keys about a layer itself, or about files in its folder."""
 
 
 class Told(NamedTuple):
-    """A value, or an item of a list, its place, and the folder that globs in it are relative to."""
+    """A value or list item, its location, and the folder to which its globs are relative."""
 
     value: Any
     place: str
@@ -47,7 +47,7 @@ class Told(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A layer, or one override of it, which stands at `inside`."""
+    """A layer, or one of its overrides, which is at `inside`."""
 
     layer: Layer
     stated: Mapping[str, Any]
@@ -58,20 +58,20 @@ class Part(NamedTuple):
 
 
 def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settings:
-    """The settings that layers make, with what those of their overrides say that are chosen."""
-    parts = [Part(one, one.stated) for one in layers]
-    parts += [_of_override(layers[one.layer], one.entry) for one in chosen]
+    """Return the settings of layers with the chosen overrides."""
+    parts = [Part(layer, layer.stated) for layer in layers]
+    parts += [_override_part(layers[override.layer], override.entry) for override in chosen]
     tree = merged(parts)
-    whole = _plain(tree)
+    whole = _strip_places(tree)
     stated = schema.PolicyFile.model_validate(whole)
     own = layers[-1]
-    return _settings(stated, tree)._replace(
-        exclude=tuple(line for one in layers for line in one.globs(("exclude",))),
+    return _build_settings(stated, tree)._replace(
+        exclude=tuple(line for layer in layers for line in layer.globs(("exclude",))),
         rules=tuple(_folders(layers)),
         levels=tuple(tuple(_levels(part)) for part in parts),
         named=tuple(level for part in _all_parts(layers) for level in _levels(part)),
         overrides=tuple(_overrides(layers)),
-        waivers=tuple(accepted for layer in layers for accepted in _accepted(layer)),
+        waivers=tuple(accepted for layer in layers for accepted in _read_waivers(layer)),
         path=own.document.path,
         folder=own.folder,
         stated=whole,
@@ -88,7 +88,7 @@ def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Seque
 
 
 def merged(parts: Iterable[Part]) -> dict[str, Any]:
-    """What parts state, one over the other: mappings of mappings, lists and single values, each with its place."""
+    """Merge parts into one tree of mappings, lists and single values, each with its location."""
     tree: dict[str, Any] = {}
     for part in parts:
         kept = {key: value for key, value in part.stated.items() if key not in OF_A_LAYER}
@@ -104,26 +104,26 @@ def _merge(tree: dict[str, Any], stated: Mapping[str, Any], at: Path, part: Part
             _merge(below, value, path, part)
         elif isinstance(value, list | tuple):
             known = [] if part.inside and path in ONLY_THESE else tree.get(key, [])
-            tree[key] = _added(known, value, path, part)
+            tree[key] = _merge_list(known, value, path, part)
         else:
             tree[key] = Told(value, part.place(path), part.layer.folder)
 
 
-def _added(known: Sequence[Told], new: Sequence[Any], path: Path, part: Part) -> list[Told]:
-    told = [Told(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
+def _merge_list(earlier: Sequence[Told], new: Sequence[Any], path: Path, part: Part) -> list[Told]:
+    items = [Told(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
     if path[0] in FIRST_COUNTS:
-        return [*told, *known]
-    first: dict[str, Told] = {}
-    for one in (*known, *told):
-        first.setdefault(repr(one.value), one)
-    return list(first.values())
+        return [*items, *earlier]
+    unique: dict[str, Told] = {}
+    for item in (*earlier, *items):
+        unique.setdefault(repr(item.value), item)
+    return list(unique.values())
 
 
-def _plain(tree: object) -> Any:
+def _strip_places(tree: object) -> Any:
     if isinstance(tree, dict):
-        return {key: _plain(value) for key, value in tree.items()}
+        return {key: _strip_places(value) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [one.value for one in tree]
+        return [item.value for item in tree]
     return tree.value if isinstance(tree, Told) else tree
 
 
@@ -132,15 +132,15 @@ def _places(tree: object, path: Path) -> Iterator[tuple[Path, str]]:
         for key, value in tree.items():
             yield from _places(value, (*path, key))
     elif isinstance(tree, list):
-        yield from (((*path, index), one.place) for index, one in enumerate(tree))
+        yield from (((*path, index), item.place) for index, item in enumerate(tree))
     elif isinstance(tree, Told):
         yield path, tree.place
 
 
-# ---- what stands in a layer
+# ---- the content of a layer
 
 
-def _of_override(layer: Layer, index: int) -> Part:
+def _override_part(layer: Layer, index: int) -> Part:
     entry = layer.stated["overrides"][index]
     return Part(layer, {key: value for key, value in entry.items() if key != "paths"}, ("overrides", index))
 
@@ -148,7 +148,7 @@ def _of_override(layer: Layer, index: int) -> Part:
 def _all_parts(layers: Iterable[Layer]) -> Iterator[Part]:
     for layer in layers:
         yield Part(layer, layer.stated)
-        yield from (_of_override(layer, index) for index in range(len(layer.stated.get("overrides", ()))))
+        yield from (_override_part(layer, index) for index in range(len(layer.stated.get("overrides", ()))))
 
 
 def _overrides(layers: Iterable[Layer]) -> Iterator[Override]:
@@ -164,12 +164,12 @@ def _folders(layers: Iterable[Layer]) -> Iterator[Folder]:
             path = layer.beside(folder)
             if path is None:
                 raise SettingsError(
-                    f"{place}: rules: {folder} lies outside the {layer.realm}; give such a folder with --rules"
+                    f"{place}: rules: {folder} is outside the {layer.realm}; pass such a folder with --rules"
                 )
             yield Folder(layer.reader, "" if path == "." else path, place)
 
 
-def _accepted(layer: Layer) -> Iterator[Accepted]:
+def _read_waivers(layer: Layer) -> Iterator[Accepted]:
     for index, entry in enumerate(layer.stated.get("waivers", ())):
         until = entry.get("until")
         waiver = Waiver(
@@ -186,7 +186,7 @@ def _accepted(layer: Layer) -> Iterator[Accepted]:
 
 
 def _levels(part: Part) -> Iterator[Level]:
-    """What one part says of rules, the least first: what is selected, what has a severity, what is ignored."""
+    """Yield what one part says of rules, lowest precedence first: select, severity, ignore."""
     for index, word in enumerate(part.stated.get("select", ())):
         yield Level(word, "on", part.place(("select", index)))
     for word, level in part.stated.get("severity", {}).items():
@@ -195,57 +195,57 @@ def _levels(part: Part) -> Iterator[Level]:
         yield Level(word, "off", part.place(("ignore", index)), ignored=True)
 
 
-# ---- what is stated, as the rest of gpulint takes it
+# ---- settings for the other modules
 
 
-def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
-    """The settings of a merged policy; its lists stand in the same order as in the tree."""
+def _build_settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
+    """Return the settings of a merged policy. Its lists have the same order as in the tree."""
     hints = (Hint(**{key: value for key, value in hint.model_dump().items() if value}) for hint in stated.hints)
-    aims = (Hint(one.path, one.workload or "*", objective=one.words()) for one in stated.objectives)
-    fabrics = (NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric)
+    objectives = (Hint(entry.path, entry.workload or "*", objective=entry.words()) for entry in stated.objectives)
+    fabrics = (NamedFabric(**fabric.where(), quantities=fabric.quantities()) for fabric in stated.fabric)
     return Settings(
         select=tuple(stated.select),
         fail_on=stated.fail_on,
         at_most=stated.at_most,
         preview=stated.preview,
         accelerator=stated.accelerator,
-        hints=(*_from(tree, "hints", hints), *_from(tree, "objectives", aims)),
+        hints=(*_with_folders(tree, "hints", hints), *_with_folders(tree, "objectives", objectives)),
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
-        fabrics=tuple(_from(tree, "fabric", fabrics)),
+        fabrics=tuple(_with_folders(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
         comment=Comment(usd_per_month=stated.comment.usd_per_month, gpus=stated.comment.gpus),
         waivers_need=stated.waivers_need,
         waivers_last_s=units.seconds_of(stated.waivers_last) if stated.waivers_last else None,
-        baseline=_inside(tree["baseline"], "give such a file with --baseline") if stated.baseline else "",
-        facility=_inside(tree["facility"], "copy it into the repository") if stated.facility else "",
+        baseline=_resolve_file(tree["baseline"], "give such a file with --baseline") if stated.baseline else "",
+        facility=_resolve_file(tree["facility"], "copy it into the repository") if stated.facility else "",
     )
 
 
-def _inside(told: Told, instead: str) -> str:
-    """A file of the repository that a policy names, from the root; SettingsError where it would be another."""
-    path = within(posixpath.join(told.folder, told.value))
-    if path is None or "\\" in told.value:
-        raise SettingsError(f"{told.place}: {told.value} lies outside the repository; {instead}")
+def _resolve_file(item: Told, instead: str) -> str:
+    """Return the path of a file of the repository from its root; raise SettingsError if it is outside."""
+    path = within(posixpath.join(item.folder, item.value))
+    if path is None or "\\" in item.value:
+        raise SettingsError(f"{item.place}: {item.value} is outside the repository; {instead}")
     return path
 
 
-def _from(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
-    """Entries of a list with the folder that their paths are relative to."""
-    for told, entry in zip(tree.get(key, ()), entries, strict=True):
-        yield entry._replace(folder=told.folder)
+def _with_folders(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
+    """Yield the entries of a list with the folder to which their paths are relative."""
+    for item, entry in zip(tree.get(key, ()), entries, strict=True):
+        yield entry._replace(folder=item.folder)
 
 
 def _available(stated: schema.PolicyFile) -> Available:
-    """What a team can have and pays, by the names that it gives."""
-    had = stated.available
+    """Return what a team has and pays, by the names in the policy."""
+    available = stated.available
     return Available(
-        clouds=had.clouds,
-        regions=had.regions,
-        instance_types=had.instance_types,
-        accelerators=had.accelerators,
-        forbidden=had.forbidden,
-        pools_only=had.pools and not (had.clouds or had.regions or had.instance_types),
-        prices=tuple(Price(**one.model_dump() | {"date": one.date.isoformat()}) for one in stated.prices),
+        clouds=available.clouds,
+        regions=available.regions,
+        instance_types=available.instance_types,
+        accelerators=available.accelerators,
+        forbidden=available.forbidden,
+        pools_only=available.pools and not (available.clouds or available.regions or available.instance_types),
+        prices=tuple(Price(**price.model_dump() | {"date": price.date.isoformat()}) for price in stated.prices),
         energy=Energy(**stated.energy.model_dump()),
     )

@@ -1,4 +1,4 @@
-"""Packs: what a policy extends, by the name of a shipped pack, as a file of its repository, or in an installed package."""
+"""Resolve what a policy extends: a built-in pack, a file of its repository, or an installed package."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ REPOSITORY = "repository"
 
 
 class Layer(NamedTuple):
-    """One file of a policy: what it states, each at its place, and the folder that its globs are relative to.
+    """One file of a policy: its values with locations, and the folder to which its globs are relative.
 
-    `realm` is what holds the file and all that it may name: the repository, a package, or the shipped packs.
+    `realm` contains the file and everything that it may name: the repository, a package, or the built-in packs.
     """
 
     reader: Reader
@@ -40,25 +40,25 @@ class Layer(NamedTuple):
     folder: str
 
     def place(self, path: documents.Path, key: bool = False) -> str:
-        """Where what is stated at a path stands."""
+        """Return the location of a value."""
         while path and self.document.node((*self.inside, *path)) is None:
             path = path[:-1]
         at = self.document.locate((*self.inside, *path), key=key)
         return f"{at.path}:{at.line}:{at.column}"
 
     def beside(self, stated: str) -> str | None:
-        """A path that is relative to this file, from the root; None where it leads out of the realm."""
+        """Return a path relative to this file from the root; None if it leaves the realm."""
         if posixpath.isabs(stated) or "\\" in stated:
             return None
         return within(posixpath.join(posixpath.dirname(self.path), stated))
 
     def globs(self, path: documents.Path) -> Iterator[str]:
-        """The lines at a path, as they stand in a .gitignore of the root; SettingsError for one that matches nothing."""
+        """Yield the lines at a path as lines of a .gitignore at the root; raise SettingsError for a useless line."""
         lines: Any = self.stated
         for step in path:
             lines = lines.get(step, ()) if isinstance(lines, dict) else lines[step]
         if len(lines) > GLOBS_MAX:
-            raise SettingsError(f"{self.place(path)}: {len(lines):,} lines, more than {GLOBS_MAX:,}")
+            raise SettingsError(f"{self.place(path)}: {len(lines):,} lines exceed the limit of {GLOBS_MAX:,}")
         for index, line in enumerate(lines):
             found = ignored.rooted(self.folder, line)
             if why := ignored.refused(line) or ignored.refused(found):
@@ -71,9 +71,9 @@ class Layer(NamedTuple):
 
 
 def layers(reader: Reader, path: str, table: str = "", folder: str | None = None) -> tuple[Layer, ...]:
-    """A policy file and all that it extends, the least first; each file once, where it is first named.
+    """Return a policy file and everything it extends, lowest precedence first. Each file appears once.
 
-    Its globs are relative to `folder`, where that is said, else to its own.
+    Its globs are relative to `folder` if given, otherwise to its own folder.
     """
     place = posixpath.dirname(path) if folder is None else folder
     own = _layer(reader, path, REPOSITORY, place, tuple(table.split(".")) if table else ())
@@ -83,17 +83,17 @@ def layers(reader: Reader, path: str, table: str = "", folder: str | None = None
 
 
 def shipped_packs() -> Reader:
-    """The packs that come with gpulint."""
+    """Return a reader of the built-in packs."""
     return Disk(shipped.folder("packs"), "packs")
 
 
 def names() -> list[str]:
-    """The names of the packs that come with gpulint."""
+    """Return the names of the built-in packs."""
     return [path.removesuffix(".yaml") for path in shipped_packs().names("") if path.count("/") == 0]
 
 
 def pack(name: str, folder: str = "") -> Layer:
-    """A pack that comes with gpulint, by its name."""
+    """Return a built-in pack by name."""
     return _layer(shipped_packs(), f"{name}.yaml", "packs", folder)
 
 
@@ -101,40 +101,40 @@ def _collect(layer: Layer, chain: tuple[Layer, ...], found: dict[tuple[str, str,
     chain = (*chain, layer)
     for index, word in enumerate(layer.stated.get("extends", ())):
         place = layer.place(("extends", index))
-        base = _named(word, layer, place, chain[0])
-        if base.identity in {one.identity for one in chain}:
-            told = " → ".join(one.document.path for one in (*chain, base))
-            raise SettingsError(f"{place}: extends goes round in a circle: {told}")
+        base = _resolve(word, layer, place, chain[0])
+        if base.identity in {link.identity for link in chain}:
+            cycle = " → ".join(link.document.path for link in (*chain, base))
+            raise SettingsError(f"{place}: extends forms a cycle: {cycle}")
         if len(chain) > DEPTH_MAX or len(found) > LAYERS_MAX:
-            raise SettingsError(f"{place}: extends more than {DEPTH_MAX} files deep, or more than {LAYERS_MAX} in all")
+            raise SettingsError(f"{place}: extends exceeds the limit of {DEPTH_MAX} levels or {LAYERS_MAX} files")
         if base.identity not in found:
             _collect(base, chain, found)
     found[layer.identity] = layer
 
 
-def _named(word: str, layer: Layer, place: str, own: Layer) -> Layer:
-    """The layer that a word under `extends` names."""
+def _resolve(word: str, layer: Layer, place: str, own: Layer) -> Layer:
+    """Return the layer that a word under `extends` names."""
     if word.startswith(IN_PACKAGE):
-        return _of_package(word.removeprefix(IN_PACKAGE), place, own)
+        return _load_package(word.removeprefix(IN_PACKAGE), place, own)
     if "://" in word:
         raise SettingsError(
-            f"{place}: gpulint fetches nothing: keep {word} in the repository, or install a package that holds it"
+            f"{place}: gpulint downloads nothing: copy {word} into the repository or install a package that contains it"
         )
     if "/" in word or "\\" in word or word.endswith((".yaml", ".yml", ".toml")):
-        return _of_file(word, layer, place, own)
+        return _load_file(word, layer, place, own)
     if word in names():
         return pack(word, own.folder)
-    told = spelling.nearest(word.lower(), names()) or f"; there are {', '.join(names())}"
+    hint = spelling.nearest(word.lower(), names()) or f"; there are {', '.join(names())}"
     beside = layer.beside(f"{word}.yaml")
     if beside and layer.reader.read(beside) is not None:
-        told = f"; for the file beside this one write ./{word}.yaml"
-    raise SettingsError(f"{place}: no pack is called {word}{told}")
+        hint = f"; for the file in the same folder write ./{word}.yaml"
+    raise SettingsError(f"{place}: no such pack: {word}{hint}")
 
 
-def _of_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
+def _load_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
     path = layer.beside(word)
     if path is None:
-        raise SettingsError(f"{place}: {word} lies outside the {layer.realm}; gpulint extends files inside it only")
+        raise SettingsError(f"{place}: {word} is outside the {layer.realm}; a policy can extend only files inside it")
     inside = ("tool", "gpulint") if path.rpartition("/")[2] == PROJECT else ()
     try:
         if layer.reader.read(path) is None:
@@ -147,23 +147,23 @@ def _of_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
 
 
 def _scope(realm: str, path: str, own: Layer) -> str:
-    """The folder that a file's globs are relative to: its own where that holds the policy, else the policy's."""
+    """Return the folder to which a file's globs are relative: its own if it contains the policy, else the policy's."""
     folder = posixpath.dirname(path)
-    holds = realm == REPOSITORY and (not folder or f"{own.folder}/".startswith(f"{folder}/"))
-    return folder if holds else own.folder
+    contains_policy = realm == REPOSITORY and (not folder or f"{own.folder}/".startswith(f"{folder}/"))
+    return folder if contains_policy else own.folder
 
 
-def _of_package(word: str, place: str, own: Layer) -> Layer:
+def _load_package(word: str, place: str, own: Layer) -> Layer:
     name, _, file = word.partition("/")
     path = within(file or FILE)
     if not PACKAGE.fullmatch(name) or path is None:
         raise SettingsError(
-            f"{place}: package:{word} names no file of a top-level package; write package:NAME or package:NAME/FILE.yaml"
+            f"{place}: package:{word} is not a file of a top-level package; write package:NAME or package:NAME/FILE.yaml"
         )
-    for folder in _installed(name, place):
-        if _lies_inside(folder, own.reader.root):
+    for folder in _find_package(name, place):
+        if _is_supplied_by(folder, own.reader.root):
             raise SettingsError(
-                f"{place}: the package {name} lies inside the repository, in {folder}; name its file instead, as ./FILE.yaml"
+                f"{place}: the package {name} is in the repository, in {folder}; name its file instead, e.g. ./FILE.yaml"
             )
         reader = Disk(folder, f"{IN_PACKAGE}{name}")
         try:
@@ -171,27 +171,27 @@ def _of_package(word: str, place: str, own: Layer) -> Layer:
                 return _layer(reader, path, f"package {name}", own.folder)
         except Refused as error:
             raise SettingsError(f"{place}: {error}") from None
-    raise SettingsError(f"{place}: the package {name} holds no {path}")
+    raise SettingsError(f"{place}: the package {name} has no {path}")
 
 
-def _installed(name: str, place: str) -> list[Path]:
-    """The folders of a package, found without importing it."""
+def _find_package(name: str, place: str) -> list[Path]:
+    """Return the folders of a package without importing it."""
     import importlib.util
     import sys
 
     try:
-        found = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise SettingsError(
-            f"{place}: no package called {name} is installed beside gpulint; install it into the environment of {sys.prefix}"
+            f"{place}: the package {name} is not installed; install it into the environment of {sys.prefix}"
         )
-    return [Path(one).resolve() for one in found.submodule_search_locations or ()]
+    return [Path(folder).resolve() for folder in spec.submodule_search_locations or ()]
 
 
-def _lies_inside(folder: Path, root: Path) -> bool:
-    """Whether the repository itself supplies a package; an environment that gpulint is installed in may lie in it."""
+def _is_supplied_by(folder: Path, root: Path) -> bool:
+    """True if the repository itself supplies a package. A virtual environment inside the repository does not count."""
     import sysconfig
 
     if not folder.is_relative_to(root.resolve()):

@@ -1,4 +1,4 @@
-"""Organisation: what the layers of a policy demand of workloads, each demand with its place."""
+"""Policy requirements: thresholds, allowed accelerators, required declarations and budgets, with locations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ KEYS = frozenset({"thresholds", "accelerators", "require", "budgets"})
 
 
 def of(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> Governance:
-    """What a policy demands; `parts` are its layers and the overrides of them that hold."""
+    """Return the requirements of a policy. `parts` are its layers and the overrides that apply."""
     if not any(KEYS & part.stated.keys() for part in parts):
         return NONE
     return Governance(
         thresholds=dict(_thresholds(stated)),
         permitted=Permitted(stated.accelerators.allowed, stated.accelerators.forbidden, _last(parts, "accelerators")),
-        requirements=tuple(one for layer in layers for one in _requirements(layer)),
-        budgets=tuple(one for layer in layers for one in _budgets(layer)),
+        requirements=tuple(requirement for layer in layers for requirement in _requirements(layer)),
+        budgets=tuple(budget for layer in layers for budget in _budgets(layer)),
         team_label=stated.team_label,
     )
 
@@ -38,13 +38,13 @@ def _thresholds(stated: schema.PolicyFile) -> Iterator[tuple[str, float]]:
 
 
 def _last(parts: Sequence[Part], key: str) -> Origin | None:
-    """Where the last part that states a key does so."""
-    at = [
+    """Return the location at which the last part declares a key."""
+    origins = [
         Origin(part.layer.document, (*part.layer.inside, *part.inside, key), key=True)
         for part in parts
         if key in part.stated
     ]
-    return at[-1] if at else None
+    return origins[-1] if origins else None
 
 
 def _origin(layer: Layer, key: str, index: int) -> Origin:
@@ -53,30 +53,30 @@ def _origin(layer: Layer, key: str, index: int) -> Origin:
 
 def _requirements(layer: Layer) -> Iterator[Requirement]:
     for index, entry in enumerate(layer.stated.get("require", ())):
-        one = schema.RequireFile.model_validate(entry)
+        required = schema.RequireFile.model_validate(entry)
         yield Requirement(
             paths=tuple(layer.globs(("require", index, "paths"))),
-            workload=one.workload,
-            task=one.task,
-            labels=one.labels,
-            annotations=one.annotations,
-            objective=one.objective,
-            facts=one.facts,
+            workload=required.workload,
+            task=required.task,
+            labels=required.labels,
+            annotations=required.annotations,
+            objective=required.objective,
+            facts=required.facts,
             origin=_origin(layer, "require", index),
         )
 
 
 def _budgets(layer: Layer) -> Iterator[Budget]:
     for index, entry in enumerate(layer.stated.get("budgets", ())):
-        one = schema.BudgetFile.model_validate(entry)
-        whose = [f"team {one.team}"] if one.team else []
+        limits = schema.BudgetFile.model_validate(entry)
+        owner = [f"team {limits.team}"] if limits.team else []
         yield Budget(
-            name=" in ".join([*whose, *([", ".join(one.paths)] if one.paths else [])]),
+            name=" in ".join([*owner, *([", ".join(limits.paths)] if limits.paths else [])]),
             paths=tuple(layer.globs(("budgets", index, "paths"))),
-            team=one.team,
-            gpus=one.gpus,
-            usd_per_hour=one.usd_per_hour,
-            power_w=None if one.kw is None else one.kw * units.THOUSAND,
+            team=limits.team,
+            gpus=limits.gpus,
+            usd_per_hour=limits.usd_per_hour,
+            power_w=None if limits.kw is None else limits.kw * units.THOUSAND,
             place=layer.place(("budgets", index)),
             origin=_origin(layer, "budgets", index),
         )
@@ -86,24 +86,28 @@ def _budgets(layer: Layer) -> Iterator[Budget]:
 
 
 def barred(found: Settings) -> frozenset[str]:
-    """The accelerators of the catalog that nobody may use; SettingsError for a name that it does not have."""
+    """Return the accelerators that the policy does not allow; raise SettingsError for an unknown name."""
     permitted = found.governance.permitted
     if not permitted.allowed and not permitted.forbidden:
         return frozenset()
     allowed, forbidden = (
-        frozenset(_matching(found, side, patterns))
+        frozenset(_match(found, side, patterns))
         for side, patterns in (("allowed", permitted.allowed), ("forbidden", permitted.forbidden))
     )
-    every = {one.id for one in hardware.accelerators()}
+    every = {accelerator.id for accelerator in hardware.list_accelerators()}
     return frozenset((every - allowed if permitted.allowed else set()) | forbidden)
 
 
-def _matching(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[str]:
+def _match(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[str]:
     for index, pattern in enumerate(patterns):
-        product = hardware.named(pattern)
-        ids = [product.id] if product else fnmatch.filter((one.id for one in hardware.accelerators()), pattern.lower())
+        accelerator = hardware.named(pattern)
+        ids = (
+            [accelerator.id]
+            if accelerator
+            else fnmatch.filter((known.id for known in hardware.list_accelerators()), pattern.lower())
+        )
         if not ids:
-            similar = near(pattern, (one.id for one in hardware.accelerators()))
+            similar = near(pattern, (known.id for known in hardware.list_accelerators()))
             place = found.place("accelerators", side, index)
-            raise SettingsError(f"{place}: no accelerator of the catalog is called {pattern}{similar}")
+            raise SettingsError(f"{place}: the catalog has no accelerator {pattern}{similar}")
         yield from ids

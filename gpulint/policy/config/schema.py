@@ -1,4 +1,4 @@
-"""The contracts of a team's own files: the shape of gpulint.yaml and of a rule file, with the place of what is wrong."""
+"""The models of a team's own files: gpulint.yaml, the baseline and rule files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gpulint.facts import resolver as facts
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.config import governance
 
-OF_PATH = "shell pattern of paths, as apps/*, relative to the folder of this file; * crosses folders"
-OF_WORKLOAD = "name of the workload, * for any characters; any where it is left out"
+OF_PATH = "shell pattern of paths, for example apps/*, relative to the folder of this file; * crosses folders"
+OF_WORKLOAD = "name of the workload, * for any characters; default: any workload"
 SeverityWord = Literal["error", "warning", "note"]
 
 
@@ -27,45 +27,45 @@ class Strict(pydantic.BaseModel):
 
 
 class HintFile(Strict):
-    """What the files that match `path` cannot say themselves."""
+    """Values that the files matching `path` cannot declare themselves."""
 
     path: str = pydantic.Field(description=OF_PATH)
     workload: str = pydantic.Field("", description=OF_WORKLOAD)
-    accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it")
+    accelerator: str = pydantic.Field("", description="an accelerator from `gpulint catalog accelerators`")
     checkpoint: str = pydantic.Field("", description="id on a hub, or a path")
-    gpus: int = pydantic.Field(0, ge=0, description="GPUs of one pod or node")
-    nodes: int = pydantic.Field(0, ge=0, description="pods or nodes of one instance")
+    gpus: int = pydantic.Field(0, ge=0, description="GPUs per pod or node")
+    nodes: int = pydantic.Field(0, ge=0, description="pods or nodes per instance")
 
 
 class ObjectiveFile(Strict):
-    """What the services and runs of the files that match `path` are there to reach."""
+    """Service-level objectives of the services and training runs in the files that match `path`."""
 
     path: str = pydantic.Field(description=OF_PATH)
     workload: str = pydantic.Field("", description=OF_WORKLOAD)
 
     def words(self) -> dict[str, str | float]:
-        """What is stated, by the word that states it."""
-        stated = {field.alias or "": getattr(self, name) for name, field in type(self).model_fields.items()}
-        return {word: value for word, value in stated.items() if word in objectives.WORDS and value is not None}
+        """Return the declared objectives by key."""
+        values = {field.alias or "": getattr(self, name) for name, field in type(self).model_fields.items()}
+        return {word: value for word, value in values.items() if word in objectives.WORDS and value is not None}
 
 
-def _checked(word: str) -> pydantic.AfterValidator:
-    """Reads a value as it will be read, so that what is wrong with it has its place."""
+def _validate_objective(word: str) -> pydantic.AfterValidator:
+    """Return a validator that parses a value, so that an error points to its key."""
 
-    def checked(value: str | float | None) -> str | float | None:
+    def validate(value: str | float | None) -> str | float | None:
         if value is not None:
             objectives.read(word, value)
         return value
 
-    return pydantic.AfterValidator(checked)
+    return pydantic.AfterValidator(validate)
 
 
 AIMS: dict[str, Any] = {
     word.replace("-", "_"): (
-        Annotated[int | float | str | None, _checked(word)],
-        pydantic.Field(None, alias=word, description=one.meaning),
+        Annotated[int | float | str | None, _validate_objective(word)],
+        pydantic.Field(None, alias=word, description=objective.meaning),
     )
-    for word, one in objectives.WORDS.items()
+    for word, objective in objectives.WORDS.items()
 }
 if TYPE_CHECKING:
     Aim = ObjectiveFile
@@ -74,56 +74,64 @@ else:
 
 
 class PoolFile(Strict):
-    """Nodes that no file of the repository defines: what leads to them, and what they hold."""
+    """Nodes that no file of the repository defines: how workloads select them, and their hardware."""
 
-    name: str = pydantic.Field(min_length=1, description="what prices: and fabric: call it")
+    name: str = pydantic.Field(min_length=1, description="name of the pool, as used in prices: and fabric:")
     labels: dict[str, str] = pydantic.Field(
-        {}, description="node labels; a selector that states all it has of them leads here"
+        {}, description="node labels; a node selector whose labels all appear here selects this pool"
     )
     partition: str = pydantic.Field("", description="Slurm partition, or queue of another batch system")
-    queue: str = pydantic.Field("", description="queue of Kueue or Volcano, as the workload's label names it")
-    accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it")
-    gpus: int = pydantic.Field(0, ge=0, description="GPUs of one node")
+    queue: str = pydantic.Field("", description="queue of Kueue or Volcano, as in the workload's label")
+    accelerator: str = pydantic.Field("", description="an accelerator from `gpulint catalog accelerators`")
+    gpus: int = pydantic.Field(0, ge=0, description="GPUs per node")
     instance_type: str = pydantic.Field("", alias="instance-type", description="machine type of the cloud")
 
 
-def _rate(value: str) -> str:
+def _validate_rate(value: str) -> str:
     if value:
         units.rate(value)
     return value
 
 
-Rate = Annotated[str, pydantic.AfterValidator(_rate)]
+Rate = Annotated[str, pydantic.AfterValidator(_validate_rate)]
 NetworkKind = Literal["", "efa", "infiniband", "roce", "gpudirect-tcpx", "gpudirect-tcpxo", "tcp"]
 
 
 class FabricFile(Strict):
-    """What joins the nodes and cards of the files, clouds and pools that match."""
+    """The interconnect between the nodes and GPUs of the files, clouds and pools that match."""
 
     path: str = pydantic.Field("", description=OF_PATH)
     workload: str = pydantic.Field("", description=OF_WORKLOAD)
-    cloud: str = pydantic.Field("", description="aws, azure, gcp or oci, as the machine type or node labels tell")
-    pool: str = pydantic.Field("", description="pool of nodes, as a selector, queue or partition names it")
-    network: Rate = pydantic.Field("", description="bandwidth of a node per direction: 3200 Gb/s")
-    network_per_gpu: Rate = pydantic.Field("", alias="network-per-gpu", description="the same for each GPU: 400 Gb/s")
-    kind: NetworkKind = pydantic.Field("", description="what the network is")
-    nics: int = pydantic.Field(0, ge=0, description="RDMA or EFA network cards of a node")
-    oversubscription: float = pydantic.Field(0, ge=0, description="what nodes can send against what switches carry")
+    cloud: str = pydantic.Field(
+        "", description="aws, azure, gcp or oci, as derived from the machine type or node labels"
+    )
+    pool: str = pydantic.Field("", description="node pool, as named by a selector, queue or partition")
+    network: Rate = pydantic.Field("", description="bandwidth per node and direction, for example 3200 Gb/s")
+    network_per_gpu: Rate = pydantic.Field(
+        "", alias="network-per-gpu", description="bandwidth per GPU and direction, for example 400 Gb/s"
+    )
+    kind: NetworkKind = pydantic.Field("", description="type of the network")
+    nics: int = pydantic.Field(0, ge=0, description="RDMA or EFA network cards per node")
+    oversubscription: float = pydantic.Field(
+        0, ge=0, description="ratio of the nodes' total bandwidth to the bandwidth of the switches"
+    )
     rail_optimized: bool | None = pydantic.Field(
-        None, alias="rail-optimized", description="the same card of all nodes hangs on one switch"
+        None,
+        alias="rail-optimized",
+        description="network cards with the same index on all nodes connect to the same switch",
     )
     nvlink_bridge: bool | None = pydantic.Field(
-        None, alias="nvlink-bridge", description="NVLink bridges join the cards"
+        None, alias="nvlink-bridge", description="NVLink bridges connect the GPUs"
     )
 
     def where(self) -> dict[str, str]:
-        """What it speaks of."""
-        stated = {"path": self.path, "workload": self.workload, "cloud": self.cloud, "pool": self.pool}
-        return {name: pattern for name, pattern in stated.items() if pattern}
+        """Return the patterns that select the fabric's workloads."""
+        patterns = {"path": self.path, "workload": self.workload, "cloud": self.cloud, "pool": self.pool}
+        return {name: pattern for name, pattern in patterns.items() if pattern}
 
     def quantities(self) -> dict[str, float | str | bool]:
-        """What it states, as facts in base units."""
-        stated = {
+        """Return the declared values as facts in base units."""
+        values = {
             "network_bytes_per_s": units.rate(self.network) if self.network else None,
             "network_bytes_per_s_per_gpu": units.rate(self.network_per_gpu) if self.network_per_gpu else None,
             "network_kind": self.kind or None,
@@ -132,98 +140,106 @@ class FabricFile(Strict):
             "rail_optimized": self.rail_optimized,
             "nvlink_bridge": self.nvlink_bridge,
         }
-        return {name: value for name, value in stated.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class AvailableFile(Strict):
-    """What alternatives may be made of; a list that is left out narrows nothing."""
+    """What suggestions may use. An omitted list restricts nothing."""
 
     clouds: tuple[str, ...] = pydantic.Field(
-        (), description="aws, azure, gcp …: their machines, in place of the file's cloud"
+        (), description="aws, azure, gcp …: use machines of these clouds instead of the file's cloud"
     )
-    regions: tuple[str, ...] = pydantic.Field((), description="regions of those clouds, whose prices count")
+    regions: tuple[str, ...] = pydantic.Field((), description="regions of those clouds whose prices apply")
     instance_types: tuple[str, ...] = pydantic.Field((), alias="instance-types", description="only these machine types")
     accelerators: tuple[str, ...] = pydantic.Field(
-        (), description="only these, as `gpulint catalog accelerators` lists them"
+        (), description="only these accelerators from `gpulint catalog accelerators`"
     )
-    forbidden: tuple[str, ...] = pydantic.Field((), description="accelerators that are never to be suggested")
+    forbidden: tuple[str, ...] = pydantic.Field((), description="accelerators that are never suggested")
     pools: bool = pydantic.Field(
-        False, description="only what `pools:` names, and what clouds or instance-types add to it"
+        False, description="only the pools under `pools:`, plus what clouds or instance-types add"
     )
 
 
 class PriceFile(Strict):
-    """What a team pays, in place of the list price: for one machine of a type or pool, or for one accelerator."""
+    """A price that replaces the list price of a machine type, a pool's node, or one accelerator."""
 
     instance_type: str = pydantic.Field("", alias="instance-type", description="machine type of the cloud")
-    accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it: the price of one")
-    pool: str = pydantic.Field("", description="a pool under `pools:`: the price of one node")
-    usd_per_hour: float = pydantic.Field(gt=0, alias="usd-per-hour", description="on demand, or as contracted")
-    spot_usd_per_hour: float | None = pydantic.Field(
-        None, gt=0, alias="spot-usd-per-hour", description="of a machine that may be taken back"
+    accelerator: str = pydantic.Field(
+        "", description="an accelerator from `gpulint catalog accelerators`: price of one"
     )
-    region: str = pydantic.Field("", description="region that it holds in; any where it is left out")
-    date: datetime.date = pydantic.Field(description="day of the price, 2026-11-01: reports say how old it is")
-    source: str = pydantic.Field("", description="where it stands: a contract, an invoice, a page")
+    pool: str = pydantic.Field("", description="a pool under `pools:`: price of one node")
+    usd_per_hour: float = pydantic.Field(gt=0, alias="usd-per-hour", description="on-demand or contract price")
+    spot_usd_per_hour: float | None = pydantic.Field(
+        None, gt=0, alias="spot-usd-per-hour", description="price of an interruptible (spot) machine"
+    )
+    region: str = pydantic.Field("", description="region of the price; default: any region")
+    date: datetime.date = pydantic.Field(description="date of the price, for example 2026-11-01; reports show its age")
+    source: str = pydantic.Field("", description="source of the price: a contract, an invoice, a web page")
 
     @pydantic.model_validator(mode="after")
-    def _of_one(self) -> PriceFile:
+    def _require_one_subject(self) -> PriceFile:
         if sum(map(bool, (self.instance_type, self.accelerator, self.pool))) != 1:
-            raise ValueError("name one of instance-type, accelerator and pool")
+            raise ValueError("give exactly one of instance-type, accelerator and pool")
         return self
 
 
 class EnergyFile(Strict):
-    """What electricity costs and emits where a team computes."""
+    """Price and carbon intensity of electricity where a team computes."""
 
     usd_per_kwh: float | None = pydantic.Field(None, gt=0, alias="usd-per-kwh", description="price of electricity")
     co2_kg_per_kwh: float | None = pydantic.Field(
-        None, ge=0, alias="co2-kg-per-kwh", description="what a kWh of it emits"
+        None, ge=0, alias="co2-kg-per-kwh", description="CO2 emissions per kWh"
     )
-    pue: float | None = pydantic.Field(None, ge=1, description="power of the whole site against that of its machines")
+    pue: float | None = pydantic.Field(
+        None, ge=1, description="power usage effectiveness: power of the whole site divided by that of its IT equipment"
+    )
 
 
-def _one_or_more(value: object) -> object:
+def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def _off(value: object) -> object:
-    """`off` as it is meant: to YAML it is false."""
+def _restore_off(value: object) -> object:
+    """Return `off` for the boolean that YAML makes of it."""
     return "off" if value is False else value
 
 
 Extended = Annotated[
     tuple[str, ...],
-    pydantic.BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
+    pydantic.BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...]),
 ]
-LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_off)]
+LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_restore_off)]
 
 
-def _facts(named: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of quantities, each of which is one."""
-    for name in named:
+def _validate_facts(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Reject a name that is no fact."""
+    for name in names:
         if name not in shipped.glossary():
-            raise ValueError(f"no fact is called {name}{spelling.nearest(name, shipped.glossary())}")
-    return named
+            raise ValueError(f"no such fact: {name}{spelling.nearest(name, shipped.glossary())}")
+    return names
 
 
 def _threshold(name: str) -> Any:
-    """Reads a value in the unit of its threshold, so that what is wrong with it has its place."""
+    """Return the type and field of a threshold. Its validator parses a value in the fact's unit."""
     row = shipped.glossary()[name]
 
-    def checked(value: Any) -> Any:
+    def validate(value: Any) -> Any:
         try:
             parsed = units.parse(value, str(row["unit"]))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         if parsed > facts.LARGEST:
-            raise ValueError(f"{name}: {value} is more than anything has")
+            raise ValueError(f"{name}: {value} is too large; the limit is {facts.LARGEST:g}")
         return value
 
-    said = (
-        f"{row['meaning']} (here {units.human(row['absent'], str(row['unit']))})" if "absent" in row else row["meaning"]
+    description = (
+        f"{row['meaning']} (default {units.human(row['absent'], str(row['unit']))})"
+        if "absent" in row
+        else row["meaning"]
     )
-    return Annotated[int | float | str, pydantic.BeforeValidator(checked)], pydantic.Field(None, description=str(said))
+    return Annotated[int | float | str, pydantic.BeforeValidator(validate)], pydantic.Field(
+        None, description=str(description)
+    )
 
 
 if TYPE_CHECKING:
@@ -232,70 +248,70 @@ else:
     Thresholds = pydantic.create_model(
         "Thresholds",
         __base__=Strict,
-        __doc__="The numbers that an organisation's policy sets in place of ours, by name, each in its unit.",
+        __doc__="Thresholds that replace gpulint's defaults, by name, each in its unit.",
         **{name: _threshold(name) for name in governance.thresholds()},
     )
 
 
 class AcceleratorsFile(Strict):
-    """What workloads may run on; alternatives stay within it. What alternatives may be made of stands under available."""
+    """The accelerators that workloads may use. Suggestions respect them too; `available` restricts suggestions only."""
 
     allowed: tuple[str, ...] = pydantic.Field(
-        (), description="only these, as `gpulint catalog accelerators` lists them, or patterns as h100-*"
+        (), description="only these accelerators from `gpulint catalog accelerators`, or patterns such as h100-*"
     )
-    forbidden: tuple[str, ...] = pydantic.Field((), description="never these")
+    forbidden: tuple[str, ...] = pydantic.Field((), description="accelerators that are not allowed")
 
 
 class RequireFile(Strict):
-    """What the workloads that match are to state."""
+    """What the matching workloads must declare."""
 
-    paths: Extended = pydantic.Field((), description="lines as in .gitignore; every file where they are left out")
+    paths: Extended = pydantic.Field((), description="lines as in .gitignore; default: every file")
     workload: str = pydantic.Field("*", description="name of the workload, or a pattern")
     task: Literal["", "inference", "training"] = pydantic.Field("", description="only services, or only training runs")
-    labels: Extended = pydantic.Field((), description="labels that are to have a value")
-    annotations: Extended = pydantic.Field((), description="annotations that are to have a value")
-    objective: bool = pydantic.Field(False, description="an objective is to be stated")
-    facts: Annotated[Extended, pydantic.AfterValidator(_facts)] = pydantic.Field(
-        (), description="quantities that are to be known: accelerator, checkpoint …"
+    labels: Extended = pydantic.Field((), description="labels that must have a value")
+    annotations: Extended = pydantic.Field((), description="annotations that must have a value")
+    objective: bool = pydantic.Field(False, description="an objective must be declared")
+    facts: Annotated[Extended, pydantic.AfterValidator(_validate_facts)] = pydantic.Field(
+        (), description="facts that must be known: accelerator, checkpoint …"
     )
 
     @pydantic.model_validator(mode="after")
-    def _of_something(self) -> RequireFile:
+    def _require_content(self) -> RequireFile:
         if not (self.labels or self.annotations or self.objective or self.facts):
-            raise ValueError("require says nothing: name labels, annotations, objective or facts")
+            raise ValueError("this entry requires nothing; give labels, annotations, objective or facts")
         return self
 
 
-def _amount(value: object) -> object:
-    """A number that a sum can be held against."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= facts.LARGEST:  # type: ignore[operator]
-        raise ValueError(f"a budget is a number, not {str(value).lower() if isinstance(value, bool) else value}")
+def _validate_amount(value: object) -> object:
+    """Reject a value that is no number or out of range."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= facts.LARGEST:  # type: ignore[operator]
+        raise ValueError(f"a budget must be a number, not {str(value).lower() if isinstance(value, bool) else value}")
     return value
 
 
-Amount = Annotated[int | float, pydantic.BeforeValidator(_amount), pydantic.Field(ge=0)]
+Amount = Annotated[int | float, pydantic.BeforeValidator(_validate_amount), pydantic.Field(ge=0)]
 
 
 class BudgetFile(Strict):
-    """How much the workloads of a team, or of the files that match, may take together."""
+    """Limits on the total that the workloads of a team, or of the matching files, may use."""
 
-    paths: Extended = pydantic.Field((), description="lines as in .gitignore; every file where they are left out")
-    team: str = pydantic.Field("", description="value of the label that team-label names")
-    gpus: Amount | None = pydantic.Field(None, description="GPUs; a slice counts as its share of a card")
-    usd_per_hour: Amount | None = pydantic.Field(None, alias="usd-per-hour", description="cost on demand")
-    kw: Amount | None = pydantic.Field(None, description="power of the accelerators while all are busy, in kW")
+    paths: Extended = pydantic.Field((), description="lines as in .gitignore; default: every file")
+    team: str = pydantic.Field("", description="value of the label named by team-label")
+    gpus: Amount | None = pydantic.Field(None, description="GPUs; a slice counts as its share of a GPU")
+    usd_per_hour: Amount | None = pydantic.Field(None, alias="usd-per-hour", description="on-demand cost")
+    kw: Amount | None = pydantic.Field(None, description="power of all accelerators under full load, in kW")
 
     @pydantic.model_validator(mode="after")
-    def _of_somebody(self) -> BudgetFile:
+    def _require_owner_and_limit(self) -> BudgetFile:
         if not (self.team or self.paths):
-            raise ValueError("a budget says whose it is: team or paths")
+            raise ValueError("a budget needs an owner: give team or paths")
         if self.gpus is None and self.usd_per_hour is None and self.kw is None:
-            raise ValueError("a budget limits something: gpus, usd-per-hour or kw")
+            raise ValueError("a budget needs a limit: give gpus, usd-per-hour or kw")
         return self
 
 
-def _bound(text: str) -> str:
+def _validate_condition(text: str) -> str:
     from gpulint.policy.waivers import conditions as bound
 
     if text and (wrong := bound.wrong(text)):
@@ -303,50 +319,54 @@ def _bound(text: str) -> str:
     return text
 
 
-def _time(text: str) -> str:
+def _validate_duration(text: str) -> str:
     if text:
         units.seconds_of(text)
     return text
 
 
 class WaiverFile(Strict):
-    """What is accepted, and why: these rules, in the files, workloads and objects that match."""
+    """An accepted defect: these rules, in the files, workloads and objects that match, and the reason."""
 
-    rules: Extended = pydantic.Field(min_length=1, description="names of rules; one, or a list")
+    rules: Extended = pydantic.Field(min_length=1, description="name of a rule, or a list of names")
     paths: Extended = pydantic.Field((), description="lines as in .gitignore, relative to the folder of this file")
     workload: str = pydantic.Field("", description="name of the workload, * for any characters")
-    object: str = pydantic.Field("", description="the object, as apps/Deployment ml/chat, * for any characters")
-    reason: str = pydantic.Field(min_length=1, description="why it is accepted")
-    owner: str = pydantic.Field("", description="who answers for it")
-    until: datetime.date | None = pydantic.Field(None, description="the last day that it holds on, as 2027-03-31")
-    bound: Annotated[str, pydantic.AfterValidator(_bound)] = pydantic.Field(
-        "", alias="while", description="condition over facts that it holds under, in CEL"
+    object: str = pydantic.Field(
+        "", description="the object, for example apps/Deployment ml/chat, * for any characters"
+    )
+    reason: str = pydantic.Field(min_length=1, description="why the finding is accepted")
+    owner: str = pydantic.Field("", description="who is responsible for it")
+    until: datetime.date | None = pydantic.Field(
+        None, description="the last day on which it applies, for example 2027-03-31"
+    )
+    bound: Annotated[str, pydantic.AfterValidator(_validate_condition)] = pydantic.Field(
+        "", alias="while", description="CEL condition over facts under which it applies"
     )
 
 
 class GovernedFile(Strict):
-    """What a policy says of all files, and an override of some."""
+    """Settings for all files, or for those of an override."""
 
-    select: tuple[str, ...] = pydantic.Field((), description="only these rules or families")
-    ignore: tuple[str, ...] = pydantic.Field((), description="not these rules or families")
+    select: tuple[str, ...] = pydantic.Field((), description="run only these rules or families")
+    ignore: tuple[str, ...] = pydantic.Field((), description="skip these rules or families")
     severity: dict[str, LevelWord] = pydantic.Field(
-        {}, description="rule or family: error, warning, note or off; a rule's own name goes before its family's"
+        {}, description="rule or family: error, warning, note or off; an entry for a rule overrides that of its family"
     )
     at_most: Literal["", "error", "warning", "note"] = pydantic.Field(
-        "", alias="at-most", description="no rule is more severe than this"
+        "", alias="at-most", description="maximum severity of all rules"
     )
-    preview: bool = pydantic.Field(False, description="rules in preview speak too")
-    accelerator: str = pydantic.Field("", description="the accelerator of workloads that name none")
+    preview: bool = pydantic.Field(False, description="enable preview rules")
+    accelerator: str = pydantic.Field("", description="accelerator for workloads that do not name one")
     thresholds: Thresholds = pydantic.Field(
-        Thresholds.model_validate({}), description="numbers of an organisation that rules compare with, by name"
+        Thresholds.model_validate({}), description="limits that rules compare with, by name"
     )
     accelerators: AcceleratorsFile = pydantic.Field(
-        AcceleratorsFile.model_validate({}), description="what workloads may run on"
+        AcceleratorsFile.model_validate({}), description="accelerators that workloads may use"
     )
 
 
 class OverrideFile(GovernedFile):
-    """What holds in the files that match `paths`; later entries win."""
+    """Settings for the files that match `paths`. Later entries win."""
 
     paths: tuple[str, ...] = pydantic.Field(
         min_length=1, description="lines as in .gitignore, relative to the folder of this file"
@@ -354,12 +374,12 @@ class OverrideFile(GovernedFile):
 
 
 class CommentFile(Strict):
-    """From what change on a first comment is made on a pull request without findings; without either from any change on."""
+    """The minimum change for a PR comment without findings. Without a threshold, any change creates one."""
 
     usd_per_month: float | None = pydantic.Field(
-        None, alias="usd-per-month", ge=0, description="change of the cost, up or down"
+        None, alias="usd-per-month", ge=0, description="change of the monthly cost, up or down"
     )
-    gpus: float | None = pydantic.Field(None, ge=0, description="change of the GPUs, up or down")
+    gpus: float | None = pydantic.Field(None, ge=0, description="change of the number of GPUs, up or down")
 
 
 class PolicyFile(GovernedFile):
@@ -367,64 +387,70 @@ class PolicyFile(GovernedFile):
 
     extends: Extended = pydantic.Field(
         (),
-        description="packs by name, files of the repository as ./company.yaml, or package:NAME",
+        description="packs by name, files of the repository such as ./company.yaml, or package:NAME",
         examples=["recommended", ["strict", "./company.yaml"], "package:NAME"],
     )
-    summary: str = pydantic.Field("", description="what the policy is for, in one line")
-    exclude: tuple[str, ...] = pydantic.Field((), description="paths to leave out, as lines of .gitignore")
-    rules: tuple[str, ...] = pydantic.Field((), description="folders with rules of your own, relative to this file")
-    fail_on: SeverityWord = pydantic.Field("error", alias="fail-on", description="exit with 1 from this severity on")
+    summary: str = pydantic.Field("", description="purpose of the policy, in one line")
+    exclude: tuple[str, ...] = pydantic.Field((), description="paths to skip, as lines of .gitignore")
+    rules: tuple[str, ...] = pydantic.Field((), description="folders with your own rules, relative to this file")
+    fail_on: SeverityWord = pydantic.Field("error", alias="fail-on", description="exit with 1 from this severity up")
     comment: CommentFile = pydantic.Field(
-        CommentFile.model_validate({}), description="what change is worth a comment on a pull request"
+        CommentFile.model_validate({}), description="minimum change for a comment on a pull request"
     )
-    overrides: tuple[OverrideFile, ...] = pydantic.Field((), description="what holds in some paths; later entries win")
-    hints: tuple[HintFile, ...] = pydantic.Field((), description="what files cannot say; the first that matches counts")
-    objectives: tuple[Aim, ...] = pydantic.Field((), description="what services and runs are there to reach")
+    overrides: tuple[OverrideFile, ...] = pydantic.Field((), description="settings for some paths; later entries win")
+    hints: tuple[HintFile, ...] = pydantic.Field(
+        (), description="values that files cannot declare; the first matching entry applies"
+    )
+    objectives: tuple[Aim, ...] = pydantic.Field(
+        (), description="service-level objectives of services and training runs"
+    )
     pools: tuple[PoolFile, ...] = pydantic.Field((), description="nodes that no file of the repository defines")
-    fabric: tuple[FabricFile, ...] = pydantic.Field((), description="what joins nodes and cards")
-    like: dict[str, str] = pydantic.Field({}, description="private checkpoint: the known one whose shape it has")
+    fabric: tuple[FabricFile, ...] = pydantic.Field((), description="interconnect between nodes and GPUs")
+    like: dict[str, str] = pydantic.Field(
+        {}, description="private checkpoint: the public one with the same architecture"
+    )
     facility: str = pydantic.Field(
-        "", description="file with the racks that workloads run in (kind: Facility), relative to this one"
+        "", description="file that describes the racks of the workloads (kind: Facility), relative to this file"
     )
     available: AvailableFile = pydantic.Field(
-        AvailableFile.model_validate({}), description="what alternatives may be made of"
+        AvailableFile.model_validate({}), description="machines and accelerators that suggestions may use"
     )
-    prices: tuple[PriceFile, ...] = pydantic.Field((), description="what a team pays, in place of list prices")
-    energy: EnergyFile = pydantic.Field(EnergyFile.model_validate({}), description="what electricity costs and emits")
-    require: tuple[RequireFile, ...] = pydantic.Field((), description="what workloads are to state")
-    budgets: tuple[BudgetFile, ...] = pydantic.Field((), description="how much workloads may take together")
+    prices: tuple[PriceFile, ...] = pydantic.Field((), description="prices that replace list prices")
+    energy: EnergyFile = pydantic.Field(EnergyFile.model_validate({}), description="price and emissions of electricity")
+    require: tuple[RequireFile, ...] = pydantic.Field((), description="what workloads must declare")
+    budgets: tuple[BudgetFile, ...] = pydantic.Field((), description="limits on the total that workloads may use")
     team_label: str = pydantic.Field(
         governance.TEAM_LABEL, alias="team-label", min_length=1, description="label or annotation that names a team"
     )
-    waivers: tuple[WaiverFile, ...] = pydantic.Field((), description="what is accepted, and why")
+    waivers: tuple[WaiverFile, ...] = pydantic.Field((), description="accepted findings, with reasons")
     waivers_need: tuple[Literal["owner", "until", "while"], ...] = pydantic.Field(
-        (), alias="waivers-need", description="words without which a waiver silences nothing"
+        (), alias="waivers-need", description="fields that every waiver must have to take effect"
     )
-    waivers_last: Annotated[str, pydantic.AfterValidator(_time)] = pydantic.Field(
-        "", alias="waivers-last", description="how long a waiver may hold from today on, as 180d"
+    waivers_last: Annotated[str, pydantic.AfterValidator(_validate_duration)] = pydantic.Field(
+        "", alias="waivers-last", description="maximum time until a waiver ends, for example 180d"
     )
     baseline: str = pydantic.Field(
-        "", description="file of accepted findings, relative to this one; else .gpulint-baseline.json at the root"
+        "", description="file of accepted findings, relative to this file; default: .gpulint-baseline.json at the root"
     )
 
 
 class EntryFile(Strict):
-    """Findings that are accepted, wherever their object is moved to."""
+    """Accepted findings. They stay accepted if their object moves."""
 
     rule: str = pydantic.Field(min_length=1)
-    path: str = pydantic.Field("", description="file that they stood in, from the repository's root")
-    object: str = pydantic.Field("", description="group/Kind namespace/name, else the workload or the file")
+    path: str = pydantic.Field("", description="file of the findings, relative to the repository's root")
+    object: str = pydantic.Field("", description="group/Kind namespace/name, otherwise the workload or the file")
     role: str = ""
-    quantity: str = pydantic.Field("", description="the quantity at fault, or the keys that lead to the place")
-    value: str = pydantic.Field("", description="what is stated of it, and of what the rule compares it with")
-    count: int = pydantic.Field(1, ge=1, strict=True, description="how many of them")
+    quantity: str = pydantic.Field("", description="the fact at fault, or the path of keys to the location")
+    value: str = pydantic.Field("", description="declared value, and the values that the rule compares it with")
+    count: int = pydantic.Field(1, ge=1, strict=True, description="number of such findings")
 
 
 class BaselineFile(Strict):
     """.gpulint-baseline.json"""
 
     format: Literal["gpulint-baseline/1"]
-    gpulint: str = pydantic.Field(description="the release that wrote it")
+    gpulint: str = pydantic.Field(description="the gpulint release that wrote the file")
     findings: list[EntryFile]
 
 
@@ -438,7 +464,7 @@ class EngineFile(Strict):
 
 
 class TargetFile(Strict):
-    """What a rule is about; only a matching rule can be not evaluated."""
+    """What a rule applies to. Only a rule that applies can be not evaluated."""
 
     scope: Literal["workload", "document", "repository", "facility"]
     kind: str | list[str] = []
@@ -448,14 +474,14 @@ class TargetFile(Strict):
 
 
 class ExamplesFile(Strict):
-    """The samples that test a rule: the line at fault is marked `# <- here`."""
+    """The samples that test a rule. The faulty line is marked `# <- here`."""
 
     bad: list[str] = pydantic.Field(min_length=1)
     good: list[str] = pydantic.Field(min_length=1)
 
 
 class RuleFile(Strict):
-    """One judgement: the file's stem is the rule's name, its folder the family."""
+    """A rule. The file's stem is its name, and the folder is its family."""
 
     summary: str
     severity: SeverityWord
@@ -467,20 +493,20 @@ class RuleFile(Strict):
     message: str
     arithmetic: list[str] = pydantic.Field([], max_length=2)
     change: list[str] = []
-    instead: str = pydantic.Field("", description="the fact that holds the right word for the place")
-    superfluous: bool = pydantic.Field(False, description="what stands at the place can go")
-    gives_up: str = pydantic.Field("", description="what the right word, or leaving it out, gives up")
+    instead: str = pydantic.Field("", description="the fact that holds the correct value for the location")
+    superfluous: bool = pydantic.Field(False, description="the value at the location can be removed")
+    gives_up: str = pydantic.Field("", description="trade-off of the correct value or of the removal")
     absorbs: list[str] = []
     only_with: Literal["alternative"] | None = pydantic.Field(
-        None, description="silent, and absorbing nothing, where no alternative is accepted"
+        None, description="the rule fires and absorbs others only together with an accepted suggestion"
     )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"
-    replaces: bool = pydantic.Field(False, description="stands in the place of the shipped rule of its name")
+    replaces: bool = pydantic.Field(False, description="replaces the built-in rule of the same name")
     examples: ExamplesFile
 
 
 def json_schema(model: type[pydantic.BaseModel], name: str) -> dict[str, Any]:
-    """The JSON Schema of a contract, as `schemas/` holds it."""
+    """Return the JSON Schema of a file, as written to `schemas/`."""
     schema = model.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": name}

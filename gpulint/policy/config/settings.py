@@ -1,4 +1,4 @@
-"""Settings of a repository: `gpulint.yaml` or `[tool.gpulint]`, nearest first, validated when there is one."""
+"""Settings of a repository: the nearest `gpulint.yaml` or `[tool.gpulint]`, validated if there is one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
 MISNAMED = ("gpulint.yml", ".gpulint.yaml", ".gpulint.yml")
-"""Names that are mistaken for it; below the root a workflow may have such a name."""
+"""Names that are mistaken for it. Below the root, a workflow may have such a name."""
 BASELINE = ".gpulint-baseline.json"
 TABLE = re.compile(rb"^[ \t]*\[\[?[ \t]*tool[ \t]*\.[ \t]*gpulint[ \t]*[.\]]", re.MULTILINE)
 
 
 class SettingsError(ValueError):
-    """A settings file that cannot be used; the message starts with its place."""
+    """A settings file that cannot be used. The message starts with its location."""
 
 
 class Hint(NamedTuple):
-    """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given.
+    """Values that a file cannot declare, or its objective, for workloads of matching files and names.
 
-    `folder` is the one that the path is relative to, from the root.
+    `path` is relative to `folder`, which is relative to the root.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Hint(NamedTuple):
 
 
 class NamedPool(NamedTuple):
-    """Nodes that no file of the repository defines: what leads to them, and what they hold."""
+    """Nodes that no file of the repository defines: how workloads select them, and their hardware."""
 
     name: str
     labels: Mapping[str, str] = MappingProxyType({})
@@ -61,7 +61,7 @@ class NamedPool(NamedTuple):
 
 
 class NamedFabric(NamedTuple):
-    """What joins the nodes and cards of matching files, clouds and pools; each quantity as a fact, in base units."""
+    """The interconnect of the nodes and GPUs of matching files, clouds and pools, as facts in base units."""
 
     path: str = "*"
     workload: str = "*"
@@ -71,12 +71,12 @@ class NamedFabric(NamedTuple):
     folder: str = ""
 
     def matches(self, path: str, workload: str, cloud: str, pool: str) -> bool:
-        told = ((path, self.path), (workload, self.workload), (cloud, self.cloud), (pool, self.pool))
-        return all(fnmatch.fnmatchcase(one, pattern) for one, pattern in told)
+        pairs = ((path, self.path), (workload, self.workload), (cloud, self.cloud), (pool, self.pool))
+        return all(fnmatch.fnmatchcase(text, pattern) for text, pattern in pairs)
 
 
 class Level(NamedTuple):
-    """What a policy says of a rule or family: `on`, `off`, or a severity; `ignored` where `ignore` says it."""
+    """A policy's statement about a rule or family: `on`, `off` or a severity; `ignored` if from `ignore`."""
 
     word: str
     level: str
@@ -85,7 +85,7 @@ class Level(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """A folder of a team's rules, and where a policy names it."""
+    """A folder of a team's rules, and the location at which a policy names it."""
 
     reader: Reader
     path: str
@@ -93,7 +93,7 @@ class Folder(NamedTuple):
 
 
 class Override(NamedTuple):
-    """What holds in the files that match, by the lines of a .gitignore at the root; `layer` and `entry` say where it stands."""
+    """Settings for files that match lines of a .gitignore at the root. `layer` and `entry` locate them."""
 
     paths: tuple[str, ...]
     layer: int
@@ -101,9 +101,9 @@ class Override(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """What a policy accepts: rules, in files by the lines of a .gitignore at the root, of workloads and objects by name.
+    """Findings that a policy accepts: rules, files as lines of a .gitignore at the root, workloads and objects.
 
-    `folder` is the one that its lines are about.
+    Its lines are about `folder`.
     """
 
     rules: tuple[str, ...]
@@ -115,11 +115,11 @@ class Accepted(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Defaults that the command line overrides.
+    """Settings of a policy, which the command line overrides.
 
-    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `stated` is what
-    the layers say together, `origins` where each value of it stands, by its path; `folder` is the one of the policy file,
-    from the root, and `layers` what it is made of.
+    The last group of `levels` that names a rule wins; `named` are all levels, including those of overrides. `stated` is the
+    merged content of the layers, and `origins` the location of each value by path. `folder` is the policy file's folder,
+    relative to the root, and `layers` are the files of the policy.
     """
 
     select: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class Settings(NamedTuple):
     governance: Governance = NONE
 
     def place(self, *path: str | int) -> str:
-        """Where a value stands, else what it belongs to, else the file."""
+        """Return the location of a value, else of its parent, else the file."""
         while path and path not in self.origins:
             path = path[:-1]
         return self.origins.get(path, self.path)
@@ -161,7 +161,7 @@ DEFAULTS = Settings()
 
 
 def nearest(reader: Reader, folder: str = "") -> Settings:
-    """The settings of the nearest folder that has any, from `folder` up to the root; what `overrides` say is left open."""
+    """Return the settings of the nearest folder with a policy, from `folder` up, without overrides."""
     for place in upwards(folder):
         if found := stated(reader, place):
             return found
@@ -169,30 +169,30 @@ def nearest(reader: Reader, folder: str = "") -> Settings:
 
 
 def stated(reader: Reader, folder: str) -> Settings | None:
-    """The settings of this very folder; None where it has none."""
-    if named := _held(reader, folder):
+    """Return the settings of exactly this folder; None if it has none."""
+    if file := _find_policy(reader, folder):
         from gpulint.policy.config import merge as merging
         from gpulint.policy.config import packs
 
-        return merging.settings(packs.layers(reader, *named))
+        return merging.settings(packs.layers(reader, *file))
     return None
 
 
 def of(reader: Reader, file: str) -> Settings:
-    """The settings of one policy file wherever it lies; its globs are relative to the root."""
+    """Return the settings of one policy file at any path. Its globs are relative to the root."""
     from gpulint.policy.config import merge as merging
     from gpulint.policy.config import packs
 
     try:
         if reader.read(file) is None:
-            raise SettingsError(f"there is no policy {reader.shown(file)}")
+            raise SettingsError(f"there is no policy file {reader.shown(file)}")
     except Refused as error:
         raise SettingsError(str(error)) from None
     return merging.settings(packs.layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
 
 
 def upwards(folder: str) -> Iterator[str]:
-    """A folder and those above it, up to the root, which is empty."""
+    """Yield a folder and its parents up to the root, which is empty."""
     place = posixpath.normpath(folder) if folder else ""
     place = "" if place == "." else place
     while place:
@@ -201,15 +201,17 @@ def upwards(folder: str) -> Iterator[str]:
     yield ""
 
 
-def _held(reader: Reader, folder: str) -> tuple[str, str] | None:
-    """The policy file of a folder, and the table of it that is meant."""
+def _find_policy(reader: Reader, folder: str) -> tuple[str, str] | None:
+    """Return the policy file of a folder and the table in it."""
     file = posixpath.join(folder, FILE)
     try:
         if reader.read(file) is not None:
             return file, ""
         for name in MISNAMED if not folder else ():
             if reader.read(name) is not None:
-                raise SettingsError(f"{reader.shown(name)}: gpulint reads {FILE} and not this name; rename the file")
+                raise SettingsError(
+                    f"{reader.shown(name)}: gpulint does not read a file of this name; rename it to {FILE}"
+                )
     except Refused as error:
         raise SettingsError(str(error)) from None
     file = posixpath.join(folder, PROJECT)

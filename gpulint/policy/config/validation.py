@@ -1,4 +1,4 @@
-"""Contracts: the data of a team's own file, held against its model, and each mistake in a line of its own with its place."""
+"""Validate a team's own file against its model, with one line and location for each mistake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import pydantic
 
-from gpulint.catalog.package_data import OF_CONCERN
 from gpulint.facts import objective_words as objectives
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.config import schema
@@ -22,8 +21,8 @@ MISTAKES_MAX = 20
 SHOWN_MAX = 40
 LISTED_MAX = 30
 UNREAD = {
-    "template": "it holds {{ … }}, and a policy is read as it stands: nothing is filled in",
-    "binary": "this is no text",
+    "template": "it contains {{ … }}, but a policy is not a template: gpulint fills in nothing",
+    "binary": "the file is not text",
 }
 WRONG_TYPES = {
     "string_type": "a text",
@@ -33,56 +32,56 @@ WRONG_TYPES = {
     "int_parsing": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
-    "dict_type": "a mapping of keys, as {name: value}",
-    "model_type": "a mapping of keys, as {name: value}",
+    "dict_type": "a mapping of keys, such as {name: value}",
+    "model_type": "a mapping of keys, such as {name: value}",
 }
 
 
 def document(path: str, content: bytes, error: type[ValueError]) -> Document:
-    """The one document of a team's own file; what is wrong with it is said although it names no GPU."""
-    loaded = documents.load(path, content + OF_CONCERN)
+    """Return the one document of a team's own file. Mistakes are reported although it names no GPU."""
+    loaded = documents.load(path, content)
     if loaded.problems:
         raise error("\n".join(_at(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX]))
     if loaded.skips or len(loaded.documents) > 1:
-        reason = loaded.skips[0] if loaded.skips else "one document is read, the file holds several"
+        reason = loaded.skips[0] if loaded.skips else "the file has several documents; write one"
         raise error(f"{path}:1:1: {UNREAD.get(reason, reason)}")
     return loaded.documents[0] if loaded.documents else documents.load(path, b"{}").documents[0]
 
 
-def policy(found: Document, inside: Path) -> dict[str, Any]:
-    """What a policy file states, or a table of it; SettingsError with the place of each mistake."""
-    data = found.get(inside) if inside else found.data
+def policy(document_: Document, inside: Path) -> dict[str, Any]:
+    """Return what a policy file, or a table of it, declares; raise SettingsError with all mistakes."""
+    data = document_.get(inside) if inside else document_.data
     try:
-        stated = schema.PolicyFile.model_validate(data if data is not None else {})
+        validated = schema.PolicyFile.model_validate(data if data is not None else {})
     except pydantic.ValidationError as error:
-        raise SettingsError("\n".join(_lines(found, inside, error.errors()))) from None
-    return stated.model_dump(by_alias=True, exclude_unset=True)
+        raise SettingsError("\n".join(_render_mistakes(document_, inside, error.errors()))) from None
+    return validated.model_dump(by_alias=True, exclude_unset=True)
 
 
-def _lines(found: Document, inside: Path, mistakes: list[Any]) -> Iterator[str]:
+def _render_mistakes(found: Document, inside: Path, mistakes: list[Any]) -> Iterator[str]:
     for mistake in mistakes[:MISTAKES_MAX]:
-        yield _line(found, inside, tuple(mistake["loc"]), mistake)
+        yield _render_mistake(found, inside, tuple(mistake["loc"]), mistake)
     if further := mistakes[MISTAKES_MAX:]:
         yield f"{found.path}: {len(further)} further mistakes"
 
 
-def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any]) -> str:
+def _render_mistake(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any]) -> str:
     while path and mistake["type"] != "extra_forbidden" and found.node((*inside, *path)) is None:
         path = path[:-1]
     whole = (*inside, *path)
     if mistake["type"] != "extra_forbidden":
-        return _at(found.locate(whole), _said(path, mistake))
+        return _at(found.locate(whole), _explain(path, mistake))
     if path[0] == "hints" and path[-1] in objectives.WORDS:
         return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
-    if above := _empty_above(found, whole):
-        return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {above}")
-    known = _keys(schema.PolicyFile, path[:-1])
-    told = spelling.nearest(str(path[-1]).lower(), known) or _listed(path[:-1], known)
-    return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{told}")
+    if empty_key := _find_empty_key(found, whole):
+        return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {empty_key}")
+    keys = _keys(schema.PolicyFile, path[:-1])
+    hint = spelling.nearest(str(path[-1]).lower(), keys) or _list_keys(path[:-1], keys)
+    return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{hint}")
 
 
-def _empty_above(found: Document, path: Path) -> str:
-    """The key that stands right before another one and states nothing; empty where there is none."""
+def _find_empty_key(found: Document, path: Path) -> str:
+    """Return the key without a value right before another key; empty if there is none."""
     above = found.get(path[:-1])
     if not isinstance(above, dict) or path[-1] not in above:
         return ""
@@ -91,40 +90,40 @@ def _empty_above(found: Document, path: Path) -> str:
     return str(before[0]) if before and above[before[0]] is None else ""
 
 
-def _listed(path: Path, known: list[str]) -> str:
+def _list_keys(path: Path, known: list[str]) -> str:
     where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
     if len(known) > LISTED_MAX:
-        return f"; {where} takes one of {len(known)} names, which `gpulint policy schema` lists"
+        return f"; {where} takes one of {len(known)} names, see `gpulint policy schema`"
     return f"; {where + ' takes' if where else 'there are'} {', '.join(known)}" if known else ""
 
 
-def _said(path: Path, mistake: Mapping[str, Any]) -> str:
-    """What is wrong with a value, and how it is written."""
+def _explain(path: Path, mistake: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value and how to write it."""
     kind, value = mistake["type"], mistake["input"]
     if not path:
-        return "a policy is a mapping of keys, as fail-on: error"
-    named = str(next(step for step in reversed(path) if isinstance(step, str)))
-    name = named if isinstance(path[-1], str) else f"each of {named}"
+        return "a policy is a mapping of keys, such as fail-on: error"
+    key = str(next(step for step in reversed(path) if isinstance(step, str)))
+    name = key if isinstance(path[-1], str) else f"each of {key}"
     if kind == "missing":
         return f"{mistake['loc'][-1]} is missing"
     if value is None:
-        return f"{name} states nothing; give it a value, or take the key out"
+        return f"{name} has no value; give it one or remove the key"
     if kind in ("tuple_type", "list_type"):
         return (
-            f"{name} is a list: write [{_short(value)}]"
+            f"{name} must be a list: write [{_short(value)}]"
             if isinstance(value, str | int | float)
-            else f"{name} is a list: begin each entry with `- `, or put brackets around them: [{{…}}, {{…}}]"
+            else f"{name} must be a list: begin each entry with `- `, or use brackets: [{{…}}, {{…}}]"
         )
     if kind.startswith("date"):
-        return f"{name} is a day such as 2027-03-31, not {_short(value)}"
+        return f"{name} must be a date such as 2027-03-31, not {_short(value)}"
     if kind in WRONG_TYPES:
-        return f"{name} is {WRONG_TYPES[kind]}, not {_short(value)}"
+        return f"{name} must be {WRONG_TYPES[kind]}, not {_short(value)}"
     if kind == "literal_error":
         words = [word.strip("' ") for word in mistake["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        either = mistake["ctx"]["expected"].replace("'", "")
-        return f"{name} is {either}, not {_short(value)}{spelling.nearest(str(value), words)}"
-    said: str = mistake["msg"].removeprefix("Value error, ")
-    return said
+        either = mistake["ctx"]["expected"].replace("'", "").removeprefix(", ")
+        return f"{name} must be {either}, not {_short(value)}{spelling.nearest(str(value), words)}"
+    message: str = mistake["msg"].removeprefix("Value error, ")
+    return message
 
 
 def _short(value: object) -> str:
@@ -133,7 +132,7 @@ def _short(value: object) -> str:
 
 
 def _keys(model: object, path: Path) -> list[str]:
-    """The keys of the mapping at a path, as far as a model names them."""
+    """Return the keys of the mapping at a path, if the model names them."""
     for step in path:
         if isinstance(step, int):
             continue
@@ -147,11 +146,11 @@ def _keys(model: object, path: Path) -> list[str]:
 
 
 def _model(annotation: object) -> object:
-    """The model of a value, or of the items of a list, or of the values of a mapping."""
+    """Return the model of a value, of a list's items, or of a mapping's values."""
     if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
         return annotation
     models = (_model(part) for part in typing.get_args(annotation))
-    return next((one for one in models if isinstance(one, type) and issubclass(one, pydantic.BaseModel)), None)
+    return next((model for model in models if isinstance(model, type) and issubclass(model, pydantic.BaseModel)), None)
 
 
 def _at(location: Location, message: str) -> str:

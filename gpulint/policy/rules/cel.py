@@ -1,4 +1,4 @@
-"""CEL, the expression language of conditions: the only module that knows the engine behind it."""
+"""CEL, the expression language of conditions. Only this module knows the engine behind it."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 class ConditionError(ValueError):
-    """A condition that does not compile, or whose value is not a truth value."""
+    """A condition that does not compile or is not boolean."""
 
 
 class KeyAbsent(ConditionError):
-    """A map lacks the key that a condition reads without asking first whether it is there."""
+    """A map lacks a key that a condition reads without checking first."""
 
 
 @functools.cache
 def names(expression: str) -> tuple[str, ...]:
-    """The facts an expression uses, in order of appearance."""
-    found = (match.group(1) for match in NAME.finditer(expression))
-    return tuple(dict.fromkeys(name for name in found if name in facts.glossary()))
+    """Return the facts that an expression uses, in order of appearance."""
+    words = (match.group(1) for match in NAME.finditer(expression))
+    return tuple(dict.fromkeys(name for name in words if name in facts.glossary()))
 
 
 @functools.cache
 def guards(expression: str) -> Mapping[str, bool | None]:
-    """The facts without which a condition cannot hold, each with the value that rules it out.
+    """Return the facts that a condition requires, each with the value that makes it false.
 
-    They are the `name != null` (null) and bare `name` (false) that `&&` joins to all the rest. With such a value the condition
-    is false whatever else is known, as CEL's own `&&` says: it need not be compiled, nor any other fact resolved.
+    They are the terms `name != null` (null) and `name` (false) of a conjunction. With such a value the condition is false
+    regardless of the rest, so it need not be compiled and no other fact need be resolved.
     """
     outside = TEXT.sub("''", expression)
     while (inner := GROUP.sub(" ", outside)) != outside:
@@ -58,15 +58,15 @@ def guards(expression: str) -> Mapping[str, bool | None]:
 
 @functools.cache
 def compiled(expression: str) -> cel.Expression:
-    """The checked expression; ConditionError names the place and the nearest fact when it does not compile."""
+    """Return the checked expression; raise ConditionError with the location and the closest fact."""
     try:
         return _environment().compile(_with_floats(expression) if arithmetic(expression) else expression)
     except RuntimeError as error:
-        raise ConditionError(_explained(_as_written(expression) or str(error))) from None
+        raise ConditionError(_explain(_compile_error(expression) or str(error))) from None
 
 
-def _as_written(expression: str) -> str:
-    """The error of an expression whose places are those of the file; empty where there is none."""
+def _compile_error(expression: str) -> str:
+    """Return the compile error of an unchanged expression, with the locations of the file; empty if none."""
     try:
         _environment().compile(expression)
     except RuntimeError as error:
@@ -75,53 +75,53 @@ def _as_written(expression: str) -> str:
 
 
 def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
-    """Whether a condition holds; None when a value it needs is not among `values`.
+    """Return whether a condition holds, or None if a required value is not in `values`.
 
-    Raises KeyAbsent where a map lacks a key that is read, ConditionError for any other error: that is a defect of the rule.
+    Raise KeyAbsent if a map lacks a key that is read. Any other ConditionError is a defect of the rule.
     """
     if all(type(value) in PLAIN for value in values.values()):
-        return _of_plain(expression, tuple(values), *values.values())
-    return _evaluated(expression, values)
+        return _evaluate_cached(expression, tuple(values), *values.values())
+    return _evaluate(expression, values)
 
 
 @functools.lru_cache(maxsize=2**14, typed=True)
-def _of_plain(expression: str, named: tuple[str, ...], *values: object) -> bool | None:
-    """Whether a condition holds, asked once of the same values: of a hall's racks most are alike."""
-    return _evaluated(expression, dict(zip(named, values, strict=True)))
+def _evaluate_cached(expression: str, names_: tuple[str, ...], *values: object) -> bool | None:
+    """Evaluate a condition once per set of values: most racks of a hall are alike."""
+    return _evaluate(expression, dict(zip(names_, values, strict=True)))
 
 
-def _evaluated(expression: str, values: Mapping[str, object]) -> bool | None:
-    floats = arithmetic(expression)
-    read = {name: _floated(value) if floats else _narrowed(value) for name, value in values.items()}
-    result = compiled(expression).eval(data=read)
+def _evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
+    uses_floats = arithmetic(expression)
+    converted = {name: _as_float(value) if uses_floats else _as_cel(value) for name, value in values.items()}
+    result = compiled(expression).eval(data=converted)
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(names(expression)) - set(values):
         return None
-    if absent := KEY.search(str(result.value())):
-        raise KeyAbsent(absent[1])
+    if key := KEY.search(str(result.value())):
+        raise KeyAbsent(key[1])
     raise ConditionError(f"{result.value()}")
 
 
 @functools.cache
 def arithmetic(expression: str) -> bool:
-    """Whether a condition computes with facts: CEL does not mix whole numbers and fractions, so that then all are fractions."""
+    """True if a condition computes with facts. CEL does not mix integers and floats, so all become floats."""
     outside = EXPONENT.sub("", TEXT.sub("''", expression))
     return "object" not in names(expression) and "%" not in outside and bool(OPERATION.search(outside))
 
 
 @functools.cache
 def _with_floats(expression: str) -> str:
-    """A condition whose numbers are fractions, 2.0 * gpus > 8.0 for 2 * gpus > 8; those that count into a list stay whole."""
+    """Return a condition with float literals: 2.0 * gpus > 8.0 for 2 * gpus > 8. List indices stay integers."""
     return WORD.sub(lambda match: f"{match[0]}.0" if match["whole"] else match[0], expression)
 
 
-def _floated(value: object) -> object:
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _narrowed(value)
+def _as_float(value: object) -> object:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _as_cel(value)
 
 
-def _narrowed(value: object) -> object:
-    """A value as CEL takes it: lists as lists, and a whole number beyond its 64 bits as a float."""
+def _as_cel(value: object) -> object:
+    """Return a value in CEL's types: a tuple as a list, an integer beyond 64 bits as a float."""
     if isinstance(value, tuple):
         return list(value)
     return float(value) if isinstance(value, int) and abs(value) >= WHOLE_MAX else value
@@ -129,16 +129,16 @@ def _narrowed(value: object) -> object:
 
 @functools.cache
 def _environment() -> cel.Env:
-    declared = dict.fromkeys(facts.glossary(), cel.Type.DYN)
-    return cel.NewEnv(variables=declared)
+    variables = dict.fromkeys(facts.glossary(), cel.Type.DYN)
+    return cel.NewEnv(variables=variables)
 
 
-def _explained(message: str) -> str:
-    unknown = UNDECLARED.search(message)
-    if unknown is None:
+def _explain(message: str) -> str:
+    undeclared = UNDECLARED.search(message)
+    if undeclared is None:
         return message
     import difflib
 
-    near = [f"object_{unknown[1]}"] if f"object_{unknown[1]}" in facts.glossary() else []
-    near = near or difflib.get_close_matches(unknown.group(1), facts.glossary(), n=1)
-    return message + (f"\ndid you mean {near[0]}?" if near else "")
+    similar = [f"object_{undeclared[1]}"] if f"object_{undeclared[1]}" in facts.glossary() else []
+    similar = similar or difflib.get_close_matches(undeclared.group(1), facts.glossary(), n=1)
+    return message + (f"\ndid you mean {similar[0]}?" if similar else "")

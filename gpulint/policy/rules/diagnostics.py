@@ -1,4 +1,4 @@
-"""Rule file: a team's rule as it is written, and each mistake in it in one line: its place, what is wrong, what to write."""
+"""Load a team's rule file. Each mistake is one line with its location and what to write instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 import pydantic
 
 from gpulint.catalog import capabilities
-from gpulint.catalog.package_data import OF_CONCERN
 from gpulint.facts import resolver as facts
 from gpulint.policy.config import did_you_mean, schema
 from gpulint.policy.config.settings import FILE as SETTINGS
@@ -26,7 +25,7 @@ from gpulint.source.documents import Document
 
 SUFFIXES = (".yaml", ".yml")
 PURPOSES = ("inference", "training", "unknown")
-NEW = "`gpulint rule new NAME` writes a whole file"
+NEW = "`gpulint rule new NAME` creates a complete file"
 MEANT: Mapping[str, str] = {
     **dict.fromkeys(("condition", "expression", "if", "cel", "match", "expr"), "when"),
     **dict.fromkeys(("description", "title"), "summary"),
@@ -37,7 +36,7 @@ MEANT: Mapping[str, str] = {
     **dict.fromkeys(("links", "docs", "url"), "references"),
     **dict.fromkeys(("fix", "suggestion"), "change"),
 }
-"""Keys of other tools and of other places, and ours."""
+"""Keys of other tools, or at the wrong level, and the key to use."""
 ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("name", "id"), "the file's name is the rule's name"),
     **dict.fromkeys(("family", "category", "group"), "the folder's name is the rule's family"),
@@ -48,12 +47,12 @@ PURPOSE: Mapping[str, str] = {
     "for": "{scope: workload}, or {scope: document, kind: Deployment}",
     "why": "what happens to the user",
     "when": "the condition, in CEL",
-    "message": "what is said, with facts in braces",
+    "message": "the text of the finding, with facts in braces",
     "scope": "workload, document, repository or facility",
-    "examples": f"samples that show what is found and what is not; {NEW}",
+    "examples": f"samples with and without the defect; {NEW}",
     "does": "a capability, or a list of them; docs/own_rules.md lists them",
-    "bad": "samples that the rule finds, the line marked `# <- here`",
-    "good": "samples that it lets pass",
+    "bad": "samples with the defect, the line marked `# <- here`",
+    "good": "samples without the defect",
 }
 BEGINS = re.compile(
     r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[]|['\"](?=[^'\"]*['\"]\s*[^\s#]))"
@@ -64,130 +63,134 @@ HOMES = {
     "policy": ("workload", "repository", "facility"),
     "accelerator": ("workload", "facility"),
 }
-"""The scopes in which facts are known, by who supplies them; all others are those of a workload."""
+"""The scopes in which facts are available, by their provider. All other facts are those of a workload."""
 UNIONS = ("str", "list[str]", "EngineFile")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The rule files of a folder and of those below it, by name; a link among them is refused."""
+    """Yield the rule files of a folder and its subfolders by name; raise RuleError for a symbolic link."""
     if not folder.is_dir():
-        raise RuleError(f"{folder}: no such directory of rules")
+        raise RuleError(f"{folder}: no such folder of rules")
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and (path.suffix in SUFFIXES or path.is_dir()):
-            raise RuleError(f"{path}: a symbolic link, which gpulint does not follow")
+            raise RuleError(f"{path}: gpulint does not follow symbolic links")
         if is_one(path.as_posix()) and path.is_file():
             yield path
 
 
 def is_one(path: str) -> bool:
-    """Whether a file of a folder of rules is a rule, by its name."""
+    """True if a file in a folder of rules is a rule, judging by its name."""
     return path.endswith(SUFFIXES) and path.rpartition("/")[2] != SETTINGS
 
 
 def load(path: Path) -> Rule:
-    """The rule of a file; RuleError with a line for each mistake."""
+    """Return the rule of a file; raise RuleError with a line for each mistake."""
     return read(path, path.read_bytes())
 
 
 def read(path: Path, content: bytes) -> Rule:
-    """The rule that a file's text states; RuleError with a line for each mistake."""
+    """Return the rule in a file's text; raise RuleError with a line for each mistake."""
     document = _document(str(path), content)
     try:
         schema.RuleFile.model_validate(document.data)
     except pydantic.ValidationError as error:
-        raise RuleError("\n".join(_told(document, error.errors()))) from None
-    found = rule.of(path.stem, path.parent.name, document.data, path)
-    if mistakes := list(dict.fromkeys(_mistakes(found, document))):
+        raise RuleError("\n".join(_render_errors(document, error.errors()))) from None
+    loaded = rule.of(path.stem, path.parent.name, document.data, path)
+    if mistakes := list(dict.fromkeys(_find_mistakes(loaded, document))):
         raise RuleError("\n".join(mistakes))
-    return found
+    return loaded
 
 
 def _document(path: str, content: bytes) -> Document:
-    """The one document of a rule file, also where it names no GPU."""
-    loaded = documents.load(path, content + OF_CONCERN)
+    """Return the one document of a rule file, even if it names no GPU."""
+    loaded = documents.load(path, content)
     if loaded.problems:
-        raise RuleError("\n".join(_at(one.location, _unread(one)) for one in loaded.problems))
+        raise RuleError("\n".join(_at(problem.location, _explain_problem(problem)) for problem in loaded.problems))
     if len(loaded.documents) != 1 or loaded.skips:
-        several = "several documents, and a rule is one: the next one is a file of its own"
+        several = "the file has several documents; put each rule in its own file"
         empty = f"the file is empty; {NEW}"
         raise RuleError(f"{path}:1:1: {next(iter(loaded.skips), several if loaded.documents else empty)}")
     return loaded.documents[0]
 
 
-def _unread(problem: documents.Problem) -> str:
-    """What keeps YAML from being read, where a text begins with a sign of YAML's own."""
-    return (_beginning(problem.location.text) if problem.kind == "invalid-syntax" else "") or problem.message
+def _explain_problem(problem: documents.Problem) -> str:
+    """Explain a YAML error, in particular text that begins with a YAML symbol."""
+    return (_explain_symbol(problem.location.text) if problem.kind == "invalid-syntax" else "") or problem.message
 
 
-def _beginning(line: str) -> str:
+def _explain_symbol(line: str) -> str:
     begins = BEGINS.match(line)
     return (
-        f"{begins[1]} begins with `{begins[2]}`, a sign of YAML: put quotation marks around the whole" if begins else ""
+        f"{begins[1]} begins with `{begins[2]}`, which has a meaning in YAML; put the whole text in quotation marks"
+        if begins
+        else ""
     )
 
 
 # ---- the shape
 
 
-def _told(document: Document, errors: Iterable[Any]) -> Iterator[str]:
-    """A line for each place at which a file is not shaped as a rule."""
+def _render_errors(document: Document, errors: Iterable[Any]) -> Iterator[str]:
+    """Yield a line for each location at which a file does not have the shape of a rule."""
     if not isinstance(document.data, dict):
-        yield _at(document.locate(()), f"a rule is a mapping of keys such as summary, severity and for; {NEW}")
+        yield _at(document.locate(()), f"a rule must be a mapping of keys such as summary, severity and for; {NEW}")
         return
-    by_place = {tuple(one for one in error["loc"] if str(one) not in UNIONS): error for error in reversed(list(errors))}
-    meant = {_meant(path) for path, error in by_place.items() if error["type"] == "extra_forbidden"}
-    for path, error in sorted(by_place.items(), key=lambda one: [str(part) for part in one[0]]):
-        inner = any(other[: len(path)] == path for other in by_place if other != path)
-        if not inner and (error["type"] != "missing" or path[-1] not in meant):
-            yield _shaped(document, path, error)
+    by_place = {
+        tuple(step for step in error["loc"] if str(step) not in UNIONS): error for error in reversed(list(errors))
+    }
+    meant = {_guess_key(path) for path, error in by_place.items() if error["type"] == "extra_forbidden"}
+    for path, error in sorted(by_place.items(), key=lambda item: [str(part) for part in item[0]]):
+        is_outer = any(other[: len(path)] == path for other in by_place if other != path)
+        if not is_outer and (error["type"] != "missing" or path[-1] not in meant):
+            yield _render_error(document, path, error)
 
 
-def _shaped(document: Document, path: tuple[str | int, ...], error: Mapping[str, Any]) -> str:
+def _render_error(document: Document, path: tuple[str | int, ...], error: Mapping[str, Any]) -> str:
     name = ".".join(map(str, path))
     kind, value = error["type"], document.get(path)
     if kind == "extra_forbidden":
-        return _at(document.locate(path, key=True), f"unknown key {path[-1]}; {_instead(path)}")
+        return _at(document.locate(path, key=True), f"unknown key {path[-1]}; {_suggest_key(path)}")
     if kind == "missing" or value is None:
-        purpose = PURPOSE.get(str(path[-1]), "it holds nothing")
+        purpose = PURPOSE.get(str(path[-1]), "it is empty")
         return _at(document.locate(path), f"{name} is missing: {purpose}")
     if kind == "literal_error":
-        return _at(document.locate(path), f"{name} is {_either(error['ctx']['expected'])}, not {value}")
+        return _at(document.locate(path), f"{name} must be {_list_words(error['ctx']['expected'])}, not {value}")
     if kind == "too_short":
-        return _at(document.locate(path), f"{name} holds no sample: {PURPOSE[str(path[-1])]}")
+        return _at(document.locate(path), f"{name} has no sample: {PURPOSE[str(path[-1])]}")
     if kind == "too_long":
-        return _at(document.locate(path), f"{name} holds {len(value)} lines; {error['ctx']['max_length']} are printed")  # type: ignore[arg-type]
-    return _at(document.locate(path), _typed(document, path, name, value, kind))
+        return _at(document.locate(path), f"{name} has {len(value)} lines; the maximum is {error['ctx']['max_length']}")  # type: ignore[arg-type]
+    return _at(document.locate(path), _explain_type(document, path, name, value, kind))
 
 
-def _typed(document: Document, path: tuple[str | int, ...], name: str, value: object, kind: str) -> str:
-    """What is wrong with a value of another type, and how it is written."""
+def _explain_type(document: Document, path: tuple[str | int, ...], name: str, value: object, kind: str) -> str:
+    """Explain a value of the wrong type and how to write it."""
     if kind == "list_type":
-        several = "\n" in str(value)
-        return f"{name} is a list: " + ("begin its first item with `- |`" if several else f"write [{value}]")
+        is_multiline = "\n" in str(value)
+        return f"{name} must be a list: " + ("begin its first item with `- |`" if is_multiline else f"write [{value}]")
     if path[0] == "examples" and isinstance(value, dict | list):
-        return f"{name} is data; a sample is a text: begin it with `- |` and indent the spec below"
+        return f"{name} must be text, not data: begin it with `- |` and indent the spec below"
     if isinstance(value, dict) and isinstance(document.node(path), documents.Node):
-        return f"{name} is a text: put quotation marks around one that starts with a brace"
+        return f"{name} must be text: put quotation marks around text that starts with a brace"
     if kind == "string_type":
-        return f"{name} is a text: put quotation marks around {_written(value)}"
+        return f"{name} must be text: put quotation marks around {_render(value)}"
     if kind == "model_type":
-        return f"{name} is a mapping: {PURPOSE.get(name, 'see `gpulint rule new`')}"
-    return f"{name} is {TYPES.get(kind, 'of another type')}"
+        return f"{name} must be a mapping: {PURPOSE.get(name, 'see `gpulint rule new`')}"
+    return f"{name} must be {TYPES.get(kind, 'of another type')}"
 
 
-def _written(value: object) -> str:
+def _render(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _either(expected: str) -> str:
-    """The words that are allowed, as a person lists them."""
+def _list_words(expected: str) -> str:
+    """Return the allowed words as a readable list."""
     return expected.replace("'", "")
 
 
-def _instead(path: tuple[str | int, ...]) -> str:
-    """Where what an unknown key states has its place."""
-    name, meant = str(path[-1]), _meant(path)
+def _suggest_key(path: tuple[str | int, ...]) -> str:
+    """Return where the content of an unknown key belongs."""
+    name, meant = str(path[-1]), _guess_key(path)
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     if name in MEANT and len(path) == 1:
@@ -195,89 +198,91 @@ def _instead(path: tuple[str | int, ...]) -> str:
     return f"did you mean {meant}?" if meant else "a rule has no such key"
 
 
-def _meant(path: tuple[str | int, ...]) -> str:
-    """The key that an unknown one is nearest to."""
+def _guess_key(path: tuple[str | int, ...]) -> str:
+    """Return the closest key to an unknown one."""
     if len(path) == 1 and path[0] in MEANT:
         return MEANT[str(path[0])]
     inner: Mapping[str, type[pydantic.BaseModel]] = {"for": schema.TargetFile, "examples": schema.ExamplesFile}
     model = inner.get(str(path[0]), schema.RuleFile) if len(path) > 1 else schema.RuleFile
     if path[:-1] == ("for", "engine"):
         model = schema.EngineFile
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    return next(iter(difflib.get_close_matches(str(path[-1]), known, n=1)), "")
+    keys = [field.alias or name for name, field in model.model_fields.items()]
+    return next(iter(difflib.get_close_matches(str(path[-1]), keys, n=1)), "")
 
 
-# ---- what it says
+# ---- the content
 
 
-def _mistakes(found: Rule, document: Document) -> Iterator[str]:
-    """A line for each name that is no fact, and for a condition that cannot hold."""
+def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
+    """Yield a line for each unknown name and for a condition that cannot hold."""
     if not found.when.strip():
-        yield _at(document.locate(("when",)), _beginning(document.locate(("when",), key=True).text) or "when is empty")
+        yield _at(
+            document.locate(("when",)), _explain_symbol(document.locate(("when",), key=True).text) or "when is empty"
+        )
         return
-    if astray := list(_targeted(found, document)):
-        yield from astray
+    if problems := list(_check_target(found, document)):
+        yield from problems
         return
     about_workloads = found.target.scope != "document"
-    for one in condition.mistakes(found.when, about_workloads):
-        yield _at(_inside(document, ("when",), one.offset), one.message)
-    yield from _printed(found, document)
+    for mistake in condition.mistakes(found.when, about_workloads):
+        yield _at(_inside(document, ("when",), mistake.offset), mistake.message)
+    yield from _check_placeholders(found, document)
     if not about_workloads:
-        yield from _pointed(found, document)
+        yield from _check_locations(found, document)
         return
     stated = {"at": found.at, "change": found.change, "against": (found.against,), "instead": (found.instead,)}
     for key, names in stated.items():
         for index, name in enumerate(names):
             if name and name not in facts.glossary():
                 listed = (key, index) if key in ("at", "change") else (key,)
-                yield _at(document.locate(listed), _unknown(name))
+                yield _at(document.locate(listed), _explain_unknown(name))
     if found.only_with and not found.change:
         yield _at(
             document.locate(("only_with",), key=True),
-            "nothing is named that an alternative may change (change: [gpus_per_pod])",
+            "only_with needs a fact that a suggestion may change, for example change: [gpus_per_pod]",
         )
 
 
-def _targeted(found: Rule, document: Document) -> Iterator[str]:
-    """Kinds and facts that are never met in a rule of this scope."""
+def _check_target(found: Rule, document: Document) -> Iterator[str]:
+    """Yield kinds and facts that do not exist in a rule of this scope."""
     scope = found.target.scope
     for kind in found.target.kind if scope == "workload" else ():
         if kind not in PURPOSES:
-            instead = "for the kind of an object write scope: document, or compare the fact task"
+            instead = "for the kind of an object write scope: document, or compare the fact `task`"
             yield _at(
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
     yield from _check_capabilities(found, document)
     for name in cel.names(found.when):
-        home = _home(facts.glossary()[name])
-        if scope not in home:
-            message = f"{name} is not known to a rule about a {scope}; write scope: {home[0]}"
+        scopes = _scopes(facts.glossary()[name])
+        if scope not in scopes:
+            message = f"{name} is not available to a rule of scope {scope}; write scope: {scopes[0]}"
             yield _at(document.locate(("for", "scope")), message)
 
 
 def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
-    """Capabilities that no engine can have, and those of another kind of workload."""
-    listed = isinstance(document.get(("for", "engine", "does")), list)
+    """Yield capabilities that no engine can have, and those of another kind of workload."""
+    is_list = isinstance(document.get(("for", "engine", "does")), list)
     kinds = {"inference": capabilities.INFERENCE, "training": capabilities.TRAINING}
     fitting = {name for kind in found.target.kind or tuple(kinds) for name in kinds.get(kind, ())}
     for index, name in enumerate(found.target.does):
-        location = document.locate(("for", "engine", "does", *((index,) if listed else ())))
+        location = document.locate(("for", "engine", "does", *((index,) if is_list else ())))
         if name not in capabilities.MEANINGS:
             meant = did_you_mean.nearest(name, capabilities.MEANINGS) or "; docs/own_rules.md lists them"
-            yield _at(location, f"no engine capability is called {name}{meant}")
+            yield _at(location, f"no such engine capability: {name}{meant}")
         elif name not in fitting:
             yield _at(location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}")
 
 
-def _home(quantity: facts.Quantity) -> tuple[str, ...]:
-    """The scopes in which a fact is known."""
+def _scopes(quantity: facts.Quantity) -> tuple[str, ...]:
+    """Return the scopes in which a fact is available."""
     if quantity.part:
         return ("workload", "facility") if quantity.of == "pod" else ("facility",)
     return HOMES.get(quantity.of, ("workload",))
 
 
-def _printed(found: Rule, document: Document) -> Iterator[str]:
-    """Placeholders that name no fact, and braces that do not close."""
+def _check_placeholders(found: Rule, document: Document) -> Iterator[str]:
+    """Yield placeholders that name no fact, and unclosed braces."""
     lines: list[tuple[tuple[str | int, ...], str]] = [(("message",), found.message)]
     lines += [(("arithmetic", index), line) for index, line in enumerate(found.arithmetic)]
     for path, text in lines:
@@ -285,40 +290,40 @@ def _printed(found: Rule, document: Document) -> Iterator[str]:
             names = rule.placeholders(text)
         except ValueError:
             yield _at(
-                document.locate(path), "a brace is not closed: a fact stands as {gpus_per_pod}, a brace itself as {{"
+                document.locate(path), "a brace is not closed: write a fact as {gpus_per_pod} and a literal brace as {{"
             )
             continue
-        for one in names:
-            if said := _unprintable(one, found):
-                yield _at(_inside(document, path, max(text.find("{" + one), 0)), said)
-        for _, shown, layout, conversion in string.Formatter().parse(text):
-            if shown in facts.glossary() and (layout or conversion):
-                yield _at(document.locate(path), f"a fact is printed with its own unit: write {{{shown}}} alone")
+        for name in names:
+            if problem := _explain_unprintable(name, found):
+                yield _at(_inside(document, path, max(text.find("{" + name), 0)), problem)
+        for _, fact, layout, conversion in string.Formatter().parse(text):
+            if fact in facts.glossary() and (layout or conversion):
+                yield _at(document.locate(path), f"a fact is printed in its own unit and format: write only {{{fact}}}")
 
 
-def _unprintable(name: str, found: Rule) -> str:
-    """Why a message cannot print what stands in its braces."""
+def _explain_unprintable(name: str, found: Rule) -> str:
+    """Return why a message cannot print the content of its braces."""
     if found.target.scope != "document":
-        return "" if name in facts.glossary() else _unknown(name)
+        return "" if name in facts.glossary() else _explain_unknown(name)
     if objects.path_of(name) is not None or (not objects.about(found) and name in facts.glossary()):
         return ""
-    return f"{{{name}}}: a rule about documents prints parts of its object: write {{object.spec.replicas}}"
+    return f"{{{name}}}: a document rule can print only parts of its object, for example {{object.spec.replicas}}"
 
 
-def _pointed(found: Rule, document: Document) -> Iterator[str]:
-    """Places of a rule about documents that are no parts of its object."""
+def _check_locations(found: Rule, document: Document) -> Iterator[str]:
+    """Yield the `at` entries of a document rule that are no parts of its object."""
     for index, name in enumerate(found.at):
         if objects.path_of(name) is None:
-            said = f"{name}: a rule about documents points at parts of its object: write object.spec.replicas"
-            yield _at(document.locate(("at", index)), said)
+            message = f"{name}: a document rule can point only to parts of its object, for example object.spec.replicas"
+            yield _at(document.locate(("at", index)), message)
 
 
-def _unknown(name: str) -> str:
+def _explain_unknown(name: str) -> str:
     if not name:
-        return "empty braces name no fact: write {gpus_per_pod}"
+        return "the braces are empty: write a fact, for example {gpus_per_pod}"
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        return f"{{{name}}} is more than the name of a fact, and nothing else is filled in"
-    return f"no fact is called {name}" + (condition.nearest(name) or "; `gpulint facts WORD` lists them")
+        return f"{{{name}}} is not a fact name; only facts can be filled in"
+    return f"no such fact: {name}" + (condition.nearest(name) or "; `gpulint facts WORD` lists them")
 
 
 def _inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:

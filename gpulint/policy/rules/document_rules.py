@@ -1,4 +1,4 @@
-"""Objects: rules of a team that read a document as data, and print and point at parts of it by their paths."""
+"""Team rules about documents: evaluate them over the object, and print and locate parts of it by path."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ SHOWN_MAX = 100
 
 
 def about(rule: Rule) -> bool:
-    """Whether a rule reads documents as data, and not what is wrong with their text."""
+    """True if a rule reads documents as data rather than errors in their text."""
     return rule.target.scope == "document" and "problem" not in cel.names(rule.when)
 
 
 def findings(found: Iterable[Document], rules: Sequence[Rule]) -> Iterator[Finding | Skip]:
-    """What these rules say of documents; one that lacks a key that a condition reads is not judged by it."""
-    asked = [rule for rule in rules if about(rule)]
-    for document in found if asked else ():
+    """Yield the findings of these rules in documents. A rule whose condition reads a missing key is skipped."""
+    applicable = [rule for rule in rules if about(rule)]
+    for document in found if applicable else ():
         data = document.data
-        for rule in asked:
+        for rule in applicable:
             if not isinstance(data, dict) or (rule.target.kind and data.get("kind") not in rule.target.kind):
                 continue
             try:
-                held = cel.evaluate(rule.when, {"object": data})
+                holds = cel.evaluate(rule.when, {"object": data})
             except cel.ConditionError as error:
                 yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}")
                 continue
-            if held:
-                yield check.at_document(rule, _place(rule, document), filled(rule.message, document))
+            if holds:
+                yield check.at_document(rule, _locate(rule, document), filled(rule.message, document))
 
 
 def path_of(text: str) -> Path | None:
-    """The path of a part of an object, written as a condition does (`object.spec.replicas`); None of any other text."""
+    """Return the path of a part of an object, written as `object.spec.replicas`; None for other text."""
     if not text.startswith("object"):
         return None
     steps: list[str | int] = []
@@ -55,23 +55,23 @@ def path_of(text: str) -> Path | None:
 
 
 def filled(message: str, document: Document) -> str:
-    """A message with the parts of an object that it names in braces."""
+    """Return a message with the named parts of an object filled in."""
     parts = []
     for text, name, _, _ in string.Formatter().parse(message):
         parts.append(text)
         path = path_of(name) if name else None
         if path is not None:
-            parts.append(_shown(document.get(path)))
+            parts.append(_render(document.get(path)))
     return "".join(parts)
 
 
-def _shown(value: object) -> str:
+def _render(value: object) -> str:
     text = units.human(value, "")
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"
 
 
-def _place(rule: Rule, document: Document) -> Location:
-    """The first stated part that is there; else what the first one is missing from; else the kind."""
-    stated = [path for name in rule.at if (path := path_of(name)) is not None]
-    there = [path for path in stated if document.node(path) is not None]
-    return document.locate(next(iter([*there, *stated]), ("kind",)))
+def _locate(rule: Rule, document: Document) -> Location:
+    """Return the first of the rule's parts that exists, otherwise the parent of the first one, otherwise the kind."""
+    paths = [path for name in rule.at if (path := path_of(name)) is not None]
+    existing = [path for path in paths if document.node(path) is not None]
+    return document.locate(next(iter([*existing, *paths]), ("kind",)))

@@ -1,4 +1,4 @@
-"""Check: rules over facts, world by world, into findings and into what could not be evaluated."""
+"""Evaluate rules over facts in every scenario, and build findings and lists of missing facts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ from gpulint.catalog import package_data as shipped
 from gpulint.facts.resolver import Facts, Missing, glossary
 from gpulint.policy.rules import cel
 from gpulint.policy.rules.rule import Rule, is_own, placeholders
-from gpulint.report.model import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
-from gpulint.version import PROJECT
+from gpulint.report.model import (
+    Edit,
+    Finding,
+    Location,
+    NotEvaluated,
+    Related,
+    RuleCard,
+    Scenarios,
+    Severity,
+    Suggestion,
+)
+from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
 
 OF_THE_INSTANCE = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
 )
-"""Families that judge a whole instance, which its first role stands for."""
+"""Families of rules about a whole instance. They are evaluated on its first role only."""
 SHAPE = ("checkpoint", "accelerator")
-"""What such a judgement is of, whatever quantity it points at."""
+"""The facts that identify such an instance, whichever fact a finding points to."""
 
 
 LABELS: Mapping[str, str] = {
@@ -82,7 +92,7 @@ LABEL_MAX = 80
 
 
 class Verdict(NamedTuple):
-    """A rule that holds, in how many of the three worlds, and what that makes it."""
+    """A rule that fires, the number of scenarios in which it does, and the resulting severity."""
 
     rule: Rule
     confidence: int
@@ -90,25 +100,43 @@ class Verdict(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the rules said of one role; `holding` names those that hold in any world, spoken of or not."""
+    """The results for one role. `holding` names rules that hold in any scenario, reported or not."""
 
     verdicts: tuple[Verdict, ...]
     not_evaluated: tuple[NotEvaluated, ...]
     holding: frozenset[str]
 
 
+class EvaluatedRole(NamedTuple):
+    """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
+
+    `component` is the path of a component inside its facility; a role has none.
+    """
+
+    workload: Workload
+    facts: Facts
+    rules: tuple[Rule, ...]
+    outcome: Outcome
+    component: str = ""
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The names of the workload and the role, or of the facility and the component."""
+        return self.workload.name, self.component or self.facts.role.name
+
+
 class RuleDefect(Exception):
-    """A rule of ours whose condition fails although every fact is known."""
+    """A built-in rule whose condition fails although every fact is known."""
 
 
 def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
-    """The rules that are about this role."""
+    """Yield the rules that apply to this role."""
     if role.value("device") not in (None, "gpu"):
         return
-    joined = bool(role.text("part_of"))
+    is_part = bool(role.text("part_of"))
     for rule in rules:
         target = rule.target
-        if joined and rule.family in OF_THE_INSTANCE:
+        if is_part and rule.family in OF_THE_INSTANCE:
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
             continue
@@ -117,100 +145,100 @@ def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[
 
 
 def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
-    """The rules that hold after absorption, and those that lacked facts."""
+    """Return the rules that fire after absorption, and those that lack facts."""
     verdicts: list[Verdict] = []
-    lacking: list[NotEvaluated] = []
+    not_evaluated: list[NotEvaluated] = []
     holding: set[str] = set()
     for rule in rules:
-        held = _worlds_held(rule, facts)
-        if isinstance(held, Missing):
-            lacking.append(NotEvaluated(rule.name, tuple(sorted(held.names))))
-        elif held:
+        scenarios = _count_scenarios(rule, facts)
+        if isinstance(scenarios, Missing):
+            not_evaluated.append(NotEvaluated(rule.name, tuple(sorted(scenarios.names))))
+        elif scenarios:
             holding.add(rule.name)
-            severity = rule.severity.lowered(3 - held)
-            if severity and (held > 1 or _plausible(rule, facts)):
-                verdicts.append(Verdict(rule, held, severity))
-    spoken = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
-    return Outcome(spoken, tuple(lacking), frozenset(holding))
+            severity = rule.severity.lowered(3 - scenarios)
+            if severity and (scenarios > 1 or _is_plausible(rule, facts)):
+                verdicts.append(Verdict(rule, scenarios, severity))
+    reported = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
+    return Outcome(reported, tuple(not_evaluated), frozenset(holding))
 
 
 def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
-    """Whether another rule speaks of the same cause, at least as severely.
+    """True if another rule reports the same cause with at least the same severity.
 
-    What the files state decides, so that lowering one rule does not call up another; a rule that a policy raises speaks.
+    The declared severities decide, so that lowering one rule does not surface another. A rule raised by a policy is reported.
     """
-    raised = verdict.rule.stated is not None and verdict.rule.stated < verdict.rule.severity
+    is_raised = verdict.rule.stated is not None and verdict.rule.stated < verdict.rule.severity
     return any(
-        verdict.rule.name in one.rule.absorbs
-        and _stated_level(one) >= _stated_level(verdict)
-        and not (raised and verdict.severity > one.severity)
-        for one in others
+        verdict.rule.name in other.rule.absorbs
+        and _original_level(other) >= _original_level(verdict)
+        and not (is_raised and verdict.severity > other.severity)
+        for other in others
     )
 
 
-def _stated_level(verdict: Verdict) -> int:
-    """How severe a verdict is without what a policy says of its rule."""
+def _original_level(verdict: Verdict) -> int:
+    """Return the severity of a verdict before the policy changed its rule."""
     stated = verdict.rule.stated or verdict.rule.severity
     return stated.lowered(3 - verdict.confidence) or 0
 
 
-def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
-    """In how many worlds a rule's condition holds, or what is missing to tell."""
-    if any(facts.worlds(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
+def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
+    """Return the number of scenarios in which a rule's condition holds, or the missing facts."""
+    if any(facts.scenarios(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
         return 0
-    found = {name: facts.worlds(name) for name in cel.names(rule.when)}
-    known = {name: worlds for name, worlds in found.items() if not isinstance(worlds, Missing)}
-    held = 0
-    for count, values in _distinct(known):
+    resolved = {name: facts.scenarios(name) for name in cel.names(rule.when)}
+    available = {name: scenarios for name, scenarios in resolved.items() if not isinstance(scenarios, Missing)}
+    scenarios = 0
+    for count, values in _group_scenarios(available):
         try:
             outcome = cel.evaluate(rule.when, values)
         except cel.KeyAbsent:
-            return Missing(frozenset(name for name in found if glossary()[name].type == "map"))
+            return Missing(frozenset(name for name in resolved if glossary()[name].type == "map"))
         except cel.ConditionError as error:
             if is_own(rule):
-                return Missing(frozenset(found))
+                return Missing(frozenset(resolved))
             raise RuleDefect(f"rule {rule.name}: {error}") from None
         if outcome is None:
-            return Missing(facts.missing(set(found) - set(known)))
-        held += count * outcome
-    return held
+            return Missing(facts.missing(set(resolved) - set(available)))
+        scenarios += count * outcome
+    return scenarios
 
 
-def _plausible(rule: Rule, facts: Facts) -> bool:
-    """Whether a rule that holds in one world only also holds at the end of what is printed.
+def _is_plausible(rule: Rule, facts: Facts) -> bool:
+    """True if a rule that holds in one scenario also holds at the end of the printed interval.
 
-    A world takes every uncertain term at its worst at once; a note that its own interval contradicts is a false alarm.
+    A scenario sets every uncertain term to its worst value at once. A note that contradicts its own interval is a false alarm.
     """
     values = {name: _end(name, facts) for name in cel.names(rule.when)}
     return cel.evaluate(rule.when, values) is True
 
 
 def _end(name: str, facts: Facts) -> Value:
-    """The end of a fact's printed interval that lies towards the adverse world."""
-    worlds, ends = facts.worlds(name), facts.ends(name)
-    if isinstance(worlds, Missing) or ends is None:
+    """Return the end of a fact's printed interval on the side of the worst scenario."""
+    scenarios, ends = facts.scenarios(name), facts.ends(name)
+    if isinstance(scenarios, Missing) or ends is None:
         return None
-    if not isinstance(worlds.adverse, int | float) or not isinstance(worlds.likely, int | float):
-        return worlds.adverse
-    return ends[0] if worlds.adverse < worlds.likely else ends[1]
+    if not isinstance(scenarios.worst, int | float) or not isinstance(scenarios.expected, int | float):
+        return scenarios.worst
+    return ends[0] if scenarios.worst < scenarios.expected else ends[1]
 
 
-def _distinct(known: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
-    """The worlds' values with how many worlds share them."""
-    if all(worlds.favourable == worlds.likely == worlds.adverse for worlds in known.values()):
-        yield 3, {name: worlds.likely for name, worlds in known.items()}
+def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
+    """Yield the facts of the scenarios, with the number of scenarios that share them."""
+    if all(scenarios.best == scenarios.expected == scenarios.worst for scenarios in facts.values()):
+        yield 3, {name: scenarios.expected for name, scenarios in facts.items()}
         return
-    for world in Worlds._fields:
-        yield 1, {name: getattr(worlds, world) for name, worlds in known.items()}
+    for scenario in Scenarios._fields:
+        yield 1, {name: getattr(scenarios, scenario) for name, scenarios in facts.items()}
 
 
 def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
-    """The finding of a rule that holds, at its place, with its arithmetic; `told` is the role with places of other parts."""
+    """Return the finding of a rule that fires, with its location and arithmetic. `told` is the role with merged locations."""
     from gpulint.policy.rules import identity as subject
 
     rule, role = verdict.rule, told or facts.role
-    primary = _stated(role, rule.at)
-    second = _stated(role, [rule.against]) if rule.against else None
+    primary = _locate(role, rule.at)
+    second = _locate(role, [rule.against]) if rule.against else None
     location = (primary[1] if primary else role.anchor).location()
     quantity = primary[0] if primary else ""
     shown = [fact for name in rule.facts if (fact := facts.shown(name))]
@@ -219,7 +247,7 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | Non
         family=rule.family,
         severity=verdict.severity,
         confidence=verdict.confidence,
-        message=_said(rule, filled(rule.message, facts)),
+        message=_render_message(rule, filled(rule.message, facts)),
         location=location,
         label=_label(*primary, facts) if primary else "",
         related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
@@ -229,21 +257,21 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | Non
         facts=tuple(shown),
         fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
         help=rule.why,
-        subject=subject.of_workload(workload, role, quantity, _compared(rule, role)),
+        subject=subject.of_workload(workload, role, quantity, _list_compared(rule, role)),
     )
 
 
 def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
-    """The rules that speak, as a report shows them."""
-    spoken = {one.rule for one in findings}
-    return {rule.name: card(rule) for rule in rules if rule.name in spoken}
+    """Return the rules with findings, as a report shows them."""
+    fired = {finding.rule for finding in findings}
+    return {rule.name: card(rule) for rule in rules if rule.name in fired}
 
 
 def card(rule: Rule) -> RuleCard:
-    """A rule as a report shows it."""
-    is_ours = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
-    page = f"{PROJECT}/blob/main/docs/rules/{rule.name}.md" if is_ours else ""
-    shown = (
+    """Return a rule as a report shows it."""
+    is_builtin = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
+    page = f"{SITE}/rules/{rule.name}/" if SITE and is_builtin else ""
+    columns = (
         rule.name,
         rule.family,
         rule.severity,
@@ -254,48 +282,48 @@ def card(rule: Rule) -> RuleCard:
         page,
         rule.path,
     )
-    return RuleCard(*shown)
+    return RuleCard(*columns)
 
 
-def _compared(rule: Rule, role: Role) -> tuple[str, ...]:
-    """The quantities whose change makes another defect of it: those it points at and compares, and what it judges.
+def _list_compared(rule: Rule, role: Role) -> tuple[str, ...]:
+    """Return the facts that identify a defect: those the rule points to and compares, and the instance.
 
-    What only compares quantities that the role states holds of whatever model and card.
+    A rule that compares only declared values holds for any model and accelerator.
     """
     compared = cel.names(rule.when)
-    judged = rule.family in OF_THE_INSTANCE and not all(name in role.fields for name in compared)
-    return (rule.against, *rule.at, *compared, *(SHAPE if judged else ()))
+    is_instance_rule = rule.family in OF_THE_INSTANCE and not all(name in role.fields for name in compared)
+    return (rule.against, *rule.at, *compared, *(SHAPE if is_instance_rule else ()))
 
 
-def _said(rule: Rule, message: str) -> str:
-    """A message, with a word about a rule that will be dropped."""
-    return f"{message} (the rule is deprecated and will be dropped)" if rule.status == "deprecated" else message
+def _render_message(rule: Rule, message: str) -> str:
+    """Return a message, with a note for a deprecated rule."""
+    return f"{message} (this rule is deprecated and will be removed)" if rule.status == "deprecated" else message
 
 
 def fingerprint(*identity: str) -> str:
-    """A finding's identity that survives moves within its file: rule, path, workload, role and quantity."""
+    """Return the identity of a finding, which survives moves within its file."""
     import hashlib
 
     return hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
 
 
 def filled(template: str, facts: Facts) -> str:
-    """A message with its facts in human units; one that differs between worlds is printed with its ends."""
+    """Return a message with its facts in human units, with an interval if scenarios differ."""
     return template.format_map({name: shown(name, facts) for name in placeholders(template)})
 
 
 def shown(name: str, facts: Facts) -> str:
-    """A fact in human units, "unknown" when it is missing."""
+    """Return a fact in human units, or "unknown" if it is missing."""
     ends = facts.ends(name)
     if ends is None:
         return "unknown"
     unit = glossary()[name].unit
-    likely, low, high = (units.human(value, unit) for value in (facts.likely(name), *ends))
-    return likely if low == high else f"{likely} ({low} to {high})"
+    expected, low, high = (units.human(value, unit) for value in (facts.expected(name), *ends))
+    return expected if low == high else f"{expected} ({low} to {high})"
 
 
-def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
-    """The first of these quantities that a place in the file states."""
+def _locate(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
+    """Return the first of these facts that the file declares, with its location."""
     for name in names:
         field = role.fields.get(name)
         if field and field.origins:
@@ -313,7 +341,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     words = _words(name, glossary()[name].unit)
     if not isinstance(origin.document.get(("apiVersion",)), str):
         words = words.replace("pods per replica", "nodes").replace("pod", "node")
-    value = facts.likely(name)
+    value = facts.expected(name)
     if value is None or value is True:
         return words
     return f"no {words}" if value is False else f"{words}: {shown(name, facts)}"
@@ -352,25 +380,25 @@ def at_document(
     related: Iterable[tuple[str, Location]] = (),
     instead: Iterable[tuple[Location, str, str]] = (),
 ) -> Finding:
-    """The finding of a rule about a document's text."""
+    """Return the finding of a rule about a document's text."""
     return Finding(
         rule=rule.name,
         family=rule.family,
         severity=rule.severity,
         confidence=3,
-        message=_said(rule, message),
+        message=_render_message(rule, message),
         location=location,
         related=tuple(Related(label, place) for label, place in related),
         fingerprint=fingerprint(rule.name, location.path, location.text.strip()),
-        suggestions=_reworded(rule, tuple(instead)),
+        suggestions=_suggest_words(rule, tuple(instead)),
         help=rule.why,
     )
 
 
-def _reworded(rule: Rule, instead: Sequence[tuple[Location, str, str]]) -> tuple[Suggestion, ...]:
-    """The right words in the place of wrong ones."""
+def _suggest_words(rule: Rule, instead: Sequence[tuple[Location, str, str]]) -> tuple[Suggestion, ...]:
+    """Return the suggestion that replaces wrong words."""
     if not instead:
         return ()
     words = ", ".join(dict.fromkeys(new for _, _, new in instead))
     edits = tuple(Edit("word", place, old, new) for place, old, new in instead)
-    return (Suggestion(f"{words} in {'its' if len(instead) == 1 else 'their'} place", edits, gives_up=rule.gives_up),)
+    return (Suggestion(f"use {words} instead", edits, gives_up=rule.gives_up),)

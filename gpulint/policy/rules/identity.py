@@ -1,4 +1,4 @@
-"""Subject: what a finding is about in words that outlast moves, other file names, formatting and releases of gpulint."""
+"""Identify what a finding is about, independent of moves, file names, formatting and releases."""
 
 from __future__ import annotations
 
@@ -11,74 +11,86 @@ from gpulint.source.documents import Document, Node, Path
 from gpulint.workload import Field, Role, Unknown, Workload
 
 OF_BUDGET = "budget "
-"""How the object of a subject begins that is a sum over many workloads; less of it is better, whatever the amount."""
+"""Prefix of a subject's object that is a sum over many workloads. A lower amount is better."""
 OF_FACILITY = "gpulint/Facility "
-"""How the object of a subject begins that is a part of a facility, whose place stays as it is when servers come in."""
+"""Prefix of a subject's object that is a component of a facility."""
 LONGEST = 160
 SAID = "_stated"
-"""How quantities end that only tell whether another one is stated."""
+"""Suffix of facts that only tell whether another fact is declared."""
 
 
 def of_workload(workload: Workload, role: Role, quantity: str, compared: Iterable[str]) -> Subject:
-    """The subject of a quantity of a role, empty where nothing states it; the value holds what else is stated and compared."""
-    beside = {name: value for name in compared if name != quantity and (value := _stated(role, name)) is not None}
-    words = [value] if (value := _stated(role, quantity)) is not None else []
+    """Return the subject of a role's fact. Its value holds the declared value and those it is compared with."""
+    others = {name: value for name in compared if name != quantity and (value := _read_value(role, name)) is not None}
+    words = [value] if (value := _read_value(role, quantity)) is not None else []
     return Subject(
-        _owner(workload), quantity, "; ".join([*words, *(f"{name} {beside[name]}" for name in sorted(beside))])
+        _owner(workload), quantity, "; ".join([*words, *(f"{name} {others[name]}" for name in sorted(others))])
     )
 
 
 def named(data: object) -> str:
-    """The identity of an object: group, kind, namespace and name; empty where it is none."""
+    """Return the identity of an object: group, kind, namespace and name; empty if it is none."""
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         return ""
     metadata = data.get("metadata")
-    stated = metadata if isinstance(metadata, dict) else {}
-    name = stated.get("name") or stated.get("generateName")
+    fields = metadata if isinstance(metadata, dict) else {}
+    name = fields.get("name") or fields.get("generateName")
     if not isinstance(name, str):
         return ""
     group, slash, _ = str(data.get("apiVersion", "")).rpartition("/")
-    namespace = stated.get("namespace")
+    namespace = fields.get("namespace")
     owner = f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
     return f"{group}{slash}{data['kind']} {owner}"
 
 
 def no_larger(found: Iterable[Finding], before: Iterable[tuple[str, Subject]]) -> list[Finding]:
-    """Findings, those about a budget whose sum is no larger than it was under the subject that they had then."""
-    held = {(rule, one.object, one.quantity): one for rule, one in before if one.object.startswith(OF_BUDGET)}
-    return [_as_before(one, held.get((one.rule, one.subject.object, one.subject.quantity))) for one in found]
+    """Return findings in which a budget that did not grow keeps its previous subject."""
+    budgets = {
+        (rule, subject.object, subject.quantity): subject
+        for rule, subject in before
+        if subject.object.startswith(OF_BUDGET)
+    }
+    return [
+        _keep_subject(finding, budgets.get((finding.rule, finding.subject.object, finding.subject.quantity)))
+        for finding in found
+    ]
 
 
-def _as_before(finding: Finding, before: Subject | None) -> Finding:
+def _keep_subject(finding: Finding, before: Subject | None) -> Finding:
     if before is None:
         return finding
     try:
-        now, then = (float(one.value.partition(" ")[0]) for one in (finding.subject, before))
+        now, then = (float(subject.value.partition(" ")[0]) for subject in (finding.subject, before))
     except ValueError:
         return finding
     return finding if now > then else finding._replace(subject=before)
 
 
 def told(found: Iterable[Finding], documents: Sequence[Document]) -> list[Finding]:
-    """The findings of one file, those about its text with their subjects as well."""
-    return [one if one.subject != Subject() else one._replace(subject=at(one.location, documents)) for one in found]
+    """Return the findings of one file, with subjects for those about its text."""
+    return [
+        finding if finding.subject != Subject() else finding._replace(subject=at(finding.location, documents))
+        for finding in found
+    ]
 
 
 def at(place: Location, documents: Sequence[Document]) -> Subject:
-    """The subject of a place: the object that holds it, the keys that lead there, and what stands there."""
-    value = plain(_shown(place))
-    beside = [document for document in documents if document.path == place.path]
-    if not beside:
+    """Return the subject of a location: the object that contains it, the path of keys, and the text there."""
+    value = plain(_text(place))
+    same_file = [document for document in documents if document.path == place.path]
+    if not same_file:
         return Subject(_file(place.path), "", value)
-    offset = _offset(beside[0].text, place)
-    document = max((one for one in beside if one.root.start <= offset), key=_start, default=beside[0])
-    path = _leading(document.root, offset)
+    offset = _offset(same_file[0].text, place)
+    document = max(
+        (candidate for candidate in same_file if candidate.root.start <= offset), key=_start, default=same_file[0]
+    )
+    path = _path_to(document.root, offset)
     return Subject(_holder(document, path) or _file(place.path), _keys(document, path), value)
 
 
 def plain(text: str) -> str:
-    """A text as its reader takes it: without quotes and needless space, an amount as its number."""
-    words = _short(text)
+    """Return a value without quotes and extra space; an amount becomes its number."""
+    words = _shorten(text)
     if len(words) > 1 and words[0] == words[-1] and words[0] in "\"'":
         words = words[1:-1].strip()
     try:
@@ -97,32 +109,32 @@ def _owner(workload: Workload) -> str:
     return holder if workload.name == holder.rpartition(" ")[2].rpartition("/")[2] else f"{holder} {workload.name}"
 
 
-def _stated(role: Role, name: str) -> str | None:
-    """What a file states of a quantity, by its meaning; None where only defaults and tables say it."""
+def _read_value(role: Role, name: str) -> str | None:
+    """Return the declared value of a fact in normal form; None if only a default or table supplies it."""
     field = role.fields.get(name)
     if field is None or not field.origins or name.endswith(SAID):
         return None
-    return plain(field.origins[0].text()) if _looked_up(field, role) else _normal(field)
+    return plain(field.origins[0].text()) if _keeps_text(field, role) else _normalise(field)
 
 
-def _looked_up(field: Field, role: Role) -> bool:
-    """Whether a value was read from the row of a machine type, or not at all: then only the words stay as they are."""
+def _keeps_text(field: Field, role: Role) -> bool:
+    """True if the text identifies the value: it is unresolved, or comes from a machine type's row."""
     machine = role.fields.get("instance_type")
-    beside = machine is not None and bool({*machine.origins} & {*field.origins})
-    return isinstance(field.value, Unknown) or beside
+    from_machine = machine is not None and bool({*machine.origins} & {*field.origins})
+    return isinstance(field.value, Unknown) or from_machine
 
 
-def _normal(field: Field) -> str:
+def _normalise(field: Field) -> str:
     value = field.value
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int | float):
         return _number(Fraction(value)) if float(value).is_integer() else repr(value)
-    return _short(", ".join(value) if isinstance(value, tuple) else str(value))
+    return _shorten(", ".join(value) if isinstance(value, tuple) else str(value))
 
 
-def _short(text: str) -> str:
-    """A text in one line; of a long one the beginning, and what tells it from others that begin alike."""
+def _shorten(text: str) -> str:
+    """Return a text on one line. A long one is cut and gets a hash of the whole."""
     words = " ".join(text.split())
     if len(words) <= LONGEST:
         return words
@@ -135,13 +147,13 @@ def _number(value: Fraction) -> str:
     return str(value.numerator) if value.denominator == 1 else repr(float(value))
 
 
-# ---- places
+# ---- locations
 
 
 def _holder(document: Document, path: Path) -> str:
-    """The innermost named object around a path."""
-    around = (named(document.get(path[:length])) for length in range(len(path), -1, -1))
-    return next(filter(None, around), "") if document.format in ("yaml", "json") else ""
+    """Return the innermost named object around a path."""
+    names = (named(document.get(path[:length])) for length in range(len(path), -1, -1))
+    return next(filter(None, names), "") if document.format in ("yaml", "json") else ""
 
 
 def _start(document: Document) -> int:
@@ -159,8 +171,8 @@ def _offset(text: str, place: Location) -> int:
     return start + place.column - 1
 
 
-def _leading(root: Node, offset: int) -> Path:
-    """The keys and positions that lead to the innermost value around an offset."""
+def _path_to(root: Node, offset: int) -> Path:
+    """Return the keys and indices that lead to the innermost value around an offset."""
     path: list[str | int] = []
     node = root
     while (step := _step(node, offset)) is not None:
@@ -173,7 +185,7 @@ def _step(node: Node, offset: int) -> tuple[str | int, Node] | None:
     if node.target is not None or node.kind == "scalar":
         return None
     if node.kind == "sequence":
-        return next(((index, one) for index, one in enumerate(node.value) if one.start <= offset < one.end), None)
+        return next(((index, item) for index, item in enumerate(node.value) if item.start <= offset < item.end), None)
     entries = ((key, value) for key, value in node.value if key.kind == "scalar")
     return next(
         ((str(key.value), value) for key, value in entries if key.start <= offset < max(key.end, value.end)), None
@@ -181,7 +193,7 @@ def _step(node: Node, offset: int) -> tuple[str | int, Node] | None:
 
 
 def _keys(document: Document, path: Path) -> str:
-    """A path below the object that holds it, in which items are called by their names where they have them."""
+    """Return a path below its object, in which items are called by name if they have one."""
     inside = next((length for length in range(len(path), 0, -1) if named(document.get(path[:length]))), 0)
     return "".join(_key(document, path[:length]) for length in range(inside + 1, len(path) + 1)).lstrip(".")
 
@@ -194,8 +206,8 @@ def _key(document: Document, path: Path) -> str:
     return f"[{name if isinstance(name, str) else path[-1]}]"
 
 
-def _shown(place: Location) -> str:
-    """The characters of a place."""
+def _text(place: Location) -> str:
+    """Return the text of a location."""
     return "\n".join(_cut(place))
 
 

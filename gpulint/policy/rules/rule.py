@@ -1,4 +1,4 @@
-"""Rule: one judgement as data, loaded from a YAML file and refused with its place when it is not right."""
+"""A rule as data, loaded from a YAML file. An invalid file is rejected with locations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class RuleError(ValueError):
-    """A rule file that cannot be used; the message starts with its place."""
+    """A rule file that cannot be used. The message starts with its location."""
 
 
 class Target(NamedTuple):
-    """What a rule is about; only a rule that matches can be not evaluated. Empty matches all.
+    """What a rule applies to. Only a rule that applies can be not evaluated; empty matches everything.
 
-    `engine` names engines, `does` capabilities: a rule matches every engine that has all of them.
+    `engine` names engines, `does` capabilities: a rule applies to every engine that has all of them.
     """
 
     scope: str
@@ -44,9 +44,9 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as its file states it; the stem is its name, the folder its family.
+    """A rule as its file declares it. The stem is its name, the folder its family.
 
-    `stated` is the severity of the file, where a policy gives it another.
+    `stated` is the severity in the file, if a policy changes it.
     """
 
     name: str
@@ -81,21 +81,21 @@ class Rule:
 
 @functools.cache
 def shipped_rules() -> Mapping[str, Rule]:
-    """The rules of this package by name."""
-    built = shipped.index()
-    if built is not None:
-        return {row["name"]: of(row["name"], row["family"], row) for row in built["rules"]}  # type: ignore[attr-defined]
+    """Return the built-in rules by name."""
+    index = shipped.index()
+    if index is not None:
+        return {row["name"]: of(row["name"], row["family"], row) for row in index["rules"]}  # type: ignore[attr-defined]
     return {rule.name: rule for rule in load(shipped.folder("rules"))}
 
 
 def load(folder: Path) -> Iterator[Rule]:
-    """The rules of a folder, by name; RuleError at the first file that is not one."""
+    """Yield the rules of a folder by name; raise RuleError at the first invalid file."""
     for path in sorted(folder.rglob("*.yaml")):
         yield of(path.stem, path.parent.name, shipped.read_yaml(path), path)
 
 
 def load_team(folder: Path) -> Iterator[Rule]:
-    """A team's own rules; RuleError at the first file that is not one, with the place of each mistake in it."""
+    """Yield a team's own rules; raise RuleError at the first invalid file, with all its mistakes."""
     from gpulint.policy.rules import diagnostics as rule_file
 
     for path in rule_file.files(folder):
@@ -103,65 +103,65 @@ def load_team(folder: Path) -> Iterator[Rule]:
 
 
 def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
-    """The shipped rules and a team's own, by name; RuleError where one would hide another unsaid.
+    """Return the built-in and a team's own rules by name; raise RuleError if one hides another silently.
 
-    A shipped rule that is only a preview yields: one that comes with a release breaks no folder that has its name already.
+    A built-in preview rule may be hidden, so that a new release does not break a folder that already has its name.
     """
     rules = dict(shipped_rules())
-    for one in own:
-        other = rules.get(one.name)
-        if other is not None and same_file(one, other):
+    for rule in own:
+        other = rules.get(rule.name)
+        if other is not None and same_file(rule, other):
             continue
-        if other is not None and (reason := _hidden(one, other)):
-            raise RuleError(f"{one.path}:1:1: {reason}")
-        rules[one.name] = one
+        if other is not None and (reason := _explain_conflict(rule, other)):
+            raise RuleError(f"{rule.path}:1:1: {reason}")
+        rules[rule.name] = rule
     return rules
 
 
-def is_own(one: Rule) -> bool:
-    """Whether a rule is a team's, and not ours."""
-    ours = shipped_rules().get(one.name)
-    return one.path is not None and (ours is None or ours.path != one.path)
+def is_own(rule: Rule) -> bool:
+    """True if a rule is a team's own."""
+    builtin = shipped_rules().get(rule.name)
+    return rule.path is not None and (builtin is None or builtin.path != rule.path)
 
 
 def same_file(one: Rule, other: Rule) -> bool:
-    """Whether two rules are of one file; a rule of a commit is of none on the disk."""
+    """True if two rules are from the same file. A rule of a commit has no file on disk."""
     here, there = one.path, other.path
     if here is None or there is None:
         return False
     return here == there or (here.exists() and there.exists() and here.samefile(there))
 
 
-def _hidden(one: Rule, other: Rule) -> str:
-    """Why a rule may not stand in the place of another of its name."""
+def _explain_conflict(rule: Rule, other: Rule) -> str:
+    """Return why a rule may not replace another of its name; empty if it may."""
     if other.name not in shipped_rules() or shipped_rules()[other.name] is not other:
-        return f"{other.path} is called {one.name} too: a name is one rule's"
-    if one.replaces or other.status == "preview":
+        return f"{other.path} also defines {rule.name}; rule names must be unique"
+    if rule.replaces or other.status == "preview":
         return ""
-    return f"gpulint has a rule {one.name} of its own: rename the file, or write replaces: true to stand in its place"
+    return f"gpulint already has a rule {rule.name}; rename the file, or write replaces: true to replace it"
 
 
 def examples(rule: Rule) -> Mapping[str, tuple[object, ...]]:
-    """The `bad` and `good` samples of a rule, from its file."""
+    """Return the `bad` and `good` samples of a rule from its file."""
     data = document(rule).data
     samples = data.get("examples", {}) if isinstance(data, dict) else {}
     return {side: tuple(samples.get(side, ())) for side in ("bad", "good")}
 
 
 def document(rule: Rule) -> Document:
-    """The file of a rule, with the places of all that it states."""
+    """Return the file of a rule with the locations of its values."""
     path = rule.path or shipped.folder("rules") / rule.family / f"{rule.name}.yaml"
     return shipped.document(path)
 
 
 def placeholders(text: str) -> tuple[str, ...]:
-    """The fact names a message substitutes."""
+    """Return the names of the facts that a message substitutes."""
     return tuple(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
 
 
 def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
     if not isinstance(data, dict):
-        raise RuleError(f"{path or name}: a rule is a mapping")
+        raise RuleError(f"{path or name}: a rule must be a mapping")
     target = data["for"]
     many = {key: tuple(data.get(key, ())) for key in ("at", "arithmetic", "change", "absorbs", "references")}
     return Rule(
@@ -190,11 +190,11 @@ def _read_target(data: Mapping[str, object]) -> Target:
     """Return the target of a rule file's `for`, whose engine is a name, a list of names, or what an engine does."""
     engine = data.get("engine")
     if isinstance(engine, dict):
-        return Target(str(data["scope"]), _several(data.get("kind")), (), _several(engine.get("does")))
-    return Target(str(data["scope"]), _several(data.get("kind")), _several(engine))
+        return Target(str(data["scope"]), _as_tuple(data.get("kind")), (), _as_tuple(engine.get("does")))
+    return Target(str(data["scope"]), _as_tuple(data.get("kind")), _as_tuple(engine))
 
 
-def _several(value: object) -> tuple[str, ...]:
+def _as_tuple(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(str(item) for item in value) if isinstance(value, list) else (str(value),)

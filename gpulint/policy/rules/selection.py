@@ -1,4 +1,4 @@
-"""Selection: which rules speak, and how severely, by what a policy and the command line say."""
+"""Select the enabled rules and their severities from a policy and the command line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gpulint.report.model import Severity
 
 
 def known(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
-    """Every rule by name: ours, those of a policy's folders, and those of further folders, one in place of another."""
-    own = (rule for folder in found.rules for rule in _of_folder(folder))
-    return rule.known((*own, *(one for path in folders for one in rule.load_team(Path(path)))))
+    """Return every rule by name: built-in, from a policy's folders, and from further folders."""
+    policy_rules = (rule for folder in found.rules for rule in _load_folder(folder))
+    return rule.known((*policy_rules, *(loaded for path in folders for loaded in rule.load_team(Path(path)))))
 
 
 def speaking(
@@ -27,90 +27,96 @@ def speaking(
     ignore: Sequence[str] = (),
     preview: bool = False,
 ) -> tuple[Rule, ...]:
-    """The rules that speak, with the severity that the policy gives them.
+    """Return the enabled rules with the severities of the policy.
 
-    `select` takes the place of the policy's, `ignore` adds to it. SettingsError for a word that is no rule or family.
+    `select` replaces the policy's, `ignore` adds to it. Raise SettingsError for a word that is no rule or family.
     """
-    _named(rules, found, (*select, *ignore))
-    chosen = frozenset(select or found.select)
-    levels = [tuple(_ordered(group, rules)) for group in found.levels]
-    previewed, most = preview or found.preview, Severity.named(found.at_most or "error")
+    _check_names(rules, found, (*select, *ignore))
+    selected = frozenset(select or found.select)
+    levels = [tuple(_sort_levels(group, rules)) for group in found.levels]
+    is_preview, maximum = preview or found.preview, Severity.named(found.at_most or "error")
     return tuple(
-        spoken
-        for one in rules.values()
-        if (not chosen or {one.name, one.family} & chosen)
-        and not {one.name, one.family} & set(ignore)
-        and (spoken := _levelled(one, levels, previewed or one.name in chosen, most)) is not None
+        enabled
+        for candidate in rules.values()
+        if (not selected or {candidate.name, candidate.family} & selected)
+        and not {candidate.name, candidate.family} & set(ignore)
+        and (enabled := _apply_levels(candidate, levels, is_preview or candidate.name in selected, maximum)) is not None
     )
 
 
-def decided(one: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:
-    """What a policy said last of a rule, or of its family; None where it says nothing."""
-    return next(reversed(_about(one, [tuple(_ordered(group, rules)) for group in found.levels])), None)
+def decided(candidate: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:
+    """Return the last statement of a policy about a rule or its family; None if there is none."""
+    return next(reversed(_find_levels(candidate, [tuple(_sort_levels(group, rules)) for group in found.levels])), None)
 
 
-def _about(one: Rule, levels: Iterable[Iterable[Level]]) -> list[Level]:
-    return [level for group in levels for level in group if level.word in (one.name, one.family)]
+def _find_levels(candidate: Rule, levels: Iterable[Iterable[Level]]) -> list[Level]:
+    return [level for group in levels for level in group if level.word in (candidate.name, candidate.family)]
 
 
-def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool, most: Severity) -> Rule | None:
-    """A rule as the policy has it; None where it is off."""
-    severity, off = one.severity, False
-    for level in _about(one, levels):
-        off = level.level == "off"
-        previewed = previewed or (level.word == one.name and level.level not in ("off", "on"))
+def _apply_levels(
+    candidate: Rule, levels: Iterable[Iterable[Level]], is_preview: bool, maximum: Severity
+) -> Rule | None:
+    """Return a rule with the policy's severity; None if it is off."""
+    severity, is_off = candidate.severity, False
+    for level in _find_levels(candidate, levels):
+        is_off = level.level == "off"
+        is_preview = is_preview or (level.word == candidate.name and level.level not in ("off", "on"))
         if level.level not in ("on", "off"):
             severity = Severity.named(level.level)
-    if off or (one.status == "preview" and not previewed):
+    if is_off or (candidate.status == "preview" and not is_preview):
         return None
-    severity = min(severity, most)
-    return one if severity == one.severity else dataclasses.replace(one, severity=severity, stated=one.severity)
+    severity = min(severity, maximum)
+    return (
+        candidate
+        if severity == candidate.severity
+        else dataclasses.replace(candidate, severity=severity, stated=candidate.severity)
+    )
 
 
-def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:
-    """What one file says, the least first: what it selects, the severities of families, of rules, and what it ignores."""
-    yield from (one for one in group if one.level == "on")
-    severities = [one for one in group if one.level != "on" and not one.ignored]
-    yield from (one for one in severities if one.word not in rules)
-    yield from (one for one in severities if one.word in rules)
-    yield from (one for one in group if one.ignored)
+def _sort_levels(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:
+    """Yield the statements of one file, lowest precedence first: select, families, rules, ignore."""
+    yield from (level for level in group if level.level == "on")
+    severities = [level for level in group if level.level != "on" and not level.ignored]
+    yield from (level for level in severities if level.word not in rules)
+    yield from (level for level in severities if level.word in rules)
+    yield from (level for level in group if level.ignored)
 
 
-def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> None:
-    """SettingsError for a word that is neither a rule nor a family."""
-    families = {one.family for one in rules.values()}
-    stated = [(level.word, f"{level.place}: ") for level in found.named]
-    for word, place in (*stated, *((word, "") for word in words)):
+def _check_names(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> None:
+    """Raise SettingsError for a word that is neither a rule nor a family."""
+    families = {candidate.family for candidate in rules.values()}
+    named = [(level.word, f"{level.place}: ") for level in found.named]
+    for word, place in (*named, *((word, "") for word in words)):
         if word not in rules and word not in families:
-            meant = spelling.nearest(word.lower(), [*rules, *families])
-            raise SettingsError(f"{place}no rule or family is called {word}{meant}")
+            hint = spelling.nearest(word.lower(), [*rules, *families])
+            raise SettingsError(f"{place}no such rule or family: {word}{hint}")
 
 
 def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
-    """SettingsError for what a policy accepts that is no rule."""
-    for one in found.waivers:
-        for name in one.rules:
+    """Raise SettingsError for a policy waiver that names no rule."""
+    for waived in found.waivers:
+        for name in waived.rules:
             if name not in rules:
-                at = one.waiver.location
-                place = f"{at.path}:{at.line}:{at.column}: " if at else ""
-                raise SettingsError(f"{place}no rule is called {name}{spelling.nearest(name, rules)}")
+                location = waived.waiver.location
+                place = f"{location.path}:{location.line}:{location.column}: " if location else ""
+                raise SettingsError(f"{place}no such rule: {name}{spelling.nearest(name, rules)}")
 
 
-def _of_folder(folder: Folder) -> Iterator[Rule]:
-    """The rules of a folder that a policy names."""
+def _load_folder(folder: Folder) -> Iterator[Rule]:
+    """Yield the rules of a folder that a policy names."""
     from gpulint.policy.rules import diagnostics as rule_file
 
-    found = False
+    has_rules = False
     try:
         for path in folder.reader.names(folder.path):
             if rule_file.is_one(path):
-                found = True
-                shown, lies = Path(folder.reader.shown(path)), folder.reader.root / path
-                one = rule_file.read(shown, folder.reader.read(path) or b"")
-                yield one if shown.is_file() or not lies.is_file() else dataclasses.replace(one, path=lies)
+                has_rules = True
+                displayed, file = Path(folder.reader.shown(path)), folder.reader.root / path
+                loaded = rule_file.read(displayed, folder.reader.read(path) or b"")
+                yield loaded if displayed.is_file() or not file.is_file() else dataclasses.replace(loaded, path=file)
     except Refused as error:
         raise SettingsError(str(error)) from None
-    if not found:
+    if not has_rules:
         raise SettingsError(
-            f"{folder.place}: no rule lies in {folder.reader.shown(folder.path)}; each is a YAML file there"
+            f"{folder.place}: {folder.reader.shown(folder.path)} has no rules; each rule is a YAML file in it"
         )

@@ -1,4 +1,4 @@
-"""Committed: policies and waivers as a commit has them, whatever a change makes of them."""
+"""Policies and waivers of a commit, independent of what a change makes of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpulint.source.repository.tree import NEVER_ENTERED
 
 
 class Commit:
-    """The files of a commit, as a Reader of policies; where the commit has a `name`, they are shown as files of that."""
+    """A Reader over the files of a commit. If the commit has a `name`, displayed paths start with it."""
 
     def __init__(self, tree: GitTree, name: str = "") -> None:
         self.tree = tree
@@ -26,55 +26,55 @@ class Commit:
         self.root: Path = tree.root
 
     def read(self, path: str) -> bytes | None:
-        """A file, None where there is none; Refused where it is a link or too large."""
+        """Return a file, or None if there is none; raise Refused for a link or an oversized file."""
         item = self.tree.held.items.get(path)
         if item is not None and item.kind == "link":
-            raise Refused(f"{self.shown(path)}: a symbolic link, which gpulint does not follow")
+            raise Refused(f"{self.shown(path)}: gpulint does not follow symbolic links")
         if item is None or item.kind != "file":
             return None
         if self.tree.git.size(item.id) > reader.BYTES_MAX:
             limit = reader.BYTES_MAX // 1_000_000
-            raise Refused(f"{self.shown(path)}: larger than {limit} MB, more than is read of such a file")
+            raise Refused(f"{self.shown(path)}: larger than the limit of {limit} MB for such a file")
         return self.tree.git.content(item.id)
 
     def names(self, folder: str) -> Iterator[str]:
-        """The paths of all files below a folder, in sorted order, links among them."""
+        """Return the paths of all files below a folder in sorted order, including links."""
         start = f"{folder}/" if folder not in ("", ".") else ""
         below = (path for path in sorted(self.tree.held.items) if path.startswith(start))
         return (path for path in below if NEVER_ENTERED.isdisjoint(path.split("/")))
 
     def shown(self, path: str) -> str:
-        """A file from the current folder, or as git names it."""
+        """Return a path relative to the current folder, or as git names it."""
         return f"{self.name}:{path}" if self.name else self.tree.shown(path)
 
 
 class Vouching:
-    """Which waivers of files a commit has too: those that it lacks do not count yet."""
+    """Marks the waivers of a change that the reference commit lacks as pending."""
 
     def __init__(self, tree: GitTree, name: str, renamed: Mapping[str, str]) -> None:
         self.tree = tree
         self.renamed = renamed
-        self.pending = f"waived in this change; it counts once {name} has the waiver"
+        self.pending = f"the waiver is new in this change and takes effect once {name} has it"
 
     def __call__(self, path: str, found: Sequence[Suppression], held: Sequence[Document]) -> Sequence[Suppression]:
-        """The waivers of a file, with those marked that no file of the commit has for the same object."""
+        """Return the waivers of a file; those that the commit lacks for the same object are marked as pending."""
         if not found:
             return found
         known: Counter[object] = Counter()
         for place in dict.fromkeys(self._places(path, held)):
-            known.update(self._known(place, {one.rule for one in found}))
+            known.update(self._identities(place, {suppression.rule for suppression in found}))
         marked = []
-        for one in found:
-            identity = _identity(one, held)
-            marked.append(one if known[identity] > 0 else one._replace(pending=self.pending))
+        for suppression in found:
+            identity = _identity(suppression, held)
+            is_known = known[identity] > 0
+            marked.append(suppression if is_known else suppression._replace(pending=self.pending))
             known[identity] -= 1
         return marked
 
     def _places(self, path: str, held: Sequence[Document]) -> Iterator[str]:
-        """The file itself, or where the commit has it, or has what it holds."""
-        here = next(
-            (one for one in (path, self.renamed.get(path, "")) if one and self.tree.read(one) is not None), None
-        )
+        """Yield the file itself, its path in the commit, or the files that have the same objects there."""
+        candidates = (path, self.renamed.get(path, ""))
+        here = next((file for file in candidates if file and self.tree.read(file) is not None), None)
         if here is not None:
             yield here
             return
@@ -82,18 +82,26 @@ class Vouching:
             name = document.get(("metadata", "name"))
             if isinstance(name, str) and subject.named(document.data):
                 same = self.tree.objects(str(document.get(("kind",))), name, path)
-                yield from (one.path for one in same if subject.named(one.data) == subject.named(document.data))
+                yield from (other.path for other in same if subject.named(other.data) == subject.named(document.data))
 
-    def _known(self, path: str, names: set[str]) -> list[object]:
+    def _identities(self, path: str, names: set[str]) -> list[object]:
         content = self.tree.read(path) or b""
         loaded = documents.load(path, content)
         text = loaded.documents[0].text if loaded.documents else content.decode("utf-8-sig", "replace")
         found, _ = directives.read(path, text, loaded.documents, loaded.comments, names)
-        return [_identity(one, loaded.documents) for one in found]
+        return [_identity(suppression, loaded.documents) for suppression in found]
 
 
-def _identity(one: Suppression, held: Sequence[Document]) -> object:
-    """What a waiver says, and of which object it says so."""
-    waiver = one.waiver
-    named = subject.at(waiver.location, held).object if waiver.location else ""
-    return one.rule, waiver.kind, waiver.reason, waiver.owner, waiver.until, waiver.bound, named if " " in named else ""
+def _identity(suppression: Suppression, held: Sequence[Document]) -> object:
+    """Return what a waiver says and which object it is about."""
+    waiver = suppression.waiver
+    owner = subject.at(waiver.location, held).object if waiver.location else ""
+    return (
+        suppression.rule,
+        waiver.kind,
+        waiver.reason,
+        waiver.owner,
+        waiver.until,
+        waiver.bound,
+        owner if " " in owner else "",
+    )

@@ -1,4 +1,4 @@
-"""Baseline: the findings that stood when a team began, as a file that is read, held against findings, and written."""
+"""Baseline: accepted findings in a file; reading it, matching findings against it and writing it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from gpulint.report.model import Finding, Location, Subject, Waiver
 
 FORMAT = "gpulint-baseline/1"
 ALWAYS_SAID = "suppressions"
-"""The family of what is wrong with waivers, which a baseline never takes in."""
+"""The family of problems with waivers, which a baseline never accepts."""
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
 CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 FINDINGS = re.compile(r'"findings"\s*:\s*\[')
 GAP = re.compile(r"[\s,]*")
-AGAIN = "restore it, or delete it and run gpulint baseline"
+AGAIN = "restore the file, or delete it and run gpulint baseline"
 DECODER = json.JSONDecoder()
 HALVES = "backslashreplace"
-"""Halves of characters are written as JSON spells them."""
+"""Lone surrogates are written as JSON escapes."""
 Place = Callable[[str], str]
-"""From a path as it is shown to that from the repository's root."""
+"""Converts a displayed path to one relative to the repository's root."""
 
 
 class BaselineError(ValueError):
-    """A baseline that cannot be used; the message starts with its place."""
+    """A baseline that cannot be used. The message starts with its location."""
 
 
 class Entry(NamedTuple):
-    """Findings that are accepted: their rule, role and subject, their file from the repository's root, and how many they are."""
+    """Accepted findings: their rule, role, subject and number, and their file relative to the repository's root."""
 
     rule: str
     path: str
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """What is accepted, the release that told it, and the file that says so, as shown."""
+    """The accepted findings, the release that wrote them, and the displayed path of the file."""
 
     entries: tuple[Entry, ...]
     made_with: str
@@ -51,42 +51,42 @@ class Baseline(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A baseline held against findings: each with the entry that accepts it, and how many of each entry are left."""
+    """The result of matching: the entry that accepts each finding, and the unused number of each entry."""
 
     accepted: Mapping[int, Entry]
     left: Mapping[Entry, int]
 
 
-# ---- read and written
+# ---- reading and writing
 
 
 def read(path: str, content: bytes) -> Baseline:
-    """The baseline in a file; BaselineError says what is wrong with it and where."""
-    text = _text(path, content)
+    """Return the baseline in a file; raise BaselineError with the location of a mistake."""
+    text = _decode(path, content)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise BaselineError(f"{path}:{line}: this is no JSON: {getattr(error, 'msg', error)}; {AGAIN}") from None
-    stated = data.get("format") if isinstance(data, dict) else None
-    if stated != FORMAT:
-        named = f"its format is {stated}" if isinstance(stated, str) else "it states no format"
-        raise BaselineError(f"{path}:1: {named}; this release reads {FORMAT}")
+        raise BaselineError(f"{path}:{line}: invalid JSON: {getattr(error, 'msg', error)}; {AGAIN}") from None
+    format_ = data.get("format") if isinstance(data, dict) else None
+    if format_ != FORMAT:
+        problem = f"its format is {format_}" if isinstance(format_, str) else "it declares no format"
+        raise BaselineError(f"{path}:1: {problem}; this release reads {FORMAT}")
     findings = data.get("findings")
     if not isinstance(findings, list) or not isinstance(data.get("gpulint"), str) or len(data) != 3:
-        raise BaselineError(f"{path}:1: a baseline has the keys format, gpulint and findings; {AGAIN}")
-    lines = itertools.chain(_lines(text), itertools.repeat(1))
-    entries = tuple(_entry(path, one, line) for one, line in zip(findings, lines, strict=False))
+        raise BaselineError(f"{path}:1: a baseline must have exactly the keys format, gpulint and findings; {AGAIN}")
+    lines = itertools.chain(_find_lines(text), itertools.repeat(1))
+    entries = tuple(_parse_entry(path, item, line) for item, line in zip(findings, lines, strict=False))
     return Baseline(entries, data["gpulint"], path)
 
 
-def _text(path: str, content: bytes) -> str:
+def _decode(path: str, content: bytes) -> str:
     if len(content) > BYTES_MAX:
-        raise BaselineError(f"{path}:1: larger than {BYTES_MAX // 1_000_000} MB")
+        raise BaselineError(f"{path}:1: the file is larger than {BYTES_MAX // 1_000_000} MB")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BaselineError(f"{path}:1: this is not UTF-8 text; {AGAIN}") from None
+        raise BaselineError(f"{path}:1: the file is not UTF-8 text; {AGAIN}") from None
     if conflict := CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         raise BaselineError(
@@ -95,127 +95,133 @@ def _text(path: str, content: bytes) -> str:
     return text
 
 
-def _lines(text: str) -> Iterator[int]:
-    """The lines on which the entries of a well-formed baseline begin."""
+def _find_lines(text: str) -> Iterator[int]:
+    """Yield the lines on which the entries of a well-formed baseline begin."""
     begins = FINDINGS.search(text)
     if begins is None:
         return
-    at, line, counted = begins.end(), 1, 0
-    while (gap := GAP.match(text, at)) and text[gap.end() : gap.end() + 1] not in ("]", ""):
+    position, line, counted = begins.end(), 1, 0
+    while (gap := GAP.match(text, position)) and text[gap.end() : gap.end() + 1] not in ("]", ""):
         line += text.count("\n", counted, gap.end())
         counted = gap.end()
         yield line
-        _, at = DECODER.raw_decode(text, counted)
+        _, position = DECODER.raw_decode(text, counted)
 
 
-def _entry(path: str, data: object, line: int) -> Entry:
-    known = {*TEXTS, "count"}
-    if not isinstance(data, dict) or set(data) - known:
-        keys = ", ".join(sorted(set(data) - known)) if isinstance(data, dict) else ""
+def _parse_entry(path: str, data: object, line: int) -> Entry:
+    keys = {*TEXTS, "count"}
+    if not isinstance(data, dict) or set(data) - keys:
+        unknown = ", ".join(sorted(set(data) - keys)) if isinstance(data, dict) else ""
         raise BaselineError(
-            f"{path}:{line}: an entry has the keys {', '.join((*TEXTS, 'count'))}" + (keys and f", not {keys}")
+            f"{path}:{line}: an entry has the keys {', '.join((*TEXTS, 'count'))}" + (unknown and f", not {unknown}")
         )
     texts = [data.get(key, "") for key in TEXTS]
     count = data.get("count", 1)
-    sound = isinstance(count, int) and not isinstance(count, bool) and count > 0
-    if not all(isinstance(one, str) for one in texts) or not sound or not texts[0]:
-        raise BaselineError(f"{path}:{line}: an entry states texts, at least its rule, and a count from 1 on")
+    is_count = isinstance(count, int) and not isinstance(count, bool) and count > 0
+    if not all(isinstance(text, str) for text in texts) or not is_count or not texts[0]:
+        raise BaselineError(f"{path}:{line}: an entry needs text values, at least a rule, and a count of at least 1")
     rule, place, object_, role, quantity, value = texts
     return Entry(rule, place, role, Subject(object_, quantity, value), count, line)
 
 
 def rendered(entries: Iterable[Entry], made_with: str) -> str:
-    """A baseline as its file has it: sorted, one key a line, what is empty left out; BaselineError where none could read it."""
-    rows = [_row(one) for one in sorted(entries, key=lambda one: (one.path, one.rule, one.subject, one.role))]
+    """Return the text of a baseline file: sorted, empty values omitted; raise BaselineError if it is too large."""
+    rows = [
+        _row(entry) for entry in sorted(entries, key=lambda entry: (entry.path, entry.rule, entry.subject, entry.role))
+    ]
     data = {"format": FORMAT, "gpulint": made_with, "findings": rows}
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     if len(text.encode("utf-8", HALVES)) > BYTES_MAX:
         raise BaselineError(
-            f"{len(rows):,} entries are more than a baseline can hold; write one for each part of the repository"
+            f"{len(rows):,} entries are too many for one baseline; write one for each part of the repository"
         )
     return text
 
 
-def _row(one: Entry) -> dict[str, str | int]:
-    texts = (one.rule, one.path, one.subject.object, one.role, one.subject.quantity, one.subject.value)
-    return {**{key: text for key, text in zip(TEXTS, texts, strict=True) if text}, "count": one.number}
+def _row(entry: Entry) -> dict[str, str | int]:
+    texts = (entry.rule, entry.path, entry.subject.object, entry.role, entry.subject.quantity, entry.subject.value)
+    return {**{key: text for key, text in zip(TEXTS, texts, strict=True) if text}, "count": entry.number}
 
 
-# ---- held against findings
+# ---- matching findings
 
 
 def of(findings: Iterable[Finding], place: Place) -> tuple[Entry, ...]:
-    """The entries that accept findings, but for those about waivers themselves."""
+    """Return the entries that accept findings. Findings about waivers are excluded."""
     counts: dict[Entry, int] = {}
-    for one in findings:
-        if one.family != ALWAYS_SAID:
-            entry = Entry(one.rule, place(one.location.path), one.role, one.subject)
+    for finding in findings:
+        if finding.family != ALWAYS_SAID:
+            entry = Entry(finding.rule, place(finding.location.path), finding.role, finding.subject)
             counts[entry] = counts.get(entry, 0) + 1
     return tuple(entry._replace(number=count) for entry, count in counts.items())
 
 
-def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Callable[[str], bool], release: str) -> Held:
-    """Which findings a baseline accepts: where they were first, then those of entries whose file is `free`.
+def held(
+    baseline: Baseline, findings: Sequence[Finding], place: Place, free: Callable[[str], bool], release: str
+) -> Held:
+    """Match findings to the entries of a baseline: first in the same file, then in a file that is `free`.
 
-    It is where it is gone, or was checked and holds fewer of them now. A baseline that another release told is compared by
-    the quantities that both know.
+    A file is free if it no longer exists, or if it was checked and now has fewer such findings. A baseline of another
+    release is compared by the facts that both releases know.
     """
-    left = {one: one.number for one in known.entries}
+    left = {entry: entry.number for entry in baseline.entries}
     accepted: dict[int, Entry] = {}
     by_object: dict[tuple[str, str, str], list[Entry]] = {}
-    for entry in known.entries:
+    for entry in baseline.entries:
         by_object.setdefault((entry.rule, entry.role, _owner(entry.subject, entry.path)), []).append(entry)
-    asked = [(index, one, place(one.location.path)) for index, one in enumerate(findings) if _counts(one)]
+    counted = [
+        (index, finding, place(finding.location.path)) for index, finding in enumerate(findings) if _counts(finding)
+    ]
 
-    def moved(entry: Entry, _: str) -> bool:
+    def is_moved(entry: Entry, _: str) -> bool:
         return free(entry.path)
 
-    for same in (_same,) if known.made_with == release else (_same, _akin):
-        for near in (_here, moved):
-            for index, finding, path in asked:
-                known_of_it = by_object.get((finding.rule, finding.role, _owner(finding.subject, path)), ())
-                held_by = (one for one in known_of_it if left[one] and same(one, finding) and near(one, path))
-                if index not in accepted and (found := next(held_by, None)):
-                    left[found] -= 1
-                    accepted[index] = found
-    return Held(accepted, {one: count for one, count in left.items() if count})
+    for same in (_has_same_values,) if baseline.made_with == release else (_has_same_values, _shares_values):
+        for near in (_is_in_file, is_moved):
+            for index, finding, path in counted:
+                candidates = by_object.get((finding.rule, finding.role, _owner(finding.subject, path)), ())
+                matches = (entry for entry in candidates if left[entry] and same(entry, finding) and near(entry, path))
+                if index not in accepted and (match := next(matches, None)):
+                    left[match] -= 1
+                    accepted[index] = match
+    return Held(accepted, {entry: count for entry, count in left.items() if count})
 
 
 def _counts(finding: Finding) -> bool:
     return finding.suppressed is None and finding.family != ALWAYS_SAID
 
 
-def _here(entry: Entry, path: str) -> bool:
+def _is_in_file(entry: Entry, path: str) -> bool:
     return entry.path == path
 
 
 def _owner(subject: Subject, path: str) -> str:
-    """The object of a subject; empty where it goes by the name of its file or of a folder, which a move may change."""
+    """Return the object of a subject; empty if it is named after its file or folder, which may be renamed."""
     parts = path.split("/")
     return "" if subject.object in (*parts, parts[-1].rpartition(".")[0]) else subject.object
 
 
-def _same(entry: Entry, finding: Finding) -> bool:
+def _has_same_values(entry: Entry, finding: Finding) -> bool:
     return entry.subject[1:] == finding.subject[1:]
 
 
-def _akin(entry: Entry, finding: Finding) -> bool:
-    """Whether the quantities that two subjects both state are the same."""
-    one, other = _quantities(entry.subject), _quantities(finding.subject)
-    common = one.keys() & other.keys()
-    return all(one[name] == other[name] for name in common) and (bool(common) or not (one and other))
+def _shares_values(entry: Entry, finding: Finding) -> bool:
+    """True if the facts that both subjects declare have the same values."""
+    accepted, current = _quantities(entry.subject), _quantities(finding.subject)
+    common = accepted.keys() & current.keys()
+    return all(accepted[name] == current[name] for name in common) and (bool(common) or not (accepted and current))
 
 
 def _quantities(subject: Subject) -> dict[str, str]:
-    """The quantities that a subject states, the one at fault first."""
+    """Return the facts that a subject declares, the one at fault first."""
     if not subject.value:
         return {}
     first, *rest = subject.value.split("; ") if subject.quantity else ("", *subject.value.split("; "))
-    named = dict(part.partition(" ")[::2] for part in rest)
-    return {subject.quantity: first, **named} if subject.quantity else named
+    others = dict(part.partition(" ")[::2] for part in rest)
+    return {subject.quantity: first, **others} if subject.quantity else others
 
 
-def waiver(known: Baseline, entry: Entry) -> Waiver:
-    """Why a finding that stands in a baseline does not count."""
-    place = Location(known.path, entry.line, 1, entry.line, 1)
-    return Waiver("baseline", f"accepted by {known.path}", place)
+def waiver(baseline: Baseline, entry: Entry) -> Waiver:
+    """Return the waiver of a finding that a baseline accepts."""
+    place = Location(baseline.path, entry.line, 1, entry.line, 1)
+    return Waiver("baseline", f"accepted by {baseline.path}", place)

@@ -1,4 +1,4 @@
-"""Directives: what the comments and annotations of a file say to gpulint, word by word, with the lines that they reach."""
+"""Parse the gpulint directives in comments and annotations, with the lines that they cover."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ MEANT = re.compile(
     r"gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)(?:\s*[\[(:=]|\s+[a-z]+(?:-[a-z0-9]+){2,})|gpulint:\s*ignore\b",
     re.IGNORECASE,
 )
-"""A comment that is meant to silence something, however it is written."""
+"""A comment that is meant as a waiver, in any spelling."""
 ENCLOSED = re.compile(r"/\*\s*gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)\b")
 WORD = re.compile(r"""(?<!\S)(?P<name>[A-Za-z-]+)=(?P<value>"[^"]*"|'[^']*'|\S*)\s*""")
 WORDS = ("owner", "until", "while")
 SWALLOWED = re.compile(
     r"(?<![?&/\w-])(?P<name>owner|until|while)(?:\s*[=:]|(?=\s+\d{4}-\d))\s*(?P<value>[^\s,;)]*)", re.IGNORECASE
 )
-"""A word of a waiver inside its reason, where it would mean nothing."""
+"""A field of a waiver inside its reason, where it would have no effect."""
 MISTAKEN = {**dict.fromkeys(("expires", "expiry", "expire", "end", "date"), "until"), "if": "while", "by": "owner"}
 ANNOTATION = "gpulint/ignore"
 MARKED = {"template": "#", "hcl": "# or //"}
-"""Formats with comments that are not read, and how those begin that are."""
+"""Formats with comments that gpulint cannot read, and the markers of those that it reads."""
 ELSEWHERE = frozenset({"Kustomization", "Component"})
-"""Kinds whose annotations are for the objects of other files."""
-FORM = "write ignore[rule-name] and a reason"
+"""Kinds whose annotations apply to objects of other files."""
+FORM = "write ignore[rule-name] followed by a reason"
 FORM_OF = {
     "comment": FORM,
     "annotation": f'annotate the object or pod template with {ANNOTATION}: "rule-name: a reason"',
@@ -40,7 +40,7 @@ FORM_OF = {
 
 
 class Written(NamedTuple):
-    """A directive as it is written: its text, the kind of place it stands in, and the lines that it reaches."""
+    """A directive: its text, comment or annotation, its location and the lines that it covers."""
 
     text: str
     kind: str
@@ -49,7 +49,7 @@ class Written(NamedTuple):
 
 
 def hint(comment: str) -> str:
-    """The words of a comment that states quantities, as in `gpulint: accelerator=l4 model=Qwen/Qwen3-8B`; else empty."""
+    """Return the words of a comment such as `gpulint: accelerator=l4 model=Qwen/Qwen3-8B`; empty for others."""
     match = HINT.fullmatch(comment)
     return match["words"] if match else ""
 
@@ -57,42 +57,42 @@ def hint(comment: str) -> str:
 def read(
     path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment], names: Iterable[str]
 ) -> tuple[list[Suppression], list[Trouble]]:
-    """What the comments and annotations of a file silence, and the directives that cannot be read."""
-    known = tuple(names)
-    found: list[Suppression] = []
+    """Return the waivers in the comments and annotations of a file, and the malformed directives."""
+    rule_names = tuple(names)
+    suppressions: list[Suppression] = []
     troubles: list[Trouble] = []
-    troubles += _outside(path, text, documents, comments)
-    for one in (*_comments(path, text, documents, comments), *_annotations(documents)):
-        for part in _parts(one, known):
-            (found if isinstance(part, Suppression) else troubles).append(part)  # type: ignore[arg-type]
-    return found, troubles
+    troubles += _find_unread(path, text, documents, comments)
+    for directive in (*_find_comments(path, text, documents, comments), *_find_annotations(documents)):
+        for part in _parse(directive, rule_names):
+            (suppressions if isinstance(part, Suppression) else troubles).append(part)  # type: ignore[arg-type]
+    return suppressions, troubles
 
 
 def accepted(words: str, kind: str, location: Location | None) -> Waiver | str:
-    """The waiver that the words after the rules' names make, or what is wrong with them."""
-    stated: dict[str, str] = {}
+    """Return the waiver after the rule names of a directive, or what is wrong with it."""
+    fields: dict[str, str] = {}
     reason, end = "", 0
     for match in WORD.finditer(words):
         name, value = match["name"], _unquoted(match["value"])
         between = words[end : match.start()]
         if name not in WORDS:
-            if meant := _meant(name) if not (reason + between).strip() else "":
-                return f"no word of a waiver is called {name}; did you mean {meant}=?"
+            if meant := _guess_field(name) if not (reason + between).strip() else "":
+                return f"a waiver has no field {name}; did you mean {meant}=?"
             continue
-        if name in stated:
-            return f"{name}= is stated twice"
-        if wrong := _wrong(name, value):
-            return wrong
-        stated[name] = value
+        if name in fields:
+            return f"{name}= is given twice"
+        if problem := _find_problem(name, value):
+            return problem
+        fields[name] = value
         reason, end = reason + between, match.end()
     reason = (reason + words[end:]).strip()
     if not reason:
-        return f"a reason is missing; {FORM}" if stated else f"cannot read it without a reason; {FORM}"
+        return f"the reason is missing; {FORM}"
     if swallowed := SWALLOWED.search(reason):
         name = swallowed["name"].lower()
         value = '"CONDITION"' if name == "while" else swallowed["value"]
-        return f"`{swallowed[0]}` is read as part of the reason; write {name}={value} as a word of its own"
-    return Waiver(kind, reason, location, stated.get("owner", ""), stated.get("until", ""), stated.get("while", ""))
+        return f"`{swallowed[0]}` is part of the reason and has no effect; write {name}={value} as a separate word"
+    return Waiver(kind, reason, location, fields.get("owner", ""), fields.get("until", ""), fields.get("while", ""))
 
 
 def _unquoted(value: str) -> str:
@@ -100,12 +100,12 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-def _wrong(name: str, value: str) -> str:
-    """What is wrong with a word; empty when nothing is."""
+def _find_problem(name: str, value: str) -> str:
+    """Return what is wrong with a field, or an empty string."""
     if not value:
         return f"{name}= is empty"
-    if name == "until" and not _is_day(value):
-        return f"until={value} is no day; write it as 2027-03-31"
+    if name == "until" and not _is_date(value):
+        return f"until={value} is not a date; write it as 2027-03-31"
     if name == "while":
         from gpulint.policy.waivers import conditions as bound
 
@@ -113,7 +113,7 @@ def _wrong(name: str, value: str) -> str:
     return ""
 
 
-def _is_day(text: str) -> bool:
+def _is_date(text: str) -> bool:
     from datetime import date
 
     try:
@@ -122,74 +122,78 @@ def _is_day(text: str) -> bool:
         return False
 
 
-def _meant(name: str) -> str:
-    """The word of a waiver that another may be meant to be."""
+def _guess_field(name: str) -> str:
+    """Return the waiver field that a misspelt name may mean."""
     import difflib
 
-    near = difflib.get_close_matches(name.lower(), WORDS, n=1, cutoff=0.75)
-    return MISTAKEN.get(name.lower()) or (near[0] if near else "")
+    similar = difflib.get_close_matches(name.lower(), WORDS, n=1, cutoff=0.75)
+    return MISTAKEN.get(name.lower()) or (similar[0] if similar else "")
 
 
-def _parts(one: Written, known: Sequence[str]) -> Iterator[Suppression | Trouble]:
-    match = IGNORE.fullmatch(one.text)
+def _parse(directive: Written, known: Sequence[str]) -> Iterator[Suppression | Trouble]:
+    match = IGNORE.fullmatch(directive.text)
     if match is None:
-        yield Trouble("malformed-suppression", f"cannot read `{one.text}`; {FORM_OF[one.kind]}", one.location)
+        yield Trouble(
+            "malformed-suppression", f"cannot parse `{directive.text}`; {FORM_OF[directive.kind]}", directive.location
+        )
         return
-    waiver = accepted(match["rest"] or "", one.kind, one.location)
+    waiver = accepted(match["rest"] or "", directive.kind, directive.location)
     if isinstance(waiver, str):
-        yield Trouble("malformed-suppression", waiver, one.location)
+        yield Trouble("malformed-suppression", waiver, directive.location)
         return
     for name in (part.strip() for part in match["names"].split(",")):
         if name in known:
-            yield Suppression(name, waiver, one.lines)
+            yield Suppression(name, waiver, directive.lines)
         else:
-            told = nearest(name, known) or "; rules are waived one by one, and `gpulint rules` lists them"
-            yield Trouble("malformed-suppression", f"no rule is called {name}{told}", one.location)
+            suggestion = nearest(name, known) or "; name single rules, which `gpulint rules` lists"
+            yield Trouble("malformed-suppression", f"no such rule: {name}{suggestion}", directive.location)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that no rule has."""
+    """Suggest a rule for an unknown name, as the end of an error message."""
     from gpulint.policy.config import did_you_mean as spelling
 
     return spelling.nearest(name, known, alike=0.7)
 
 
-# ---- where they stand
+# ---- finding directives
 
 
-def _comments(path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]) -> Iterator[Written]:
-    """Directives in comments, with the lines they reach: their own, or the value that starts on the next line."""
+def _find_comments(
+    path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]
+) -> Iterator[Written]:
+    """Yield directives in comments. They cover their own line, or the value that starts on the next line."""
     lines = [line.removesuffix("\r") for line in text.split("\n")] if comments else []
     for comment in comments:
-        told = _directive(comment.text)
-        if told is None:
+        directive = _extract_directive(comment.text)
+        if directive is None:
             continue
         line = lines[comment.line - 1]
         alone = not line[: comment.column - 1].strip()
         place = Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
         first = comment.line + 1 + _comment_lines(lines[comment.line :]) if alone else comment.line
-        yield Written(told, "comment", place, (comment.line, max(first, _end_of_scalar(text, documents, first))))
+        yield Written(directive, "comment", place, (comment.line, max(first, _end_of_scalar(text, documents, first))))
 
 
-def _outside(path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]) -> Iterator[Trouble]:
-    """What is meant as a directive and stands in no comment that is read: those of templates, and of several lines."""
+def _find_unread(path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]) -> Iterator[Trouble]:
+    """Yield directives in comments that gpulint cannot read: those of templates and block comments."""
     if not documents or documents[0].format not in MARKED:
         return
-    read = {comment.line for comment in comments}
+    read_lines = {comment.line for comment in comments}
     for match in ENCLOSED.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        if line not in read:
-            shown = text.split("\n")[line - 1].removesuffix("\r")
-            place = Location(path, line, 1, line, len(shown) + 1, shown)
+        if line not in read_lines:
+            source_line = text.split("\n")[line - 1].removesuffix("\r")
+            place = Location(path, line, 1, line, len(source_line) + 1, source_line)
             yield Trouble(
                 "malformed-suppression",
-                f"this is no comment that is read; write it behind {MARKED[documents[0].format]}",
+                f"gpulint does not read this kind of comment; write it after {MARKED[documents[0].format]}",
                 place,
             )
 
 
-def _directive(comment: str) -> str | None:
-    """What a comment says to gpulint; None where it only speaks of it, or states quantities."""
+def _extract_directive(comment: str) -> str | None:
+    """Return the directive of a comment, or None if it only mentions gpulint or declares values."""
     if hint(comment):
         return None
     if match := DIRECTIVE.match(comment):
@@ -201,12 +205,12 @@ def _directive(comment: str) -> str | None:
 
 
 def _comment_lines(lines: Iterable[str]) -> int:
-    """How many lines of comments stand before anything else."""
+    """Return the number of comment lines before anything else."""
     return len(list(itertools.takewhile(lambda line: line.lstrip().startswith("#"), lines)))
 
 
 def _end_of_scalar(text: str, documents: Sequence[Document], line: int) -> int:
-    """The last line of the multi-line scalar that starts on a line, else that line."""
+    """Return the last line of a multi-line scalar that starts on a line, otherwise that line."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     if line > len(starts) or not documents:
         return line
@@ -229,10 +233,10 @@ def _scalars(root: object, begin: int, end: int) -> Iterator[tuple[int, int]]:
             stack.extend(value)
 
 
-def _annotations(documents: Sequence[Document]) -> Iterator[Written]:
-    """`gpulint/ignore` annotations of objects, of pod templates and of chart values; they reach all that they are of."""
+def _find_annotations(documents: Sequence[Document]) -> Iterator[Written]:
+    """Yield `gpulint/ignore` annotations of objects, pod templates and chart values; they cover their owner."""
     for document in documents:
-        for path in _annotated(document) if ANNOTATION in document.text else ():
+        for path in _find_annotated(document) if ANNOTATION in document.text else ():
             text = document.get((*path, ANNOTATION))
             place = document.locate((*path, ANNOTATION))
             holder = _holder(path)
@@ -245,21 +249,21 @@ def _annotations(documents: Sequence[Document]) -> Iterator[Written]:
                 yield Written(f"ignore[{name.strip()}] {words.strip()}".strip(), "annotation", place, lines)
 
 
-def _annotated(document: Document) -> Iterator[Path]:
-    """The paths of the mappings that hold the annotation."""
-    left: list[tuple[Path, object]] = [((), document.data)]
-    while left:
-        path, value = left.pop()
+def _find_annotated(document: Document) -> Iterator[Path]:
+    """Yield the paths of the mappings with the annotation."""
+    pending: list[tuple[Path, object]] = [((), document.data)]
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, dict):
             if ANNOTATION in value:
                 yield path
-            left.extend(((*path, str(key)), inner) for key, inner in value.items())
+            pending.extend(((*path, str(key)), inner) for key, inner in value.items())
         elif isinstance(value, list):
-            left.extend(((*path, index), inner) for index, inner in enumerate(value))
+            pending.extend(((*path, index), inner) for index, inner in enumerate(value))
 
 
 def _holder(path: Path) -> Path | None:
-    """What the annotations at a path are of; None where they are none."""
+    """Return the path of the owner of annotations; None if the path holds no annotations."""
     if not path or not str(path[-1]).lower().endswith("annotations"):
         return None
     above = path[:-1]
@@ -269,7 +273,7 @@ def _holder(path: Path) -> Path | None:
 
 
 def _lines(document: Document, path: Path) -> tuple[int, int]:
-    """The lines of a value."""
+    """Return the first and last line of a value."""
     node = document.node(path) or document.root
     first, last = (document.text.count("\n", 0, at) + 1 for at in (node.start, node.end))
     return first, last

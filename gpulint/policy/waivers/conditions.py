@@ -1,4 +1,4 @@
-"""Bound: the condition under which a waiver holds, in CEL over facts whose numbers are all fractions."""
+"""Waiver conditions in CEL over facts. All numbers are treated as floats."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
 WHOLE = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])(\d+)(?![\w.])")
 LONGEST = 300
 OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
-"""Conditions that nest these take time exponential in their length, and a bound may be a stranger's."""
+"""Macros that are rejected: nested ones take exponential time, and a condition may come from an untrusted author."""
 
 
 class Told(NamedTuple):
-    """Whether a bound holds, None where that cannot be told; what it is now, and what would have to be stated."""
+    """Whether a condition holds (None: unresolved), its current values, and the missing facts."""
 
     holds: bool | None
     now: str = ""
@@ -26,53 +26,53 @@ class Told(NamedTuple):
 
 
 def wrong(bound: str) -> str:
-    """What is wrong with a bound; empty when nothing is."""
+    """Return what is wrong with a condition, or an empty string."""
     if len(bound) > LONGEST:
-        return f"a condition of {len(bound):,} characters; {LONGEST} are read"
+        return f"the condition has {len(bound):,} characters; the limit is {LONGEST}"
     if OVER_LISTS.search(bound):
-        return f"`{bound}` goes over a list; compare facts with one another and with numbers"
+        return f"`{bound}` iterates over a list; compare facts only with each other and with numbers"
     if not COMPARES.search(bound):
-        return f'`{bound}` compares nothing; write the whole of it in quotes: while="gpus_per_replica <= 8"'
+        return f'`{bound}` compares nothing; put the whole condition in quotes: while="gpus_per_replica <= 8"'
     try:
-        cel.compiled(_in_fractions(bound))
+        cel.compiled(_with_floats(bound))
     except cel.ConditionError:
-        return f"`{bound}` cannot be read: {_mistake(bound)}"
+        return f"cannot parse `{bound}`: {_explain(bound)}"
     return "" if cel.names(bound) else f"`{bound}` names no fact; `gpulint facts` lists them"
 
 
 def told(bound: str, facts: Facts) -> Told:
-    """Whether a bound holds of a role in the likely world."""
-    likely = {name: facts.likely(name) for name in cel.names(bound)}
-    known = {name: _fraction(value) for name, value in likely.items() if not isinstance(value, Missing)}
+    """Evaluate a condition for a role in the expected scenario."""
+    values = {name: facts.expected(name) for name in cel.names(bound)}
+    resolved = {name: _as_float(value) for name, value in values.items() if not isinstance(value, Missing)}
     try:
-        holds = cel.evaluate(_in_fractions(bound), known)
+        holds = cel.evaluate(_with_floats(bound), resolved)
     except cel.ConditionError:
-        absent = [name for name, value in known.items() if value is None]
-        return Told(None, needs=tuple(absent or known))
+        absent = [name for name, value in resolved.items() if value is None]
+        return Told(None, needs=tuple(absent or resolved))
     if holds is None:
-        return Told(None, needs=tuple(sorted(facts.missing(likely.keys() - known.keys()))))
-    return Told(holds, ", ".join(f"{name} {_shown(name, facts)}" for name in known))
+        return Told(None, needs=tuple(sorted(facts.missing(values.keys() - resolved.keys()))))
+    return Told(holds, ", ".join(f"{name} {_render(name, facts)}" for name in resolved))
 
 
 @functools.cache
-def _in_fractions(bound: str) -> str:
-    """A condition whose numbers are all fractions, so that they can be multiplied with facts."""
+def _with_floats(bound: str) -> str:
+    """Return a condition in which every number is a float, so that it can be multiplied with facts."""
     return WHOLE.sub(lambda match: f"{match[1]}.0" if match[1] else match[0], bound)
 
 
-def _fraction(value: object) -> object:
+def _as_float(value: object) -> object:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _shown(name: str, facts: Facts) -> str:
-    value = facts.likely(name)
+def _render(name: str, facts: Facts) -> str:
+    value = facts.expected(name)
     return units.human(value, glossary()[name].unit)
 
 
-def _mistake(bound: str) -> str:
-    """What keeps a bound from being compiled, in the words that rule files are told it in."""
+def _explain(bound: str) -> str:
+    """Return why a condition does not compile, in the same words as for rule files."""
     from gpulint.policy.rules import condition_diagnostics as condition
 
-    for mistake in (*condition.mistakes(bound, False), *condition.mistakes(_in_fractions(bound), False)):
+    for mistake in (*condition.mistakes(bound, False), *condition.mistakes(_with_floats(bound), False)):
         return mistake.message
-    return "it mixes kinds of values"
+    return "it mixes values of different types"

@@ -1,4 +1,4 @@
-"""Waivers: which findings comments, annotations and policies accept, how long, and up to what."""
+"""Apply waivers: the findings that comments, annotations and policies accept, until when and under what condition."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 ANY = "*"
 DAY_S = 86_400
 FIELDS = {"while": "bound"}
-"""Words of a waiver whose field is called otherwise."""
+"""Waiver keywords whose field has another name."""
 
 
 class Suppression(NamedTuple):
-    """A rule that a waiver silences: in these lines of its file, or for the workloads and objects that match.
+    """A rule that a waiver suppresses, in lines of its file or for matching workloads and objects.
 
-    `pending` says why it does not count yet.
+    `pending` says why it does not take effect yet.
     """
 
     rule: str
@@ -35,14 +35,14 @@ class Suppression(NamedTuple):
         if self.rule != finding.rule:
             return False
         if self.lines is None:
-            return _matches(finding.workload, self.workload) and _names(finding.subject.object, self.object)
+            return _matches(finding.workload, self.workload) and _matches_object(finding.subject.object, self.object)
         first, last = self.lines
-        same = self.waiver.location is not None and self.waiver.location.path == finding.location.path
-        return same and first <= finding.location.line <= last
+        is_same_file = self.waiver.location is not None and self.waiver.location.path == finding.location.path
+        return is_same_file and first <= finding.location.line <= last
 
 
 class Trouble(NamedTuple):
-    """A waiver that is wrong, by the name of the rule that says so."""
+    """A problem with a waiver, and the rule that reports it."""
 
     rule: str
     message: str
@@ -50,24 +50,26 @@ class Trouble(NamedTuple):
 
 
 class Demands(NamedTuple):
-    """What a policy wants of every waiver: the words that it states, and that it ends within so many seconds."""
+    """What a policy requires of every waiver: fields, and a maximum duration in seconds."""
 
     words: tuple[str, ...] = ()
     last_s: float | None = None
 
     def unmet(self, waiver: Waiver, today: str) -> str:
-        """What a waiver lacks, as a sentence; empty where it lacks nothing."""
-        wanted = dict.fromkeys((*self.words, *(() if self.last_s is None else ("until",))))
-        lacking = [word for word in wanted if not getattr(waiver, FIELDS.get(word, word))]
-        if lacking:
-            return f"the policy wants {' and '.join(f'{word}=' for word in lacking)} in each waiver; it silences nothing without"
+        """Return what a waiver lacks as a sentence; empty if nothing."""
+        required = dict.fromkeys((*self.words, *(() if self.last_s is None else ("until",))))
+        missing = [word for word in required if not getattr(waiver, FIELDS.get(word, word))]
+        if missing:
+            words = " and ".join(f"{word}=" for word in missing)
+            return f"the policy requires {words} in each waiver; without it the waiver has no effect"
         if self.last_s is not None and today and _days(today, waiver.until) * DAY_S > self.last_s:
-            return f"until={waiver.until} is {_days(today, waiver.until)} days away; the policy allows {self.last_s / DAY_S:g}"
+            days = _days(today, waiver.until)
+            return f"until={waiver.until} is {days} days away; the policy allows at most {self.last_s / DAY_S:g}"
         return ""
 
 
 class Applied(NamedTuple):
-    """The findings of a file, those marked that a waiver silences; what is wrong with waivers; and those that reach nothing."""
+    """The findings of a file with suppressions marked, problems with waivers, and unused waivers."""
 
     findings: tuple[Finding, ...]
     troubles: tuple[Trouble, ...]
@@ -81,68 +83,70 @@ def applied(
     facts: Callable[[Finding], Facts | None],
     demands: Demands | None = None,
 ) -> Applied:
-    """What waivers make of findings; one that has ended, or whose bound does not hold, lets them speak and say so."""
-    lacking = {one: demands.unmet(one.waiver, today) for one in given} if demands else {}
-    sound = [one for one in given if not lacking.get(one)]
+    """Apply waivers to findings. An expired waiver or an unmet condition leaves the finding active and is noted."""
+    unmet = {waiver: demands.unmet(waiver.waiver, today) for waiver in given} if demands else {}
+    valid = [waiver for waiver in given if not unmet.get(waiver)]
     troubles = [
-        Trouble("malformed-suppression", why, one.waiver.location)
-        for one, why in lacking.items()
-        if why and one.waiver.location
+        Trouble("malformed-suppression", why, waiver.waiver.location)
+        for waiver, why in unmet.items()
+        if why and waiver.waiver.location
     ]
     used: set[Suppression] = set()
     marked: list[Finding] = []
     for finding in findings:
-        reaching = [one for one in sound if one.reaches(finding)]
+        reaching = [waiver for waiver in valid if waiver.reaches(finding)]
         used.update(reaching)
-        marked.append(_judged(finding, reaching, today, facts))
-    troubles += [*filter(None, (_ended(one, today) for one in sound if one in used))]
-    return Applied(tuple(marked), tuple(dict.fromkeys(troubles)), tuple(one for one in sound if one not in used))
+        marked.append(_apply(finding, reaching, today, facts))
+    troubles += [*filter(None, (_report_expired(waiver, today) for waiver in valid if waiver in used))]
+    return Applied(
+        tuple(marked), tuple(dict.fromkeys(troubles)), tuple(waiver for waiver in valid if waiver not in used)
+    )
 
 
-def _judged(
+def _apply(
     finding: Finding, reaching: Sequence[Suppression], today: str, facts: Callable[[Finding], Facts | None]
 ) -> Finding:
-    """A finding under the waivers that reach it: silenced by the first that holds, else with why they do not."""
+    """Suppress a finding by the first waiver that holds; otherwise note why none does."""
     why = []
-    for one in reaching:
-        against = one.pending or _against(one.waiver, finding, today, facts)
-        if not against:
-            return finding._replace(suppressed=one.waiver)
-        why.append(Related(against, one.waiver.location or finding.location))
+    for suppression in reaching:
+        reason = suppression.pending or _explain_inactive(suppression.waiver, finding, today, facts)
+        if not reason:
+            return finding._replace(suppressed=suppression.waiver)
+        why.append(Related(reason, suppression.waiver.location or finding.location))
     if not why:
         return finding
-    said = "; ".join([finding.message, *dict.fromkeys(one.label for one in why)])
-    return finding._replace(message=said, related=(*finding.related, *why))
+    message = "; ".join([finding.message, *dict.fromkeys(note.label for note in why)])
+    return finding._replace(message=message, related=(*finding.related, *why))
 
 
-def _against(waiver: Waiver, finding: Finding, today: str, facts: Callable[[Finding], Facts | None]) -> str:
-    """Why a waiver does not silence a finding that it reaches; empty where it does."""
+def _explain_inactive(waiver: Waiver, finding: Finding, today: str, facts: Callable[[Finding], Facts | None]) -> str:
+    """Return why a waiver does not suppress a finding that it covers; empty if it does."""
     if has_ended(waiver, today):
-        return f"accepted until {waiver.until}, which is past"
+        return f"its waiver ended on {waiver.until}"
     if not waiver.bound:
         return ""
     from gpulint.policy.waivers import conditions as bound
 
     known = facts(finding)
     if known is None:
-        return f"accepted while {waiver.bound}, which cannot be told: the finding is not about a role of a workload"
+        return f"accepted while {waiver.bound}, but the finding is not about a workload, so the condition cannot be evaluated"
     told = bound.told(waiver.bound, known)
     if told.holds is None:
-        return f"accepted while {waiver.bound}, which cannot be told without {', '.join(told.needs)}"
+        return f"accepted while {waiver.bound}, but {', '.join(told.needs)} must be known to evaluate it"
     return "" if told.holds else f"accepted while {waiver.bound}; now {told.now}"
 
 
 def has_ended(waiver: Waiver, today: str) -> bool:
-    """Whether the last day of a waiver is past."""
+    """True if the last day of a waiver has passed."""
     return bool(waiver.until and today and waiver.until < today)
 
 
-def _ended(one: Suppression, today: str) -> Trouble | None:
-    if not has_ended(one.waiver, today) or one.waiver.location is None:
+def _report_expired(suppression: Suppression, today: str) -> Trouble | None:
+    if not has_ended(suppression.waiver, today) or suppression.waiver.location is None:
         return None
-    ask = f"; {one.waiver.owner} owns it" if one.waiver.owner else ""
-    message = f"the waiver of {one.rule} ended on {one.waiver.until}{ask}: mend the cause, or state a later day"
-    return Trouble("expired-suppression", message, one.waiver.location)
+    owner = f" (owner: {suppression.waiver.owner})" if suppression.waiver.owner else ""
+    message = f"the waiver of {suppression.rule} ended on {suppression.waiver.until}{owner}: fix the cause, or set a later date"
+    return Trouble("expired-suppression", message, suppression.waiver.location)
 
 
 def _days(first: str, last: str) -> int:
@@ -151,12 +155,12 @@ def _days(first: str, last: str) -> int:
     return (date.fromisoformat(last) - date.fromisoformat(first)).days
 
 
-def _names(object: str, pattern: str) -> bool:
-    """Whether a pattern is of an object, by its identity or by that without the group."""
-    return _matches(object, pattern) or _matches(_without_group(object), pattern)
+def _matches_object(object: str, pattern: str) -> bool:
+    """True if a pattern matches an object's identity, with or without the group."""
+    return _matches(object, pattern) or _matches(_drop_group(object), pattern)
 
 
-def _without_group(object: str) -> str:
+def _drop_group(object: str) -> str:
     kind, space, name = object.partition(" ")
     return f"{kind.rpartition('/')[2]}{space}{name}"
 
@@ -168,7 +172,7 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def as_findings(troubles: Iterable[Trouble], rules: Iterable[Rule]) -> Iterator[Finding]:
-    """Findings for what is wrong with waivers, as far as their rules are selected."""
+    """Yield findings for problems with waivers, if their rules are selected."""
     by_name = {rule.name: rule for rule in rules}
     for trouble in troubles:
         if rule := by_name.get(trouble.rule):
@@ -176,8 +180,12 @@ def as_findings(troubles: Iterable[Trouble], rules: Iterable[Rule]) -> Iterator[
 
 
 def unused(found: Iterable[Suppression], active: Iterable[str]) -> Iterator[Trouble]:
-    """What is said of waivers that silence nothing, where their rules were judged."""
-    judged = frozenset(active)
-    for one in found:
-        if one.rule in judged and one.waiver.location is not None:
-            yield Trouble("unused-suppression", f"nothing here is {one.rule}", one.waiver.location)
+    """Yield a problem for each waiver that suppresses nothing, if its rule was evaluated."""
+    evaluated = frozenset(active)
+    for suppression in found:
+        if suppression.rule in evaluated and suppression.waiver.location is not None:
+            yield Trouble(
+                "unused-suppression",
+                f"unused suppression: no {suppression.rule} finding here",
+                suppression.waiver.location,
+            )

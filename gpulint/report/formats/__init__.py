@@ -1,1 +1,1 @@
-"""Reports: one module an output format, each with `render(report) -> str`."""
+"""Reports: one module per output format, each with `render(report) -> str`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.report.formats import xml
+from gpulint.report.escaping import XML_HEAD, element
 from gpulint.report.model import Failure, Finding, Report, Severity
 
 FORMAT_VERSION = "4.3"
@@ -12,12 +12,12 @@ GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "
 
 
 def render(report: Report) -> str:
-    """Files with their findings; a fault of ours is an error of its file."""
+    """Return files with their findings. An internal error is an error of its file."""
     files: dict[str, list[str]] = {}
-    for path, one in _errors(report):
-        files.setdefault(path, []).append(one)
-    found = [xml.element("file", {"name": path}, found) for path, found in sorted(files.items())]
-    return xml.HEAD + xml.element("checkstyle", {"version": FORMAT_VERSION}, found) + "\n"
+    for path, error in _errors(report):
+        files.setdefault(path, []).append(error)
+    found = [element("file", {"name": path}, found) for path, found in sorted(files.items())]
+    return XML_HEAD + element("checkstyle", {"version": FORMAT_VERSION}, found) + "\n"
 
 
 def _errors(report: Report) -> Iterator[tuple[str, str]]:
@@ -29,11 +29,11 @@ def _errors(report: Report) -> Iterator[tuple[str, str]]:
 
 def _finding(finding: Finding) -> str:
     place = finding.location
-    stated = {"line": place.line, "column": place.column, "severity": GRADES[finding.severity]}
+    attributes = {"line": place.line, "column": place.column, "severity": GRADES[finding.severity]}
     source = f"gpulint.{finding.family}.{finding.rule}"
-    return xml.element("error", {**stated, "message": finding.message, "source": source})
+    return element("error", {**attributes, "message": finding.message, "source": source})
 
 
 def _fault(failure: Failure) -> str:
-    said = f"internal error of gpulint while {failure.doing}: {failure.error}"
-    return xml.element("error", {"line": 1, "severity": "error", "message": said, "source": "gpulint.internal-error"})
+    message = f"internal error of gpulint while {failure.doing}: {failure.error}"
+    return element("error", {"line": 1, "severity": "error", "message": message, "source": "gpulint.internal-error"})

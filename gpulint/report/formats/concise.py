@@ -1,17 +1,17 @@
-"""The report as one line a finding: `path:line:column: severity[rule] message`, then the counts."""
+"""The report with one line per finding, `path:line:column: severity[rule] message`, and the totals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.report.escaping import safe
 from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats.escaping import safe
 from gpulint.report.formats.text import SURE
 from gpulint.report.model import Finding, Report
 
 
 def render(report: Report) -> str:
-    """One line a finding, one a fault of ours, and the closing counts."""
+    """Return one line per finding and per internal error, followed by the closing lines."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -21,7 +21,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def line(finding: Finding) -> str:
-    """A finding as editors and grep read it."""
+    """Return a finding in the format that editors and grep expect."""
     place = finding.location
     severity = finding.severity.word + SURE[finding.confidence]
     where = f"{safe(place.path)}:{place.line}:{place.column}"

@@ -1,4 +1,4 @@
-"""Identity: what tells findings apart from one run to the next, wherever in their file they stand."""
+"""Marks that identify findings across runs, independent of their line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.report.model import Finding, Subject
 
 
 def told_apart(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
-    """Each finding with a mark of its own in its file: of several that say the same of the same, the later ones are numbered."""
+    """Yield each finding with a unique mark in its file. Identical findings are numbered."""
     seen: Counter[tuple[str, str]] = Counter()
     for finding in findings:
         mark = of(finding)
@@ -19,12 +19,12 @@ def told_apart(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
 
 
 def of(finding: Finding) -> str:
-    """Rule, role and subject as one mark; of a finding without a subject, what its line says."""
+    """Return rule, role and subject as one mark; for a finding without a subject, use its line."""
     if finding.subject == Subject():
         return hashed(finding.rule, finding.location.path, finding.fingerprint or finding.location.text.strip())
     return hashed(finding.rule, finding.role, *finding.subject)
 
 
 def hashed(*words: str) -> str:
-    """Words as one short mark."""
+    """Return words as one short mark."""
     return hashlib.sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:16]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.report.escaping import safe
 from gpulint.report.formats import summary_line as counts
 from gpulint.report.formats import text
-from gpulint.report.formats.escaping import safe
 from gpulint.report.model import Failure, Finding, Location, Report, Severity
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
 def render(report: Report) -> str:
-    """One command a finding and a fault of ours, and a last one that counts the rest."""
+    """Return one command per finding and internal error, and a last one with the totals."""
     return "\n".join(_commands(report)) + "\n"
 
 
 def _commands(report: Report) -> Iterator[str]:
-    """Every line is a command, so that no text of a file can stand at the start of one."""
+    """Yield the lines. Every line is a command, so that no text of a file can start one."""
     yield from map(_failure, report.failures)
     yield from map(_finding, report.open)
     yield _command("notice", {"title": "gpulint"}, [*counts.short(report)])
@@ -34,12 +34,12 @@ def _finding(finding: Finding) -> str:
 
 
 def _failure(failure: Failure) -> str:
-    said = f"while {failure.doing}: {failure.error}"
-    return _command("error", {"title": "internal error of gpulint", "file": failure.path}, [said])
+    message = f"while {failure.doing}: {failure.error}"
+    return _command("error", {"title": "internal error of gpulint", "file": failure.path}, [message])
 
 
 def _place(location: Location) -> dict[str, str]:
-    """A span as GitHub takes it: columns only where it ends on its first line."""
+    """Return a location in GitHub's form. Columns are allowed only on one line."""
     place = {"file": location.path, "line": str(location.line), "endLine": str(location.end_line)}
     if location.end_line != location.line:
         return place
@@ -47,8 +47,8 @@ def _place(location: Location) -> dict[str, str]:
 
 
 def _command(name: str, properties: dict[str, str], lines: list[str]) -> str:
-    stated = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{name} {stated}::{_data(chr(10).join(map(safe, filter(None, lines))))}"
+    parameters = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{name} {parameters}::{_data(chr(10).join(map(safe, filter(None, lines))))}"
 
 
 def _data(value: str) -> str:

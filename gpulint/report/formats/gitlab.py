@@ -1,4 +1,4 @@
-"""The report as GitLab's code quality JSON, which a merge request compares with that of its target."""
+"""The report as GitLab code quality JSON, which a merge request compares with that of its target."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ FAULT, UNREAD = "blocker", "info"
 
 
 def render(report: Report) -> str:
-    """A list of issues; a fault of ours is one of the worst grade, a file that was not read one of the least."""
+    """Return a list of issues. An internal error has the highest severity, an unread file the lowest."""
     return json.encoded([*map(_fault, report.failures), *_issues(report), *map(_unread, report.skipped)])
 
 
 def _issues(report: Report) -> Iterator[dict[str, object]]:
-    """What counts, what stood before a change, and what nobody can tell any more.
+    """Yield open findings, those that existed before a change, and those no longer evaluated.
 
-    GitLab compares by itself, and would show as fixed what is not there.
+    GitLab compares by itself and would show missing ones as fixed.
     """
-    standing = [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "base"]
-    untold = report.comparison.untold if report.comparison else ()
-    for finding, mark in identity.told_apart((*standing, *untold)):
+    current = [
+        finding for finding in report.findings if finding.suppressed is None or finding.suppressed.kind == "base"
+    ]
+    unevaluated = report.comparison.untold if report.comparison else ()
+    for finding, mark in identity.told_apart((*current, *unevaluated)):
         yield _issue(finding, mark)
 
 
@@ -41,19 +43,19 @@ def _issue(finding: Finding, mark: str) -> dict[str, object]:
 
 
 def _fault(failure: Failure) -> dict[str, object]:
-    said = f"internal error of gpulint while {failure.doing}: {failure.error}"
-    return _of_file(failure.path, "internal-error", said, FAULT)
+    message = f"internal error of gpulint while {failure.doing}: {failure.error}"
+    return _file_issue(failure.path, "internal-error", message, FAULT)
 
 
 def _unread(skip: Skip) -> dict[str, object]:
-    return _of_file(skip.path, "not-read", f"not read: {skip.reason}", UNREAD)
+    return _file_issue(skip.path, "not-read", f"not read: {skip.reason}", UNREAD)
 
 
-def _of_file(path: str, name: str, said: str, grade: str) -> dict[str, object]:
+def _file_issue(path: str, name: str, message: str, grade: str) -> dict[str, object]:
     return {
-        "description": said,
+        "description": message,
         "check_name": name,
-        "fingerprint": identity.hashed(name, path, said),
+        "fingerprint": identity.hashed(name, path, message),
         "severity": grade,
         "location": {"path": path, "lines": {"begin": 1, "end": 1}},
     }

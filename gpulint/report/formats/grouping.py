@@ -1,34 +1,34 @@
-"""Alike: what is said of several parts of a facility in the same words, told once."""
+"""Group findings that say the same about several components of a facility."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint.report.formats.escaping import safe
+from gpulint.report.escaping import safe
 from gpulint.report.model import FacilitySummary, Finding
 
 NAMED = 3
-"""So many of the others are named."""
+"""The number of further components that are named."""
 
 
 def together(findings: Iterable[Finding], facilities: Iterable[FacilitySummary]) -> list[list[Finding]]:
-    """Findings, those together that say the same of several parts of a facility."""
-    named = {(one.location.path, one.name) for one in facilities}
-    told: dict[object, list[Finding]] = {}
-    for one in findings:
-        of_part = (one.location.path, one.workload) in named
-        told.setdefault(_same(one) if of_part else id(one), []).append(one)
-    return list(told.values())
+    """Group the findings that say the same about several components of a facility."""
+    named = {(facility.location.path, facility.name) for facility in facilities}
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        is_component = (finding.location.path, finding.workload) in named
+        groups.setdefault(_identity(finding) if is_component else id(finding), []).append(finding)
+    return list(groups.values())
 
 
-def _same(one: Finding) -> tuple[object, ...]:
-    """What is said, without the names of whom it is said."""
-    return one.workload, one.rule, one.severity, one.confidence, one.location.path, one.nameless
+def _identity(finding: Finding) -> tuple[object, ...]:
+    """Return what a finding says, without the component's name."""
+    return finding.workload, finding.rule, finding.severity, finding.confidence, finding.location.path, finding.nameless
 
 
 def others(findings: Sequence[Finding]) -> Iterator[str]:
-    """A line about the further findings that say the same."""
+    """Yield a line about further findings that say the same."""
     if findings:
-        told = [f"{safe(one.role)} ({one.location.line})" for one in findings[:NAMED]]
+        named = [f"{safe(finding.role)} ({finding.location.line})" for finding in findings[:NAMED]]
         further = f" and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
-        yield f"  the same in {', '.join(told)}{further}"
+        yield f"  the same in {', '.join(named)}{further}"

@@ -1,7 +1,7 @@
-"""The report as JUnit XML: a suite a file, a test a finding, and one for what was checked of each role.
+"""The report as JUnit XML: one suite per file, one test per finding, and one for the checks of each role.
 
-A finding for which the run fails is a failure; a milder one stands in the output of a test that passes. What is
-suppressed, not read or not evaluated is skipped, and a fault of ours is an error: nothing passes that was not looked at.
+A finding that fails the run is a failure. A milder one is in the output of a passing test. Suppressed, unread and
+not-evaluated items are skipped, and an internal error is an error: nothing passes that was not checked.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gpulint.report.escaping import XML_HEAD, element
 from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text, xml
+from gpulint.report.formats import text
 from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
 
 
 class Case(NamedTuple):
-    """A test: its name, and what became of it: `failure`, `error`, `skipped`, `system-out` or, where it passed, nothing."""
+    """A test and its outcome: `failure`, `error`, `skipped`, `system-out`, or empty if it passed."""
 
     path: str
     name: str
@@ -27,18 +28,18 @@ class Case(NamedTuple):
 
 
 NOTHING = Case("gpulint", "check", "skipped", "nothing here concerns GPUs")
-"""What an empty report holds: build servers refuse a file without tests."""
+"""The content of an empty report: build servers reject a file without tests."""
 
 
 def render(report: Report) -> str:
-    """The suites, by path."""
+    """Return the suites by path."""
     suites: dict[str, list[Case]] = {}
     for case in tuple(_cases(report)) or (NOTHING,):
         suites.setdefault(case.path, []).append(case)
     every = [case for cases in suites.values() for case in cases]
-    stated = {"name": "gpulint", "tests": len(every), **_sums(every)}
+    attributes = {"name": "gpulint", "tests": len(every), **_sums(every)}
     inside = [_suite(path, cases) for path, cases in sorted(suites.items())]
-    return xml.HEAD + xml.element("testsuites", stated, inside) + "\n"
+    return XML_HEAD + element("testsuites", attributes, inside) + "\n"
 
 
 def _sums(cases: Iterable[Case]) -> dict[str, int]:
@@ -48,12 +49,12 @@ def _sums(cases: Iterable[Case]) -> dict[str, int]:
 
 def _suite(path: str, cases: list[Case]) -> str:
     skipped = sum(case.outcome == "skipped" for case in cases)
-    stated = {"name": path, "tests": len(cases), **_sums(cases), "skipped": skipped}
-    return xml.element("testsuite", stated, map(_case, _told_apart(cases)))
+    attributes = {"name": path, "tests": len(cases), **_sums(cases), "skipped": skipped}
+    return element("testsuite", attributes, map(_case, _number_repeats(cases)))
 
 
-def _told_apart(cases: Iterable[Case]) -> Iterator[Case]:
-    """Tests with names of their own: the second of a name is numbered."""
+def _number_repeats(cases: Iterable[Case]) -> Iterator[Case]:
+    """Yield tests with unique names. Repeated names are numbered."""
     seen: Counter[str] = Counter()
     for case in cases:
         seen[case.name] += 1
@@ -61,18 +62,18 @@ def _told_apart(cases: Iterable[Case]) -> Iterator[Case]:
 
 
 def _case(case: Case) -> str:
-    stated = {key: value for key, value in (("message", case.message), ("type", case.kind)) if value}
-    inside = [xml.element(case.outcome, stated, words=case.words)] if case.outcome else []
-    return xml.element("testcase", {"classname": case.path, "name": case.name}, inside)
+    attributes = {key: value for key, value in (("message", case.message), ("type", case.kind)) if value}
+    inside = [element(case.outcome, attributes, words=case.words)] if case.outcome else []
+    return element("testcase", {"classname": case.path, "name": case.name}, inside)
 
 
-# ---- what becomes a test
+# ---- tests
 
 
 def _cases(report: Report) -> Iterator[Case]:
     yield from map(_fault, report.failures)
-    yield from (_finding(one, one.severity >= report.fail_on) for one in report.findings)
-    yield from map(_untold, report.comparison.untold if report.comparison else ())
+    yield from (_finding(finding, finding.severity >= report.fail_on) for finding in report.findings)
+    yield from map(_unevaluated, report.comparison.untold if report.comparison else ())
     yield from (_role(workload, role) for workload in report.workloads for role in workload.roles)
     yield from map(_budget, report.budgets)
     yield from map(_unread, report.skipped)
@@ -83,36 +84,36 @@ def _fault(failure: Failure) -> Case:
 
 
 def _finding(finding: Finding, fails: bool) -> Case:
-    test = _named(finding)
+    test = _build_case(finding)
     if finding.suppressed is not None:
-        said = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
-        return test._replace(outcome="skipped", message=said)
+        message = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
+        return test._replace(outcome="skipped", message=message)
     if not fails:
         return test._replace(outcome="system-out", words=text.shown(finding))
     kind = finding.severity.word
     return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.shown(finding))
 
 
-def _named(finding: Finding) -> Case:
-    whose = text.owner(finding.workload, finding.role)
-    return Case(finding.location.path, f"{finding.rule} ({whose})" if whose else finding.rule)
+def _build_case(finding: Finding) -> Case:
+    owner = text.owner(finding.workload, finding.role)
+    return Case(finding.location.path, f"{finding.rule} ({owner})" if owner else finding.rule)
 
 
-def _untold(finding: Finding) -> Case:
-    return _named(finding)._replace(outcome="skipped", message="it stood before, and cannot be told any more")
+def _unevaluated(finding: Finding) -> Case:
+    return _build_case(finding)._replace(outcome="skipped", message="it was found before and is no longer evaluated")
 
 
 def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
     test = Case(workload.location.path, f"checks ({text.owner(workload.name, role.name)})")
     if not role.not_evaluated:
         return test
-    needs = sorted({need for one in role.not_evaluated for need in one.needs})
-    said = f"{len(role.not_evaluated)} not evaluated; to have them, add {', '.join(needs)}"
-    return test._replace(outcome="skipped", message=said)
+    needs = sorted({need for check in role.not_evaluated for need in check.needs})
+    message = f"{len(role.not_evaluated)} not evaluated; to evaluate them, add {', '.join(needs)}"
+    return test._replace(outcome="skipped", message=message)
 
 
 def _budget(spent: Spent) -> Case:
-    """A limit that holds, or cannot be told; one that is exceeded has a finding of its own, and its figures stand here."""
+    """Return a test for a budget. It passes or is skipped; an exceeded budget has a finding of its own."""
     test = Case(spent.location.path, f"budget of {spent.budget} ({spent.unit or 'gpus'})")
     if spent.verdict == counts.UNTOLD:
         return test._replace(outcome="skipped", message=counts.budget(spent))

@@ -1,6 +1,6 @@
-"""The report as a comment on a pull request: one that is found again by its first line, and updated in place.
+"""The report as a pull-request comment, which is found by its first line and updated in place.
 
-What files say stands in code, where no mention, link or markup of theirs can act.
+Text from files is written as code, so that no mention, link or markup in it takes effect.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpulint.report.escaping import safe
 from gpulint.report.formats import comparison as delta
 from gpulint.report.formats import summary_line as counts
 from gpulint.report.formats import text
-from gpulint.report.formats.escaping import safe
 from gpulint.report.formats.text import SURE
 from gpulint.report.model import Comparison, Failure, Finding, Report, RuleCard, Skip
 
 MARKER = "<!-- gpulint report{} -->"
-"""The first line of every comment, with its key where a repository has several."""
+"""The first line of every comment, with its key if a repository has several gates."""
 QUIET = "<!-- gpulint: quiet -->"
-"""The second line of a comment that is worth an update, but not worth to be made."""
+"""The second line of a comment that may update an existing one but is not worth creating."""
 UNITS_MAX = 64_000
-"""GitHub takes 65,536; characters beyond the basic plane may count twice."""
+"""GitHub accepts 65,536. Characters outside the basic plane may count twice."""
 CELL_CHARACTERS_MAX = 400
 LISTED_MAX = 50
 OLD = frozenset({"baseline", "base"})
@@ -29,44 +29,44 @@ MARKUP = re.compile(r"([\\`*_\[\]<>&|~$@#])")
 
 
 def render(report: Report) -> str:
-    """The worst first, then what is behind it, folded, as far as a comment may be long."""
-    rows = [_row(one, report.rules.get(one.rule)) for one in _worst_first(report.open)]
+    """Return the comment: the most severe findings first, then folded details up to the length limit."""
+    rows = [_row(finding, report.rules.get(finding.rule)) for finding in _sort_by_severity(report.open)]
     head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
     against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
-    budgets = [code(counts.budget(one)) for one in report.budgets[:LISTED_MAX]]
-    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against))]
-    room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
-    shown = _fitting(rows, room)
-    room -= _units("\n".join(shown))
+    budgets = [code(counts.budget(spent)) for spent in report.budgets[:LISTED_MAX]]
+    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against, _explain(report)))]
+    left = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
+    listed = _take_fitting(rows, left)
+    left -= _units("\n".join(listed))
     parts = [*head]
-    if shown:
-        parts.append("\n".join((*HEAD, *shown)))
-    if len(shown) < len(rows):
-        parts.append(f"… and {len(rows) - len(shown)} more, in the log")
-    for title, inside in filter(all, (*_compared(report.comparison), _details(report, room), *_lists(report))):
+    if listed:
+        parts.append("\n".join((*HEAD, *listed)))
+    if len(listed) < len(rows):
+        parts.append(f"… and {len(rows) - len(listed)} more, in the log")
+    for title, inside in filter(all, (*_render_comparison(report.comparison), _details(report, left), *_lists(report))):
         folded = f"<details><summary>{title}</summary>\n\n{inside}\n\n</details>"
-        parts.append(folded if _units(folded) < room else f"{title}, in the log")
-        room -= _units(parts[-1])
+        parts.append(folded if _units(folded) < left else f"{title}, in the log")
+        left -= _units(parts[-1])
     return "\n\n".join((*parts, "  \n".join(foot))) + "\n"
 
 
 def _marker(report: Report) -> str:
-    """What the comment is found again by, and whether it is worth to be made."""
+    """Return the marker that identifies the comment and says whether it is worth creating."""
     key = re.sub(r"[^\w.-]+", "-", report.comment.key, flags=re.ASCII).strip("-")
     marker = MARKER.format(f": {key}" if key else "")
     return f"{marker}\n{QUIET}" if delta.is_quiet(report) else marker
 
 
 def _verdict(report: Report) -> str:
-    """What a change adds, and the findings, behind what may have kept some from being found."""
+    """Return internal errors, what a change adds, and the numbers of findings."""
     number = len(report.failures)
     faults = [f"{number} internal error{'s' * (number > 1)}"] if number else []
     found = ", ".join((*faults, counts.found(report)))
     return f"{delta.sentence(report.comparison)}; {found}" if report.comparison else found
 
 
-def _compared(comparison: Comparison | None) -> Iterator[tuple[str, str]]:
-    """What a change makes of each workload, and which findings it ends."""
+def _render_comparison(comparison: Comparison | None) -> Iterator[tuple[str, str]]:
+    """Yield what a change makes of each workload, and the findings that it resolves."""
     if comparison is None:
         return
     rows = delta.rows(comparison.changes)
@@ -75,19 +75,25 @@ def _compared(comparison: Comparison | None) -> Iterator[tuple[str, str]]:
     table = "\n".join((f"| {' | '.join(delta.TITLES)} |", f"|{'---|' * len(delta.TITLES)}", *cells, *more))
     yield f"{len(rows)} workload{'s' * (len(rows) > 1)} changed", table if rows else ""
     yield (
-        f"{len(comparison.untold)} no longer told, as facts are missing now",
-        _listed([*map(_ended, comparison.untold)]),
+        f"{len(comparison.untold)} no longer evaluated because facts are missing",
+        _render_list([*map(_render_resolved, comparison.untold)]),
     )
-    yield f"{len(comparison.gone)} fixed", _listed([*map(_ended, comparison.gone)])
+    yield f"{len(comparison.gone)} fixed", _render_list([*map(_render_resolved, comparison.gone)])
 
 
-def _ended(finding: Finding) -> str:
+def _render_resolved(finding: Finding) -> str:
     where = code(f"{finding.location.path}:{finding.location.line}")
     return f"{finding.severity.word} {code(finding.rule)} at {where}: {code(finding.message)}"
 
 
-def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda one: -one.severity)
+def _sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: -finding.severity)
+
+
+def _explain(report: Report) -> str:
+    """How to read about a rule that has no page to link to."""
+    cards = (report.rules.get(finding.rule) for finding in report.open)
+    return "" if all(card and card.page for card in cards) else f"To read about a rule: {code('gpulint explain RULE')}"
 
 
 def _row(finding: Finding, card: RuleCard | None) -> str:
@@ -99,36 +105,38 @@ def _row(finding: Finding, card: RuleCard | None) -> str:
 
 
 def _faults(failures: Sequence[Failure]) -> Iterator[str]:
-    for one in failures[:LISTED_MAX]:
-        yield f"**internal error** in {code(one.path)} while {one.doing}: {code(one.error)}"
+    for failure in failures[:LISTED_MAX]:
+        yield f"**internal error** in {code(failure.path)} while {failure.doing}: {code(failure.error)}"
     if len(failures) > LISTED_MAX:
         yield f"… and {len(failures) - LISTED_MAX} more, in the log"
 
 
-# ---- what is folded
+# ---- folded sections
 
 
-def _details(report: Report, room: int) -> tuple[str, str]:
-    """The findings as on a terminal, as many as there is room for."""
-    found = [text.shown(one) for one in _worst_first(report.open)]
-    shown = _fitting(found, room - 200)
-    more = f"\n\n… and the places of {len(found) - len(shown)} more, in the log" if len(shown) < len(found) else ""
-    return "Places, arithmetic and alternatives", fenced("\n\n".join(shown)) + more if shown else ""
+def _details(report: Report, left: int) -> tuple[str, str]:
+    """Return the findings as on a terminal, up to the length limit."""
+    texts = [text.shown(finding) for finding in _sort_by_severity(report.open)]
+    listed = _take_fitting(texts, left - 200)
+    more = f"\n\n… and the details of {len(texts) - len(listed)} more, in the log" if len(listed) < len(texts) else ""
+    return "Locations, arithmetic and suggestions", fenced("\n\n".join(listed)) + more if listed else ""
 
 
 def _lists(report: Report) -> Iterator[tuple[str, str]]:
-    """What somebody waives, and what was not read; old debt is counted in the last line."""
-    waived = [one for one in report.findings if one.suppressed is not None and one.suppressed.kind not in OLD]
-    yield f"{len(waived)} suppressed", _listed([_suppressed(one) for one in waived])
-    yield f"{len(report.skipped)} not read", _listed([_skipped(one) for one in report.skipped])
+    """Yield the waived findings and the files that were not read. Older findings are only counted."""
+    waived = [
+        finding for finding in report.findings if finding.suppressed is not None and finding.suppressed.kind not in OLD
+    ]
+    yield f"{len(waived)} suppressed", _render_list([_render_suppressed(finding) for finding in waived])
+    yield f"{len(report.skipped)} not read", _render_list([_render_skipped(skip) for skip in report.skipped])
 
 
-def _listed(items: Sequence[str]) -> str:
+def _render_list(items: Sequence[str]) -> str:
     more = [f"- … and {len(items) - LISTED_MAX} more"] if len(items) > LISTED_MAX else []
-    return "\n".join((*(f"- {one}" for one in items[:LISTED_MAX]), *more))
+    return "\n".join((*(f"- {item}" for item in items[:LISTED_MAX]), *more))
 
 
-def _suppressed(finding: Finding) -> str:
+def _render_suppressed(finding: Finding) -> str:
     waiver = finding.suppressed
     if waiver is None:
         return ""
@@ -138,15 +146,15 @@ def _suppressed(finding: Finding) -> str:
     return f"{code(finding.rule)} at {where}: {waiver.kind}, {code(waiver.reason)}{owner}{until}"
 
 
-def _skipped(skip: Skip) -> str:
+def _render_skipped(skip: Skip) -> str:
     return f"{code(skip.path)}: {code(skip.reason)}"
 
 
-# ---- words that are shown as they are
+# ---- literal text
 
 
 def code(words: str) -> str:
-    """Words of a file in one span of code, also inside a table."""
+    """Return text of a file as one code span, also inside a table."""
     line = safe(re.sub(r"\s*[\r\n]+\s*", " ", words))
     if len(line) > CELL_CHARACTERS_MAX:
         line = line[: CELL_CHARACTERS_MAX - 1] + "…"
@@ -159,13 +167,13 @@ def code(words: str) -> str:
 
 
 def fenced(words: str) -> str:
-    """Lines in a block of code that none of them can end."""
+    """Return lines in a code block that none of them can end."""
     ticks = "`" * max(3, _longest_run(words) + 1)
     return f"{ticks}text\n{words}\n{ticks}"
 
 
 def prose(words: str) -> str:
-    """A sentence of a rule, without markup."""
+    """Return a sentence of a rule with markup escaped."""
     return MARKUP.sub(r"\\\1", safe(words))
 
 
@@ -173,18 +181,18 @@ def _longest_run(words: str) -> int:
     return max(map(len, re.findall("`+", words)), default=0)
 
 
-# ---- how long
+# ---- length
 
 
-def _fitting(parts: Iterable[str], room: int) -> list[str]:
-    """As many parts as fit, each with a line's end."""
-    fitting = []
-    for one in parts:
-        room -= _units(one) + 2
-        if room < 0:
+def _take_fitting(parts: Iterable[str], left: int) -> list[str]:
+    """Return as many parts as fit, each with a line break."""
+    taken = []
+    for part in parts:
+        left -= _units(part) + 2
+        if left < 0:
             break
-        fitting.append(one)
-    return fitting
+        taken.append(part)
+    return taken
 
 
 def _units(words: str) -> int:

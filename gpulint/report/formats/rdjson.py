@@ -1,4 +1,4 @@
-"""The report as reviewdog's diagnostic JSON, whose columns count bytes of UTF-8."""
+"""The report as reviewdog's diagnostic JSON, in which columns count bytes of UTF-8."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ GRADES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "
 
 
 def render(report: Report) -> str:
-    """Diagnostics; a fault of ours is one of its file."""
-    found = [_finding(one, report.rules.get(one.rule)) for one in report.open]
-    faults = [_fault(one) for one in report.failures]
-    return json.encoded({"source": {"name": "gpulint", "url": PROJECT}, "diagnostics": [*faults, *found]})
+    """Return the diagnostics. An internal error is one of its file."""
+    findings = [_finding(finding, report.rules.get(finding.rule)) for finding in report.open]
+    faults = [_fault(failure) for failure in report.failures]
+    source = {"name": "gpulint", **({"url": PROJECT} if PROJECT else {})}
+    return json.encoded({"source": source, "diagnostics": [*faults, *findings]})
 
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
@@ -30,9 +31,9 @@ def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
 
 
 def _fault(failure: Failure) -> dict[str, object]:
-    said = f"internal error of gpulint while {failure.doing}: {failure.error}"
+    message = f"internal error of gpulint while {failure.doing}: {failure.error}"
     return {
-        "message": said,
+        "message": message,
         "location": {"path": failure.path},
         "severity": "ERROR",
         "code": {"value": "internal-error"},
@@ -40,8 +41,8 @@ def _fault(failure: Failure) -> dict[str, object]:
 
 
 def _suggestion(finding: Finding) -> dict[str, object] | None:
-    """The first alternative that is one change within the finding's own lines: a reviewer applies it with one click."""
-    for edits in (one.edits for one in finding.suggestions):
+    """Return the first suggestion that is one edit within the finding's lines, to apply with one click."""
+    for edits in (suggestion.edits for suggestion in finding.suggestions):
         exact = edits[0].exact if len(edits) == 1 else None
         if exact and exact.location.text and _is_within(exact.location, finding.location):
             return {"range": _range(exact.location), "text": exact.text}
@@ -53,7 +54,7 @@ def _is_within(inner: Location, outer: Location) -> bool:
 
 
 def _range(location: Location) -> dict[str, object]:
-    """A span in bytes; whole lines where the text of the lines is not at hand."""
+    """Return a location in bytes, or whole lines if the text is not available."""
     start, end = {"line": location.line}, {"line": location.end_line}
     if not location.text:
         return {"start": start, "end": end}
@@ -64,7 +65,7 @@ def _range(location: Location) -> dict[str, object]:
 
 
 def _lines(location: Location) -> tuple[str, str]:
-    """The first and the last line of a span."""
+    """Return the first and last line of a location."""
     lines = location.text.split("\n")
     return lines[0], lines[min(location.end_line - location.line, len(lines) - 1)]
 

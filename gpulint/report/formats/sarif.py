@@ -1,6 +1,6 @@
-"""The report as SARIF 2.1.0, which code scanning services and editors read.
+"""The report as SARIF 2.1.0 for code scanning services and editors.
 
-Braces in messages are left as they are: the standard would double them, and the readers that there are show them doubled.
+Braces in messages are not doubled: the standard requires it, but existing readers would show them doubled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpulint.version import PROJECT, __version__
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
 NEEDS_SAMPLES = True
-"""The help of a rule shows its wrong and its right sample."""
+"""The help of a rule shows its bad and good sample."""
 SHOWN_CHARACTERS_MAX = 2_000
 IN_SOURCE = frozenset({"comment", "annotation"})
 BASE = "base"
@@ -40,35 +40,37 @@ DRIVE = re.compile(r"[A-Za-z]:/")
 URI_SAFE = "/:?#@!$&'()*+,;=%~"
 NOTIFICATIONS = {
     "internal-error": (
-        "A fault of gpulint ended the check of a file",
-        "The other files were checked. Nothing is known of this one: please report the fault.",
+        "An internal error of gpulint ended the check of a file",
+        "The other files were checked, but this one was not. Please report the error.",
     ),
     "not-read": (
         "A file, or a document of it, was not read",
-        "Nothing is known of it; the reason stands in the message.",
+        "It was not checked; the message gives the reason.",
     ),
     "not-evaluated": (
-        "Checks lacked a quantity that nobody states",
-        "They neither passed nor failed; an annotation, a comment or gpulint.yaml can state what they need.",
+        "Checks were not evaluated because facts are missing",
+        "They neither passed nor failed; declare the facts in an annotation, a comment or gpulint.yaml.",
     ),
 }
 Object = dict[str, object]
 
 
 def render(report: Report) -> str:
-    """One run: the rules that speak, every finding, and a notification of each thing that was not looked at."""
+    """Return one run: the rules with findings, every finding, and a notification for everything not checked."""
     cards = _cards(report)
-    index = {name: at for at, name in enumerate(cards)}
+    index = {name: position for position, name in enumerate(cards)}
     driver = {
         "name": "gpulint",
         "fullName": f"gpulint {__version__}",
         "version": __version__,
-        "informationUri": PROJECT,
+        **({"informationUri": PROJECT} if PROJECT else {}),
         "rules": [_rule(card) for card in cards.values()],
-        "notifications": [_descriptor(name, *said) for name, said in NOTIFICATIONS.items()],
+        "notifications": [_descriptor(name, *texts) for name, texts in NOTIFICATIONS.items()],
     }
     compared = report.comparison is not None
-    results = [_result(one, mark, index[one.rule], compared) for one, mark in identity.told_apart(report.findings)]
+    results = [
+        _result(finding, mark, index[finding.rule], compared) for finding, mark in identity.told_apart(report.findings)
+    ]
     run = {
         "tool": {"driver": driver},
         "invocations": [_invocation(report)],
@@ -83,12 +85,12 @@ def render(report: Report) -> str:
 
 
 def _cards(report: Report) -> Mapping[str, RuleCard]:
-    """The card of every rule that has a finding, by name."""
-    speaking = {one.rule: one for one in report.findings}
-    return {name: report.rules.get(name) or _unlisted(one) for name, one in sorted(speaking.items())}
+    """Return the rules with findings by name."""
+    fired = {finding.rule: finding for finding in report.findings}
+    return {name: report.rules.get(name) or _minimal_card(finding) for name, finding in sorted(fired.items())}
 
 
-def _unlisted(finding: Finding) -> RuleCard:
+def _minimal_card(finding: Finding) -> RuleCard:
     return RuleCard(finding.rule, finding.family, finding.severity, finding.rule, finding.help)
 
 
@@ -99,7 +101,7 @@ def _rule(card: RuleCard) -> Object:
         "name": _pascal(card.name),
         "shortDescription": {"text": _inert(card.summary)},
         "fullDescription": {"text": _inert(card.why)},
-        "help": {"text": "\n\n".join(_help(card)), "markdown": "\n\n".join(_marked_help(card))},
+        "help": {"text": "\n\n".join(_help(card)), "markdown": "\n\n".join(_markdown_help(card))},
         **({"helpUri": page} if page else {}),
         "defaultConfiguration": {"level": card.severity.word},
         "properties": {"tags": [card.family], "precision": "high" if card.status == "stable" else "medium"},
@@ -127,15 +129,19 @@ def _help(card: RuleCard) -> Iterator[str]:
             yield f"{title}:\n{sample.rstrip()}"
     if card.references:
         yield "\n".join(("See:", *card.references))
+    if not card.page:
+        yield f"More: gpulint explain {card.name}"
 
 
-def _marked_help(card: RuleCard) -> Iterator[str]:
+def _markdown_help(card: RuleCard) -> Iterator[str]:
     yield markdown.prose(card.why)
     for title, sample in (("Wrong", card.wrong), ("Right", card.right)):
         if sample:
             yield f"**{title}**\n\n{markdown.fenced(sample.rstrip())}"
     if card.references:
-        yield "\n".join(("See", "", *(f"- <{quote(one, safe=URI_SAFE)}>" for one in card.references)))
+        yield "\n".join(("See", "", *(f"- <{quote(reference, safe=URI_SAFE)}>" for reference in card.references)))
+    if not card.page:
+        yield f"More: {markdown.code(f'gpulint explain {card.name}')}"
 
 
 # ---- results
@@ -143,16 +149,19 @@ def _marked_help(card: RuleCard) -> Iterator[str]:
 
 def _result(finding: Finding, mark: str, rule: int, compared: bool) -> Object:
     waiver = finding.suppressed
-    fixes = [_fix(one) for one in sorted(finding.suggestions, key=_gives_up_something) if _is_exact(one)]
-    said = (finding.message, *finding.arithmetic, *map(text.alternative, finding.suggestions))
+    fixes = [
+        _fix(suggestion) for suggestion in sorted(finding.suggestions, key=_has_trade_off) if _is_exact(suggestion)
+    ]
+    texts = (finding.message, *finding.arithmetic, *map(text.alternative, finding.suggestions))
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": finding.severity.word,
-        "message": {"text": _inert("\n".join(said))},
+        "message": {"text": _inert("\n".join(texts))},
         "locations": [_location(finding.location, finding.label, text.owner(finding.workload, finding.role))],
         "relatedLocations": [
-            {"id": at, **_location(one.location, one.label)} for at, one in enumerate(finding.related, start=1)
+            {"id": number, **_location(related.location, related.label)}
+            for number, related in enumerate(finding.related, start=1)
         ],
         "partialFingerprints": {MARK: mark},
         "suppressions": [_suppression(waiver)] if waiver and waiver.kind != BASE else [],
@@ -161,22 +170,22 @@ def _result(finding: Finding, mark: str, rule: int, compared: bool) -> Object:
         "properties": {
             "family": finding.family,
             "confidence": finding.confidence,
-            "facts": json.facts(finding.facts),
+            "facts": json.convert_facts(finding.facts),
             **{key: value for key, value in finding.subject._asdict().items() if value},
         },
     }
 
 
 def _suppression(waiver: Waiver) -> Object:
-    """Why a finding does not count; who says so, until when and up to what stands in its properties."""
+    """Return why a finding is suppressed. Owner, end and condition are in its properties."""
     kind = "inSource" if waiver.kind in IN_SOURCE else "external"
-    stated = {key: getattr(waiver, key) for key in ("kind", "owner", "until", "bound")}
+    fields = {key: getattr(waiver, key) for key in ("kind", "owner", "until", "bound")}
     return {
         "kind": kind,
         "status": "accepted",
         "justification": waiver.reason,
         **({"location": _location(waiver.location)} if waiver.location else {}),
-        "properties": {key: value for key, value in stated.items() if value},
+        "properties": {key: value for key, value in fields.items() if value},
     }
 
 
@@ -187,26 +196,31 @@ def _is_exact(suggestion: Suggestion) -> bool:
     return bool(suggestion.edits) and all(edit.exact for edit in suggestion.edits)
 
 
-def _gives_up_something(suggestion: Suggestion) -> bool:
+def _has_trade_off(suggestion: Suggestion) -> bool:
     return not suggestion.is_safe
 
 
 def _fix(suggestion: Suggestion) -> Object:
-    """An alternative as changes of files, each with all that is replaced in it."""
+    """Return a suggestion as changes of files with all replacements."""
     files: dict[str, list[Replacement]] = {}
     for edit in suggestion.edits:
         if edit.exact:
             files.setdefault(edit.exact.location.path, []).append(edit.exact)
-    changes = [{"artifactLocation": _artifact(path), "replacements": _replaced(all_)} for path, all_ in files.items()]
+    changes = [
+        {"artifactLocation": _artifact(path), "replacements": _replacements(all_)} for path, all_ in files.items()
+    ]
     safe = {"properties": {"safe": suggestion.is_safe}}
     return {"description": {"text": _inert(text.alternative(suggestion))}, "artifactChanges": changes, **safe}
 
 
-def _replaced(replacements: Iterable[Replacement]) -> list[Object]:
-    return [{"deletedRegion": _region(one.location), "insertedContent": {"text": one.text}} for one in replacements]
+def _replacements(replacements: Iterable[Replacement]) -> list[Object]:
+    return [
+        {"deletedRegion": _region(replacement.location), "insertedContent": {"text": replacement.text}}
+        for replacement in replacements
+    ]
 
 
-# ---- places
+# ---- locations
 
 
 def _location(location: Location, label: str = "", owner: str = "") -> Object:
@@ -236,7 +250,7 @@ def _region(location: Location) -> dict[str, object]:
 
 
 def _snippet(location: Location) -> str:
-    """The characters of a span; nothing where they are too many to be shown."""
+    """Return the text of a location; empty if it is too long."""
     lines = location.text.split("\n")[: location.end_line - location.line + 1]
     if len(lines) == location.end_line - location.line + 1:
         lines[-1] = lines[-1][: location.end_column - 1]
@@ -246,7 +260,7 @@ def _snippet(location: Location) -> str:
 
 
 def _artifact(path: str) -> Object:
-    """A file by its address: relative to the root where it lies below."""
+    """Return the address of a file, relative to the root if it is below."""
     address = quote(path, errors="replace")
     if path.startswith("/"):
         return {"uri": f"file://{address}"}
@@ -258,11 +272,11 @@ def _below_root(address: str) -> Object:
 
 
 def _inert(words: str) -> str:
-    """Words that no reader takes for a link."""
+    """Return text that no reader renders as a link."""
     return words.replace("](", "] (")
 
 
-# ---- what was not looked at
+# ---- what was not checked
 
 
 def _invocation(report: Report) -> Object:
@@ -270,9 +284,9 @@ def _invocation(report: Report) -> Object:
     notifications = [
         *map(_fault, report.failures),
         *map(_unread, report.skipped),
-        *(_lacking(workload, role) for workload, role in roles),
-        *(_unknown_budget(one) for one in report.budgets if one.verdict == counts.UNTOLD),
-        *map(_untold, report.comparison.untold if report.comparison else ()),
+        *(_not_evaluated(workload, role) for workload, role in roles),
+        *(_unknown_budget(spent) for spent in report.budgets if spent.verdict == counts.UNTOLD),
+        *map(_no_longer_evaluated, report.comparison.untold if report.comparison else ()),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}
 
@@ -285,28 +299,28 @@ def _unread(skip: Skip) -> Object:
     return _notification("not-read", "warning", f"not read: {skip.reason}", skip.path)
 
 
-def _lacking(workload: WorkloadSummary, role: RoleSummary) -> Object:
-    needs = sorted({need for one in role.not_evaluated for need in one.needs})
-    checks = [{"rule": one.rule, "needs": list(one.needs)} for one in role.not_evaluated]
-    whose = text.owner(workload.name, role.name)
-    said = f"{whose}: {len(checks)} checks were not evaluated; to have them, add {', '.join(needs)}"
-    told = _notification("not-evaluated", "note", said, workload.location.path)
-    return {**told, "properties": {"checks": checks}}
+def _not_evaluated(workload: WorkloadSummary, role: RoleSummary) -> Object:
+    needs = sorted({need for check in role.not_evaluated for need in check.needs})
+    checks = [{"rule": check.rule, "needs": list(check.needs)} for check in role.not_evaluated]
+    owner = text.owner(workload.name, role.name)
+    message = f"{owner}: {len(checks)} checks were not evaluated; to evaluate them, add {', '.join(needs)}"
+    notification = _notification("not-evaluated", "note", message, workload.location.path)
+    return {**notification, "properties": {"checks": checks}}
 
 
 def _unknown_budget(spent: Spent) -> Object:
     return _notification("not-evaluated", "note", counts.budget(spent), spent.location.path)
 
 
-def _untold(finding: Finding) -> Object:
-    said = f"{finding.rule} stood before, and cannot be told any more: {finding.message}"
-    return _notification("not-evaluated", "warning", said, finding.location.path)
+def _no_longer_evaluated(finding: Finding) -> Object:
+    message = f"{finding.rule} was found before and is no longer evaluated: {finding.message}"
+    return _notification("not-evaluated", "warning", message, finding.location.path)
 
 
-def _notification(name: str, level: str, said: str, path: str) -> Object:
+def _notification(name: str, level: str, message: str, path: str) -> Object:
     return {
         "descriptor": {"id": name, "index": list(NOTIFICATIONS).index(name)},
         "level": level,
-        "message": {"text": _inert(said)},
+        "message": {"text": _inert(message)},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(path)}}],
     }

@@ -1,12 +1,12 @@
-"""The report for a person at a terminal."""
+"""The report as text for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from gpulint.report.escaping import counted, safe
 from gpulint.report.formats import grouping as alike
 from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats.escaping import counted, safe
 from gpulint.report.model import (
     Aim,
     Comparison,
@@ -20,6 +20,7 @@ from gpulint.report.model import (
     Suggestion,
     WorkloadSummary,
 )
+from gpulint.report.terminal_style import Paint, painted, plain
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
@@ -28,48 +29,37 @@ UNREAD_MAX = 20
 WORKLOAD_MAX = 96
 WIDTH_MAX = 120
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom", "cost")
-Paint = Callable[[str, str], str]
 SURE = {3: "", 2: " (likely)", 1: " (possible)"}
 
 
 def render(report: Report, colour: bool = False) -> str:
-    """Findings with their snippets, what was understood, and what was counted."""
+    """Return the findings with source excerpts, the workloads, and the totals."""
     paint = painted if colour else plain
     parts = [
         *(
-            _finding(same[0], paint, first, same[1:])
-            for same, first in _first_of_each_rule(alike.together(report.open, report.facilities))
+            _finding(group[0], paint, first, group[1:])
+            for group, first in _mark_first(alike.together(report.open, report.facilities))
         ),
-        *(_compared(report.comparison) if report.comparison else ()),
-        *_understood(counts.touched(report)),
+        *(_render_comparison(report.comparison) if report.comparison else ()),
+        *_render_workloads(counts.touched(report)),
         "\n".join((*counts.closing(report), *counts.needs(report))),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _first_of_each_rule(findings: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], bool]]:
-    """Each finding with those like it, and whether it is the first of its rule, which alone says why it matters."""
+def _mark_first(groups: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], bool]]:
+    """Yield each group of findings and whether it is the first of its rule. Only that one explains why."""
     seen: set[str] = set()
-    for same in findings:
-        yield same, same[0].rule not in seen
-        seen.add(same[0].rule)
-
-
-def plain(text: str, style: str) -> str:
-    """Text without a style."""
-    return text
-
-
-def painted(text: str, style: str) -> str:
-    """Text in a style of a terminal."""
-    return f"\x1b[{style}m{text}\x1b[0m"
+    for group in groups:
+        yield group, group[0].rule not in seen
+        seen.add(group[0].rule)
 
 
 # ---- findings
 
 
 def shown(finding: Finding) -> str:
-    """One finding whole, with its snippet, arithmetic and alternatives."""
+    """Return one finding with its source excerpt, arithmetic and suggestions."""
     return _finding(finding, plain, explained=True)
 
 
@@ -82,8 +72,8 @@ def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[
     severity = finding.severity.word + SURE[finding.confidence]
     yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {safe(finding.message)}"
     place = finding.location
-    whose = owner(finding.workload, finding.role)
-    yield f"  --> {safe(place.path)}:{place.line}:{place.column}" + (f"  ({safe(whose)})" if whose else "")
+    owner_name = owner(finding.workload, finding.role)
+    yield f"  --> {safe(place.path)}:{place.line}:{place.column}" + (f"  ({safe(owner_name)})" if owner_name else "")
     yield from _snippet(finding)
     for line in finding.arithmetic:
         yield f"   = {safe(line)}"
@@ -94,15 +84,17 @@ def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[
 
 
 def owner(workload: str, role: str) -> str:
-    """Whose finding it is, in one word."""
+    """Return the workload and role of a finding as one word."""
     return "/".join(dict.fromkeys(filter(None, (workload, role))))
 
 
 def _snippet(finding: Finding) -> Iterator[str]:
-    """The lines of the finding's spans, each marked under its columns."""
+    """Yield the source lines of a finding's locations, each marked under its columns."""
     spans = [(finding.location, "primary", finding.label)]
     spans += [
-        (one.location, "second", one.label) for one in finding.related if one.location.path == finding.location.path
+        (related.location, "second", related.label)
+        for related in finding.related
+        if related.location.path == finding.location.path
     ]
     spans.sort(key=lambda span: (span[0].line, span[0].column))
     gutter = len(str(max(span[0].line for span in spans)))
@@ -116,9 +108,10 @@ def _snippet(finding: Finding) -> Iterator[str]:
             yield f"{location.line:>{gutter}} | {_window(location)}"
         yield f"{'':>{gutter}} | {_marks(location, MARKS[kind])} {safe(label)}".rstrip()
         last = location.line
-    for one in finding.related:
-        if one.location.path != finding.location.path:
-            yield f"   = {safe(one.label)}: {safe(one.location.path)}:{one.location.line}:{one.location.column}"
+    for related in finding.related:
+        place = related.location
+        if place.path != finding.location.path:
+            yield f"   = {safe(related.label)}: {safe(place.path)}:{place.line}:{place.column}"
 
 
 def _window(location: Location) -> str:
@@ -139,28 +132,28 @@ def _marks(location: Location, mark: str) -> str:
 
 
 def _cut(location: Location) -> int:
-    """Where a long line's window starts, so that the span is in it."""
+    """Return the start of a long line's excerpt, so that it contains the location."""
     return max(0, location.column - WIDTH_MAX // 2) if location.end_column > WIDTH_MAX else 0
 
 
 def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
     yield f"   = {alternative(suggestion)}"
-    for one in suggestion.edits:
-        yield f"       {edit(one, place)}"
+    for change in suggestion.edits:
+        yield f"       {edit(change, place)}"
 
 
 def alternative(suggestion: Suggestion) -> str:
-    """What to try, what it costs where that changes, and what it gives up."""
+    """Return a suggestion with its change of cost and its trade-off, if any."""
     cost = ""
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
         cost = f", ${before:,.2f}/h to ${after:,.2f}/h ({suggestion.prices})" if before != after else ""
-    gives_up = f" (gives up {safe(suggestion.gives_up)})" if suggestion.gives_up else ""
-    return f"try {safe(suggestion.title)}{cost}{gives_up}"
+    trade_off = f" (trade-off: {safe(suggestion.gives_up)})" if suggestion.gives_up else ""
+    return f"try {safe(suggestion.title)}{cost}{trade_off}"
 
 
 def edit(edit: Edit, place: Location) -> str:
-    """A change with its place, as one line."""
+    """Return a change with its location on one line."""
     where = ""
     if edit.location is not None:
         path = "" if edit.location.path == place.path else f"{safe(edit.location.path)}:"
@@ -170,11 +163,11 @@ def edit(edit: Edit, place: Location) -> str:
     return f"{where}{safe(edit.old)} → {safe(edit.new)}"
 
 
-# ---- what a change makes
+# ---- comparison
 
 
-def _compared(comparison: Comparison) -> Iterator[str]:
-    """What a change adds and saves, by workload, and which findings it ends."""
+def _render_comparison(comparison: Comparison) -> Iterator[str]:
+    """Yield what a change adds and saves by workload, and the findings that it resolves."""
     from gpulint.report.formats import comparison as delta
 
     lines = [f"change from {safe(comparison.base)}: {delta.sentence(comparison)}"]
@@ -186,63 +179,67 @@ def _compared(comparison: Comparison) -> Iterator[str]:
         lines += [f"  {padded(row, widths)}" for row in cells]
         lines += [f"  and {counted(more, 'workload')} more"] if more > 0 else []
     yield "\n".join(lines)
-    ended = [*_ended("fixed", comparison.gone), *_ended("no longer told, as facts are missing now", comparison.untold)]
+    ended = [
+        *_list_resolved("fixed", comparison.gone),
+        *_list_resolved("no longer evaluated because facts are missing", comparison.untold),
+    ]
     if ended:
         yield "\n".join(ended)
 
 
-def _ended(title: str, found: Sequence[Finding]) -> Iterator[str]:
-    if found:
-        yield f"{title}: {counted(len(found), 'finding')}"
+def _list_resolved(title: str, findings: Sequence[Finding]) -> Iterator[str]:
+    if findings:
+        yield f"{title}: {counted(len(findings), 'finding')}"
         yield from (
-            f"  {one.severity.word}[{one.rule}]: {safe(one.message)}  ({_where(one)})" for one in found[:CHANGED_MAX]
+            f"  {finding.severity.word}[{finding.rule}]: {safe(finding.message)}  ({_where(finding)})"
+            for finding in findings[:CHANGED_MAX]
         )
-        if len(found) > CHANGED_MAX:
-            yield f"  and {len(found) - CHANGED_MAX} more"
+        if len(findings) > CHANGED_MAX:
+            yield f"  and {len(findings) - CHANGED_MAX} more"
 
 
-def _where(one: Finding) -> str:
-    return safe(f"{one.location.path}:{one.location.line}")
+def _where(finding: Finding) -> str:
+    return safe(f"{finding.location.path}:{finding.location.line}")
 
 
-# ---- what was understood
+# ---- workloads
 
 
-def _understood(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
+def _render_workloads(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
     if not workloads:
         return
     roles = [(workload, role) for workload in workloads for role in workload.roles]
-    unread = [role for _, role in roles if not role.engine and not role.part_of]
-    left_out = frozenset(map(id, unread)) if len(unread) > UNREAD_MAX else frozenset()
-    shown = [(workload, role) for workload, role in roles if id(role) not in left_out]
-    parts = ["\n".join(_table(shown))] if shown else []
-    if left_out:
+    unknown = [role for _, role in roles if not role.engine and not role.part_of]
+    hidden = frozenset(map(id, unknown)) if len(unknown) > UNREAD_MAX else frozenset()
+    listed = [(workload, role) for workload, role in roles if id(role) not in hidden]
+    parts = ["\n".join(_table(listed))] if listed else []
+    if hidden:
         parts.append(
-            f"and {counted(len(unread), 'role')} whose program gpulint does not read (--format json lists them)"
+            f"and {counted(len(unknown), 'role')} with an engine that gpulint does not know (--format json lists them)"
         )
     yield "\n".join(parts)
     if notes := [*_notes(workloads), *_prices(workloads)]:
         yield "\n".join(notes)
 
 
-def _table(shown: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[str]:
-    """Aligned rows; of several files, each under its path."""
-    rows = [_row(workload, role) for workload, role in shown]
+def _table(listed: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[str]:
+    """Yield aligned rows, grouped by path if there are several files."""
+    rows = [_row(workload, role) for workload, role in listed]
     titles = COLUMNS if any(row[-1] for row in rows) else COLUMNS[:-1]
     widths = [max(len(row[at]) for row in (titles, *rows)) for at in range(len(titles))]
-    several = len({workload.location.path for workload, _ in shown}) > 1
-    indent = "  " if several else ""
+    has_several_files = len({workload.location.path for workload, _ in listed}) > 1
+    indent = "  " if has_several_files else ""
     yield indent + padded(titles, widths)
     last = ""
-    for (workload, _), row in zip(shown, rows, strict=True):
-        if several and workload.location.path != last:
+    for (workload, _), row in zip(listed, rows, strict=True):
+        if has_several_files and workload.location.path != last:
             last = workload.location.path
             yield f"{safe(last)}:"
         yield indent + padded(row, widths)
 
 
 def padded(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Cells under one another."""
+    """Return the cells of a row, padded to the column widths."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
 
 
@@ -259,20 +256,20 @@ def _short(cell: str, most: int = 48) -> str:
 def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
     for workload in workloads:
         for role in workload.roles:
-            for aim in role.objectives:
-                yield f"{safe(workload.name)}: {_aim(aim)}"
+            for objective in role.objectives:
+                yield f"{safe(workload.name)}: {_objective(objective)}"
             if role.cost_of_work:
                 yield f"{safe(workload.name)}: {role.cost_of_work}"
             for assumption in role.assumptions:
                 yield f"assumed for {safe(workload.name)}: {safe(assumption)}"
-            for said in hardware(role.fits_on, role.borderline, role.too_small, role.smallest):
-                yield f"{safe(workload.name)} {said}"
+            for text in hardware(role.fits_on, role.borderline, role.too_small, role.smallest):
+                yield f"{safe(workload.name)} {text}"
 
 
 def hardware(
     fits_on: Sequence[str], borderline: Sequence[str], too_small: Sequence[str], smallest: Sequence[Fit]
 ) -> Iterator[str]:
-    """What a role fits on and does not, where no file names the card, and the smallest to be had."""
+    """Yield the accelerators that fit a role that names none, those that do not, and the smallest option."""
     if fits_on or borderline or too_small:
         parts = [f"fits on {_from_smallest(fits_on)}"]
         parts += [f"borderline on {', '.join(borderline)}"] if borderline else []
@@ -283,30 +280,30 @@ def hardware(
 
 
 def fits(fits: Sequence[Fit]) -> Iterator[str]:
-    """The hardware to take, then what other counts take, each with the price of its share of a machine."""
-    for at, one in enumerate(fits):
-        ranks = f", tensor parallel {one.tensor_parallel}" if one.tensor_parallel > 1 else ""
-        where = f" of {safe(one.pool)}" if one.pool else ""
-        listed = f" (list, {one.prices})" if one.prices else ""
-        cost = "" if one.cost_usd_per_hour is None else f", ${one.cost_usd_per_hour:,.2f}/h{listed}"
-        count = f"with {one.gpus}: " if at else ""
-        yield f"{count}{one.gpus} × {one.name}{where}{ranks}{cost}"
+    """Yield the recommended hardware, then that of other GPU counts, each with its price."""
+    for index, fit in enumerate(fits):
+        ranks = f", tensor parallel {fit.tensor_parallel}" if fit.tensor_parallel > 1 else ""
+        where = f" of {safe(fit.pool)}" if fit.pool else ""
+        listed = f" (list, {fit.prices})" if fit.prices else ""
+        cost = "" if fit.cost_usd_per_hour is None else f", ${fit.cost_usd_per_hour:,.2f}/h{listed}"
+        count = f"with {fit.gpus}: " if index else ""
+        yield f"{count}{fit.gpus} × {fit.name}{where}{ranks}{cost}"
 
 
 def _prices(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
-    """Whose prices the costs are of, where and how old."""
-    shown = dict.fromkeys(role.prices for workload in workloads for role in workload.roles if role.prices)
-    if shown:
-        yield f"cost at {safe(', '.join(shown))}"
+    """Yield the sources, regions and ages of the prices."""
+    sources = dict.fromkeys(role.prices for workload in workloads for role in workload.roles if role.prices)
+    if sources:
+        yield f"cost at {safe(', '.join(sources))}"
 
 
-def _aim(aim: Aim) -> str:
-    """An objective beside what is likely and possible, or what has to be stated so that it can be told."""
-    said = f"{aim.objective} {aim.wanted} wanted, "
-    if not aim.likely:
-        return f"{said}cannot tell without {', '.join(aim.needs)}" + (f"; {aim.at_best} at best" if aim.at_best else "")
-    best = f", {aim.at_best} at best" if aim.at_best else ""
-    return f"{said}{aim.likely} likely{best}: {aim.verdict}"
+def _objective(aim: Aim) -> str:
+    """Return an objective with its expected and best value, or the facts needed to evaluate it."""
+    target = f"{aim.objective} target {aim.wanted}"
+    best = f", best case {aim.at_best}" if aim.at_best else ""
+    if not aim.expected:
+        return f"{target}{best}: not evaluated, state {', '.join(aim.needs)}"
+    return f"{target}, expected {aim.expected}{best}: {aim.verdict}"
 
 
 def _from_smallest(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Bars: how much of a limit is taken, in characters that a terminal has."""
+"""Bars that show how much of a limit is used, in terminal characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.report.model import Meter
 
 
 class Glyphs(NamedTuple):
-    """What bars and frames are made of."""
+    """The characters of bars and frames."""
 
     taken: str
     limit: str
@@ -21,65 +21,65 @@ class Glyphs(NamedTuple):
     across: str
     down: str
     corners: tuple[str, str, str, str, str, str]
-    """Upper left and right, joints left and right, lower left and right."""
+    """Upper left and right, left and right joints, lower left and right."""
 
 
 BLOCKS = Glyphs("█", "┃", "▓", "▒", "?", "·", "─", "│", ("┌", "┐", "├", "┤", "└", "┘"))
 ASCII = Glyphs("#", "|", "!", "~", "?", ".", "-", "|", ("+",) * 6)
 MOST = 10_000
-"""Times of a limit beyond which nobody counts."""
+"""Maximum multiple of a limit that is printed."""
 MEANINGS: Mapping[str, str] = {
-    "taken": "taken",
+    "taken": "used",
     "limit": "the limit",
-    "over": "beyond it",
+    "over": "above the limit",
     "doubt": "best to worst case",
-    "untold": "not known",
+    "untold": "unknown",
 }
-"""What a glyph says, where it does not speak for itself."""
+"""The meaning of each glyph in the legend."""
 
 
 def drawn(meter: Meter, width: int, glyphs: Glyphs) -> str:
-    """The bar of a meter: what is sure, what may be, and from the limit on what is beyond it; empty where it has no limit."""
+    """Return the bar of a meter: certain use, possible use, and use above the limit; empty without a limit."""
     if meter.limit is None:
         return ""
-    ends = span(meter)
-    if ends is None:
+    range_ = span(meter)
+    if range_ is None:
         return glyphs.untold * width
-    low, high = ends
+    low, high = range_
     scale = max(meter.limit, high) or 1
-    sure, possible = round(width * low / scale), round(width * high / scale)
+    certain, possible = round(width * low / scale), round(width * high / scale)
     rest = glyphs.untold if meter.taken is None else glyphs.free
     if high <= meter.limit:
-        return glyphs.taken * sure + glyphs.doubt * (possible - sure) + rest * (width - possible)
-    at = min(round(width * meter.limit / scale), width - 2)
-    over = max(sure - at - 1, 1 if low > meter.limit else 0)
-    below = glyphs.taken * min(sure, at) + glyphs.doubt * (at - sure)
-    return below + glyphs.limit + glyphs.over * over + glyphs.doubt * (width - at - 1 - over)
+        return glyphs.taken * certain + glyphs.doubt * (possible - certain) + rest * (width - possible)
+    limit_at = min(round(width * meter.limit / scale), width - 2)
+    over = max(certain - limit_at - 1, 1 if low > meter.limit else 0)
+    below = glyphs.taken * min(certain, limit_at) + glyphs.doubt * (limit_at - certain)
+    return below + glyphs.limit + glyphs.over * over + glyphs.doubt * (width - limit_at - 1 - over)
 
 
 def tells(meter: Meter) -> bool:
-    """Whether anything of a meter is known."""
+    """True if anything about a meter is known."""
     return meter.limit is not None or span(meter) is not None
 
 
 def span(meter: Meter) -> tuple[float, float] | None:
-    """The least and the most that is taken, as far as that is known."""
+    """Return the minimum and maximum use, if known."""
     if meter.taken is not None:
         return min(meter.taken), max(meter.taken)
     return None if meter.least is None else (meter.least, meter.least)
 
 
 def percent(meter: Meter) -> str:
-    """What is taken as a share of the limit, from the best to the worst case; empty where either is not known."""
+    """Return the used share of the limit from the best to the worst case; empty if unknown."""
     ends = span(meter)
     if ends is None or not meter.limit:
         return ""
-    low, high = (_rounded(end / meter.limit) for end in ends)
+    low, high = (_round_percent(end / meter.limit) for end in ends)
     return f"{low:,} %" if low == high else f"{low:,} to {high:,} %"
 
 
-def _rounded(share: float) -> int:
-    """A share in percent, which is a hundred only where it is the whole."""
+def _round_percent(share: float) -> int:
+    """Return a share in percent. It is 100 only if the share is exactly the whole."""
     nearest = round(min(share, MOST) * 100)
     if share < 1:
         return min(nearest, 99)
@@ -87,21 +87,21 @@ def _rounded(share: float) -> int:
 
 
 def figures(meter: Meter) -> str:
-    """What is taken and of how much, in words."""
-    likely = meter.least if meter.taken is None else meter.taken.likely
-    known = [value for value in (likely, meter.limit) if value is not None]
-    if not known:
-        return "not known"
-    shown, unit = units.beside(known, meter.unit)
-    least = "at least " if meter.taken is None and likely is not None else ""
+    """Return the use and the limit as text."""
+    expected = meter.least if meter.taken is None else meter.taken.expected
+    values = [value for value in (expected, meter.limit) if value is not None]
+    if not values:
+        return "unknown"
+    numbers, unit = units.beside(values, meter.unit)
+    prefix = "at least " if meter.taken is None and expected is not None else ""
     if meter.limit is None:
-        return f"{least}{shown[0]} {unit}, no limit stated"
-    usual = "usual " if meter.usual else ""
-    return f"{least}{shown[0] if likely is not None else '?'} of {usual}{shown[-1]} {unit}"
+        return f"{prefix}{numbers[0]} {unit}, no limit declared"
+    kind = "usual " if meter.usual else ""
+    return f"{prefix}{numbers[0] if expected is not None else '?'} of {kind}{numbers[-1]} {unit}"
 
 
 def legend(meters: Iterable[Meter], width: int, glyphs: Glyphs) -> str:
-    """What the characters of these bars mean; empty where there are none."""
-    used = "".join(drawn(one, width, ASCII) for one in meters)
-    said = [f"{getattr(glyphs, name)} {words}" for name, words in MEANINGS.items() if getattr(ASCII, name) in used]
-    return "  ".join(said)
+    """Return the meaning of the characters in these bars; empty if there are none."""
+    used = "".join(drawn(meter, width, ASCII) for meter in meters)
+    entries = [f"{getattr(glyphs, name)} {words}" for name, words in MEANINGS.items() if getattr(ASCII, name) in used]
+    return "  ".join(entries)

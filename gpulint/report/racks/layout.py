@@ -1,4 +1,4 @@
-"""Racks: what a terminal and a drawing show alike: the blocks of an elevation, which racks are alike, which are worst."""
+"""Rack diagrams for terminal and SVG: blocks, groups of identical racks, and the worst verdicts."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import safe
-from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Slot, Worlds
+from gpulint.report.escaping import safe
+from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Scenarios, Slot
 from gpulint.report.racks import bars
 
 FLAT = 2
-"""Machines of so many units are one block where several alike stand on one another."""
+"""Identical adjacent machines of at most this height are drawn as one block."""
 SEVERAL = 3
 OVER = ("exceeded", "overloaded", "no spare")
 RANKS = (*OVER, *(f"likely {verdict}" for verdict in OVER), "cannot tell")
-"""Verdicts, the worst first; what is not listed is in order."""
+"""Verdicts, the worst first. A verdict that is not listed is no problem."""
 
 
 class Block(NamedTuple):
-    """Units of a rack that hold a machine, several flat ones alike, or none."""
+    """Units of a rack with a machine, with several identical flat ones, or free."""
 
     top: int
     lowest: int
@@ -34,7 +34,7 @@ class Block(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Racks that are alike, drawn once."""
+    """Identical racks, drawn once."""
 
     rack: RackSummary
     last: str
@@ -47,97 +47,103 @@ class Drawn(NamedTuple):
 
 
 def alike(racks: Sequence[RackSummary]) -> list[Drawn]:
-    """Racks in their order; those that follow one another and differ by names alone are one."""
-    groups = [list(group) for _, group in itertools.groupby(racks, _substance)]
-    return [Drawn(_typed(group[0]) if len(group) > 1 else group[0], group[-1].name, len(group)) for group in groups]
+    """Return the racks in order. Adjacent racks that differ only in names are grouped."""
+    groups = [list(group) for _, group in itertools.groupby(racks, _strip_identity)]
+    return [
+        Drawn(_name_by_type(group[0]) if len(group) > 1 else group[0], group[-1].name, len(group)) for group in groups
+    ]
 
 
-def _substance(rack: RackSummary) -> RackSummary:
-    """A rack without its name and line, and without the names of machines that have a type and of feeds that hold its own."""
+def _strip_identity(rack: RackSummary) -> RackSummary:
+    """Return a rack without names and location, for comparison."""
     nowhere = rack.location._replace(line=1, column=1, end_line=1, end_column=1, text="", path="")
-    return _typed(rack)._replace(name="", location=nowhere)
+    return _name_by_type(rack)._replace(name="", location=nowhere)
 
 
-def _typed(rack: RackSummary) -> RackSummary:
-    """A rack whose machines are called by their types, and whose feeds are called without its name."""
-    slots = tuple(one._replace(name=one.type or one.name) for one in rack.slots)
-    feeds = (one._replace(name=_own(one.name, rack.name), side=_own(one.side, rack.name)) for one in rack.feeds)
+def _name_by_type(rack: RackSummary) -> RackSummary:
+    """Return a rack whose machines have type names and whose feeds lack the rack's name."""
+    slots = tuple(slot._replace(name=slot.type or slot.name) for slot in rack.slots)
+    feeds = (
+        feed._replace(name=_remove_rack_name(feed.name, rack.name), side=_remove_rack_name(feed.side, rack.name))
+        for feed in rack.feeds
+    )
     return rack._replace(slots=slots, feeds=tuple(feeds))
 
 
-def _own(name: str, rack: str) -> str:
-    """What a name says beside that of the rack, as A in r01-A."""
+def _remove_rack_name(name: str, rack: str) -> str:
+    """Return a name without that of the rack: A for r01-A."""
     return name.replace(rack, "").strip("-_ ./:") or name
 
 
 def chosen(racks: Sequence[RackSummary], only: Sequence[str]) -> list[Drawn]:
-    """The racks that are asked for, else all, those that are alike together."""
-    return alike([one for one in racks if not only or any(is_called(one, name) for name in only)])
+    """Return the requested racks, or all, with identical ones grouped."""
+    return alike([rack for rack in racks if not only or any(is_called(rack, name) for name in only)])
 
 
-def first(kinds: Sequence[Drawn], most: int) -> list[Drawn]:
-    """The worst of many, in their order."""
-    worst = sorted(range(len(kinds)), key=lambda at: rank(kinds[at].rack))[:most]
-    return [kinds[at] for at in sorted(worst)]
+def first(kinds: Sequence[Drawn], limit: int) -> list[Drawn]:
+    """Return the worst of many groups, in their order."""
+    worst = sorted(range(len(kinds)), key=lambda index: rank(kinds[index].rack))[:limit]
+    return [kinds[index] for index in sorted(worst)]
 
 
 def is_called(rack: RackSummary, name: str) -> bool:
-    """Whether a name is that of a rack, with or without the parts above."""
+    """True if a name is that of a rack, with or without the components above it."""
     return name in (rack.name, f"{rack.place}/{rack.name}")
 
 
-def areas(one: FacilitySummary) -> Iterator[tuple[str, Meter]]:
-    """What is shown of what holds or feeds racks: its limits, and of several racks the sums; each with the name of its part."""
-    for area in one.areas:
+def areas(facility: FacilitySummary) -> Iterator[tuple[str, Meter]]:
+    """Yield the limits of areas that contain or feed racks, and the totals of several racks, by name."""
+    for area in facility.areas:
         for meter in area.meters:
-            if area.kind == "facility" and bars.tells(meter) and len(one.racks) > 1:
+            if area.kind == "facility" and bars.tells(meter) and len(facility.racks) > 1:
                 yield area.kind, meter
             elif meter.limit is not None:
                 yield safe(f"{area.kind} {area.name}"), meter
 
 
 def rank(rack: RackSummary) -> int:
-    """How bad the worst of a rack is: 0 is the worst; what has no limit is in order."""
-    said = [one.verdict for one in rack.meters if one.limit is not None] + [one.verdict for one in rack.feeds]
-    return min(map(level, said), default=len(RANKS))
+    """Return the severity of a rack's worst verdict: 0 is the worst. A meter without a limit is no problem."""
+    verdicts = [meter.verdict for meter in rack.meters if meter.limit is not None]
+    verdicts += [feed.verdict for feed in rack.feeds]
+    return min(map(level, verdicts), default=len(RANKS))
 
 
 def worst(rack: RackSummary) -> str:
-    """The worst verdict of a rack; empty where all is in order."""
+    """Return the worst verdict of a rack; empty if there is no problem."""
     return (*RANKS, "")[rank(rack)]
 
 
 def level(verdict: str) -> int:
-    """How bad a verdict is: 0 is the worst."""
+    """Return the severity of a verdict: 0 is the worst."""
     return RANKS.index(verdict) if verdict in RANKS else len(RANKS)
 
 
 def worst_feed(rack: RackSummary) -> FeedSummary | None:
-    """The feed with the worst verdict."""
-    return min(rack.feeds, key=lambda one: level(one.verdict), default=None)
+    """Return the feed with the worst verdict."""
+    return min(rack.feeds, key=lambda feed: level(feed.verdict), default=None)
 
 
-# ---- elevation
+# ---- rack diagram
 
 
 def standing(rack: RackSummary) -> tuple[list[Slot], list[str]]:
-    """The slots that can be drawn from the top down, and in words what cannot."""
-    kept: list[Slot] = []
-    left_out = [*map(safe, rack.undrawn)]
-    for one in sorted(rack.slots, key=lambda slot: (-(slot.lowest + slot.units), slot.name)):
-        if one.units < 1 or one.lowest < 1:
-            left_out.append(f"{safe(one.name)} at U {one.lowest}")
-        elif kept and one.lowest + one.units > kept[-1].lowest:
-            left_out.append(f"{safe(one.name)} at U {one.lowest}, where {safe(kept[-1].name)} stands")
+    """Return the slots that can be drawn from the top down, and descriptions of the others."""
+    drawn: list[Slot] = []
+    undrawn = [*map(safe, rack.undrawn)]
+    for slot in sorted(rack.slots, key=lambda slot: (-(slot.lowest + slot.units), slot.name)):
+        if slot.units < 1 or slot.lowest < 1:
+            undrawn.append(f"{safe(slot.name)} at U {slot.lowest}")
+        elif drawn and slot.lowest + slot.units > drawn[-1].lowest:
+            undrawn.append(f"{safe(slot.name)} at U {slot.lowest}, occupied by {safe(drawn[-1].name)}")
         else:
-            kept.append(one)
-    return kept, left_out
+            drawn.append(slot)
+    return drawn, undrawn
 
 
 def blocks(slots: Sequence[Slot], height: int | None) -> Iterator[Block]:
-    """The rack from the top down, with what is free."""
+    """Yield the blocks of a rack from the top down, including free space."""
     above = height
-    for run in _runs(slots):
+    for run in _group_slots(slots):
         top, lowest = run[0].lowest + run[0].units - 1, run[-1].lowest
         if above is not None and above > top:
             yield _free(above, top + 1)
@@ -147,27 +153,27 @@ def blocks(slots: Sequence[Slot], height: int | None) -> Iterator[Block]:
         yield _free(above, 1)
 
 
-def _runs(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
-    """Slots one by one, or together where several flat ones alike stand on one another."""
+def _group_slots(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
+    """Yield single slots, or groups of identical flat machines on top of each other."""
     run: list[Slot] = []
-    for one in slots:
-        if run and not _continues(run[-1], one):
-            yield from _folded(run)
+    for slot in slots:
+        if run and not _continues(run[-1], slot):
+            yield from _split_group(run)
             run = []
-        run.append(one)
+        run.append(slot)
     if run:
-        yield from _folded(run)
+        yield from _split_group(run)
 
 
-def _continues(above: Slot, one: Slot) -> bool:
-    return one.lowest + one.units == above.lowest and one._replace(lowest=0) == above._replace(lowest=0)
+def _continues(above: Slot, slot: Slot) -> bool:
+    return slot.lowest + slot.units == above.lowest and slot._replace(lowest=0) == above._replace(lowest=0)
 
 
-def _folded(run: list[Slot]) -> Iterator[list[Slot]]:
+def _split_group(run: list[Slot]) -> Iterator[list[Slot]]:
     if len(run) >= SEVERAL and run[0].units <= FLAT:
         yield run
     else:
-        yield from ([one] for one in run)
+        yield from ([slot] for slot in run)
 
 
 def _free(top: int, lowest: int) -> Block:
@@ -180,7 +186,7 @@ def _label(run: Sequence[Slot]) -> str:
 
 
 def _power(run: Sequence[Slot]) -> str:
-    drawn = [one.power_w for one in run if one.power_w is not None]
+    drawn = [slot.power_w for slot in run if slot.power_w is not None]
     if not drawn:
         return ""
     (shown,), unit = units.beside([sum(drawn)], "w")
@@ -188,40 +194,40 @@ def _power(run: Sequence[Slot]) -> str:
 
 
 def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
-    """What an elevation does not show, or assumes."""
+    """Yield what a diagram does not show or assumes."""
     if rack.units is None:
-        yield "height of the rack not stated"
-    elif any(one.lowest + one.units - 1 > rack.units for one in rack.slots):
-        yield f"drawn beyond the rack, which has {rack.units} U"
+        yield "undeclared rack height"
+    elif any(slot.lowest + slot.units - 1 > rack.units for slot in rack.slots):
+        yield f"drawn above the rack, which has {rack.units} U"
     if rack.stacked and rack.slots:
-        yield "positions that are not stated are drawn from the bottom up"
-    yield from (f"not drawn: {one}" for one in left_out)
+        yield "undeclared positions are drawn from the bottom up"
+    yield from (f"not drawn: {slot}" for slot in left_out)
 
 
 # ---- feeds
 
 
-def circuit(one: FeedSummary) -> str:
-    """A feed by its name and the side that it fails with."""
-    side = f" (side {safe(one.side)})" if one.side not in ("", one.name) else ""
-    return f"feed {safe(one.name)}{side}"
+def circuit(feed: FeedSummary) -> str:
+    """Return a feed's name and the side with which it fails."""
+    side = f" (side {safe(feed.side)})" if feed.side not in ("", feed.name) else ""
+    return f"feed {safe(feed.name)}{side}"
 
 
-def supply(one: FeedSummary) -> str:
-    """What a feed is, and what of its power is taken."""
-    stated = safe(one.supply) or "supply not stated"
-    meter = Meter("load", "va", limit=one.usable_va, least=one.load_va and one.load_va.likely)
+def supply(feed: FeedSummary) -> str:
+    """Return a feed's supply and its used power."""
+    stated = safe(feed.supply) or "supply not declared"
+    meter = Meter("load", "va", limit=feed.usable_va, least=feed.load_va and feed.load_va.expected)
     if not bars.tells(meter):
         return stated
-    taken = bars.figures(meter).removeprefix("at least ").removesuffix(", no limit stated")
+    taken = bars.figures(meter).removeprefix("at least ").removesuffix(", no limit declared")
     return f"{stated}: {taken}"
 
 
-def loads(one: FeedSummary) -> str:
-    """What the most loaded line of a feed carries today and after the loss of another side; empty where neither is known."""
-    today, lost = _share(one.load_share), _share(one.lost_share)
+def loads(feed: FeedSummary) -> str:
+    """Return the load of a feed's most loaded line today and after a side is lost; empty if unknown."""
+    today, lost = _share(feed.load_share), _share(feed.lost_share)
     return ", ".join(filter(None, (today and f"line at {today}", lost and f"at {lost} with a side lost")))
 
 
-def _share(share: Worlds[float] | None) -> str:
-    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.likely))
+def _share(share: Scenarios[float] | None) -> str:
+    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.expected))

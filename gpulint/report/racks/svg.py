@@ -1,7 +1,6 @@
-"""A drawing of facilities as SVG: racks side by side, each with what it takes of its limits and how its feeds hold.
+"""Facilities as SVG: racks side by side with their use of each limit and the state of their feeds.
 
-It has no script, no link and no font of its own; colours follow the reader's light or dark scheme, and no colour says what
-no word says.
+The drawing has no script, link or font of its own. Colours follow the light or dark scheme, and text repeats what they say.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.report.formats import xml
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import XML_HEAD, counted, element, safe
 from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary
 from gpulint.report.racks import bars
 from gpulint.report.racks import layout as racks
@@ -23,18 +21,18 @@ CARD = 280
 COLUMNS = 4
 GAP = 28
 UNIT = 10
-"""The height of a rack unit, which holds a line of small letters."""
+"""The height of a rack unit, enough for a line of small text."""
 LINE = 14
 RULER = 24
-"""The columns of the numbers of units."""
+"""The width of the unit numbers."""
 BAR = 6
 LETTERS = 50
-"""So many letters are as wide as a rack."""
+"""The number of letters across a rack."""
 LABEL = 40
 TITLE = 28
 NOTE = 46
 BESIDE = 46
-"""So many letters have room in one line with a verdict."""
+"""The number of letters that fit on one line with a verdict."""
 SERIOUS = len(racks.OVER)
 LIGHT = {
     "page": "#ffffff",
@@ -61,22 +59,22 @@ DARK = {
 
 
 class Card(NamedTuple):
-    """Something drawn from its own upper left corner, and how high it is."""
+    """A drawing relative to its upper left corner, and its height."""
 
     height: float
     elements: tuple[str, ...]
 
 
 def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> str:
-    """One drawing of all facilities, or of the racks in `only`; the same bytes for the same facilities."""
+    """Return one drawing of all facilities, or of the racks in `only`. It is deterministic."""
     height: float = MARGIN
     drawn: list[str] = []
-    for one in facilities:
-        card = _facility(one, only)
-        drawn.append(_moved(MARGIN, height, card.elements))
+    for facility in facilities:
+        card = _facility(facility, only)
+        drawn.append(_translate(MARGIN, height, card.elements))
         height += card.height + GAP
-    name = ", ".join(safe(one.name) for one in facilities) or "no facility"
-    columns = max((_columns(one, only) for one in facilities), default=1) or 1
+    name = ", ".join(safe(facility.name) for facility in facilities) or "no facility"
+    columns = max((_columns(facility, only) for facility in facilities), default=1) or 1
     width = 2 * MARGIN + columns * (CARD + GAP) - GAP
     size = {"width": width, "height": f"{height:g}", "viewBox": f"0 0 {width} {height:g}"}
     head = {
@@ -85,32 +83,32 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
         "role": "img",
         "aria-labelledby": "gpulint-title gpulint-desc",
     }
-    said = [line for one in facilities for line in _described(one, only)]
+    lines = [line for facility in facilities for line in _describe(facility, only)]
     inside = [
-        xml.element("title", {"id": "gpulint-title"}, words=f"Racks of {name}"),
-        xml.element("desc", {"id": "gpulint-desc"}, words="\n".join(said)),
-        xml.element("style", {}, words=_style()),
+        element("title", {"id": "gpulint-title"}, words=f"Racks of {name}"),
+        element("desc", {"id": "gpulint-desc"}, words="\n".join(lines)),
+        element("style", {}, words=_style()),
         _hatch(),
-        xml.element("rect", {"class": "page", "width": width, "height": f"{height:g}"}),
+        element("rect", {"class": "page", "width": width, "height": f"{height:g}"}),
         *drawn,
     ]
-    return xml.HEAD + xml.element("svg", head, inside) + "\n"
+    return XML_HEAD + element("svg", head, inside) + "\n"
 
 
-def _columns(one: FacilitySummary, only: Sequence[str]) -> int:
-    return min(COLUMNS, max(len(racks.chosen(one.racks, only)), len(list(_areas(one)))))
+def _columns(facility: FacilitySummary, only: Sequence[str]) -> int:
+    return min(COLUMNS, max(len(racks.chosen(facility.racks, only)), len(list(_areas(facility)))))
 
 
-def _described(one: FacilitySummary, only: Sequence[str]) -> Iterator[str]:
-    """The drawing in words, a line for each thing in it."""
-    for name, meters in _areas(one):
-        yield f"{name}: {'; '.join(map(_in_words, meters))}."
-    for kind in racks.chosen(one.racks, only):
+def _describe(facility: FacilitySummary, only: Sequence[str]) -> Iterator[str]:
+    """Yield the drawing in words, one line per item."""
+    for name, meters in _areas(facility):
+        yield f"{name}: {'; '.join(map(_render_meter, meters))}."
+    for kind in racks.chosen(facility.racks, only):
         feeds = (f"{racks.circuit(feed)} {feed.verdict}" for feed in kind.rack.feeds)
-        yield f"{_name(kind)}: {'; '.join((*map(_in_words, kind.rack.meters), *feeds)) or 'nothing is known'}."
+        yield f"{_name(kind)}: {'; '.join((*map(_render_meter, kind.rack.meters), *feeds)) or 'unknown'}."
 
 
-def _in_words(meter: Meter) -> str:
+def _render_meter(meter: Meter) -> str:
     parts = (
         f"{safe(meter.name)} {bars.figures(meter)}",
         bars.percent(meter),
@@ -127,58 +125,58 @@ def _name(kind: Drawn) -> str:
 # ---- layout
 
 
-def _facility(one: FacilitySummary, only: Sequence[str]) -> Card:
-    servers = sum(rack.servers for rack in one.racks)
-    counts = f"{counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
-    areas = _grid([_area(name, meters) for name, meters in _areas(one)])
-    kinds = _grid([_rack(kind) for kind in racks.chosen(one.racks, only)])
-    head = (_text(0, LINE, _cut(safe(one.name), TITLE), "title"), _text(0, 2 * LINE + 2, counts, "words"))
+def _facility(facility: FacilitySummary, only: Sequence[str]) -> Card:
+    servers = sum(rack.servers for rack in facility.racks)
+    counts = f"{counted(len(facility.racks), 'rack')}, {counted(servers, 'server')}"
+    areas = _grid([_area(name, meters) for name, meters in _areas(facility)])
+    kinds = _grid([_rack(kind) for kind in racks.chosen(facility.racks, only)])
+    head = (_text(0, LINE, _cut(safe(facility.name), TITLE), "title"), _text(0, 2 * LINE + 2, counts, "words"))
     top = 3 * LINE + 4
     below = top + areas.height
-    return Card(below + kinds.height, (*head, _moved(0, top, areas.elements), _moved(0, below, kinds.elements)))
+    return Card(below + kinds.height, (*head, _translate(0, top, areas.elements), _translate(0, below, kinds.elements)))
 
 
 def _grid(cards: Sequence[Card]) -> Card:
-    """Cards in rows, each row as high as its highest."""
+    """Arrange cards in rows. Each row has the height of its highest card."""
     top: float = 0
     drawn: list[str] = []
     for first in range(0, len(cards), COLUMNS):
         row = cards[first : first + COLUMNS]
-        drawn += [_moved(at * (CARD + GAP), top, card.elements) for at, card in enumerate(row)]
+        drawn += [_translate(at * (CARD + GAP), top, card.elements) for at, card in enumerate(row)]
         top += max(card.height for card in row) + GAP
     return Card(top, tuple(drawn))
 
 
-def _stacked(cards: Iterable[Card]) -> Card:
-    """Cards under one another."""
+def _stack(cards: Iterable[Card]) -> Card:
+    """Arrange cards below one another."""
     top: float = 0
     drawn: list[str] = []
     for card in cards:
-        drawn.append(_moved(0, top, card.elements))
+        drawn.append(_translate(0, top, card.elements))
         top += card.height
     return Card(top, tuple(drawn))
 
 
 def _area(name: str, meters: Iterable[Meter]) -> Card:
     head = Card(LINE + 6, (_text(0, LINE - 3, name, "name"),))
-    return _stacked((head, *map(_meter, meters)))
+    return _stack((head, *map(_meter, meters)))
 
 
-def _areas(one: FacilitySummary) -> Iterator[tuple[str, list[Meter]]]:
-    for name, group in itertools.groupby(racks.areas(one), key=lambda pair: pair[0]):
+def _areas(facility: FacilitySummary) -> Iterator[tuple[str, list[Meter]]]:
+    for name, group in itertools.groupby(racks.areas(facility), key=lambda pair: pair[0]):
         yield name, [meter for _, meter in group]
 
 
 def _rack(kind: Drawn) -> Card:
-    head = Card(LINE + 6, (xml.element("title", {}, words=_name(kind)), _text(0, LINE - 3, _name(kind), "name")))
+    head = Card(LINE + 6, (element("title", {}, words=_name(kind)), _text(0, LINE - 3, _name(kind), "name")))
     rack = kind.rack
-    return _stacked((head, _elevation(rack), *map(_meter, rack.meters), *map(_feed, rack.feeds)))
+    return _stack((head, _draw_rack(rack), *map(_meter, rack.meters), *map(_feed, rack.feeds)))
 
 
 # ---- racks
 
 
-def _elevation(rack: RackSummary) -> Card:
+def _draw_rack(rack: RackSummary) -> Card:
     slots, left_out = racks.standing(rack)
     blocks = list(racks.blocks(slots, rack.units))
     top = blocks[0].top if blocks else 0
@@ -193,7 +191,7 @@ def _block(block: Block, top: int) -> Iterator[str]:
     y, height = UNIT * (top - block.top), UNIT * block.units
     box = {"x": RULER, "y": y, "width": CARD - RULER, "height": height, "class": "free" if block.is_free else "slot"}
     words = f"U {block.lowest} to {block.top}: {block.label} {block.power}".rstrip()
-    yield xml.element("rect", box, [xml.element("title", {}, words=words)])
+    yield element("rect", box, [element("title", {}, words=words)])
     yield _text(RULER - 4, y + 8, str(block.top), "ruler")
     middle = y + height / 2 + 3
     yield _text(RULER + 6, middle, _cut(block.label, LABEL), "small")
@@ -202,57 +200,55 @@ def _block(block: Block, top: int) -> Iterator[str]:
 
 
 def _meter(meter: Meter) -> Card:
-    said = ", ".join(filter(None, (f"{safe(meter.name)} {bars.figures(meter)}", bars.percent(meter))))
+    text = ", ".join(filter(None, (f"{safe(meter.name)} {bars.figures(meter)}", bars.percent(meter))))
     if meter.limit is None:
-        return Card(LINE + 6, (_text(0, LINE - 3, said, "words"),))
-    below = LINE if len(said) + len(meter.verdict) > BESIDE else 0
+        return Card(LINE + 6, (_text(0, LINE - 3, text, "words"),))
+    below = LINE if len(text) + len(meter.verdict) > BESIDE else 0
     verdict = _text(CARD, LINE - 3 + below, meter.verdict, f"verdict {_tone(meter.verdict)}")
-    bar = _moved(0, LINE + 2 + below, _bar(meter))
-    return Card(LINE + BAR + 10 + below, (_text(0, LINE - 3, said, "words"), verdict, bar))
+    bar = _translate(0, LINE + 2 + below, _bar(meter))
+    return Card(LINE + BAR + 10 + below, (_text(0, LINE - 3, text, "words"), verdict, bar))
 
 
 def _bar(meter: Meter) -> Iterator[str]:
-    """The limit as a line, what is sure and what may be taken up to it and beyond."""
+    """Yield the limit as a line, and certain and possible use up to it and above."""
     yield _stretch(0, CARD, "track")
-    limit, ends = meter.limit or 0, bars.span(meter)
-    if ends is None:
+    limit, range_ = meter.limit or 0, bars.span(meter)
+    if range_ is None:
         yield _stretch(0, CARD, "untold")
         return
-    low, high = ends
+    low, high = range_
     whole = max(limit, high) or 1
-    sure, possible, line = (CARD * (value / whole) for value in (low, high, limit))
-    yield _stretch(0, min(sure, line), "taken")
+    certain, possible, line = (CARD * (value / whole) for value in (low, high, limit))
+    yield _stretch(0, min(certain, line), "taken")
     if low > limit:
-        yield _stretch(line, sure, "over")
+        yield _stretch(line, certain, "over")
     if high > low:
-        yield _stretch(sure, possible, "may-be")
+        yield _stretch(certain, possible, "may-be")
     if meter.taken is None and high < limit:
         yield _stretch(possible, CARD, "untold")
-    yield xml.element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
+    yield element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
 
 
 def _stretch(start: float, end: float, style: str) -> str:
-    return xml.element(
-        "rect", {"x": f"{start:.1f}", "width": f"{max(end - start, 0):.1f}", "height": BAR, "class": style}
-    )
+    return element("rect", {"x": f"{start:.1f}", "width": f"{max(end - start, 0):.1f}", "height": BAR, "class": style})
 
 
-def _feed(one: FeedSummary) -> Card:
-    """The verdict beside a mark that has a shape of its own, and the lines below it."""
-    head = (_mark(one.verdict), _text(14, LINE - 3, f"{racks.circuit(one)}: {one.verdict}", "words"))
-    lines = [line for line in (racks.supply(one), racks.loads(one)) if line]
+def _feed(feed: FeedSummary) -> Card:
+    """Return the verdict with its own mark shape, and the lines below."""
+    head = (_mark(feed.verdict), _text(14, LINE - 3, f"{racks.circuit(feed)}: {feed.verdict}", "words"))
+    lines = [line for line in (racks.supply(feed), racks.loads(feed)) if line]
     below = [_text(14, LINE * (at + 2) - 3, line, "small") for at, line in enumerate(lines)]
     return Card(LINE * (len(lines) + 1) + 6, (*head, *below))
 
 
 def _mark(verdict: str) -> str:
-    """A disc for what holds, a triangle for what may not, a cross for what does not, a ring for what is not told."""
+    """Return the mark of a verdict: disc for fine, triangle for doubt, cross for a problem, ring for unknown."""
     tone = _tone(verdict)
     if tone == "bad":
-        return xml.element("path", {"d": "M1 3 L9 11 M9 3 L1 11", "class": "cross"})
+        return element("path", {"d": "M1 3 L9 11 M9 3 L1 11", "class": "cross"})
     if tone == "doubt":
-        return xml.element("path", {"d": "M5 2 L10 11 L0 11 Z", "class": "triangle"})
-    return xml.element("circle", {"cx": 5, "cy": 7, "r": 4, "class": "disc" if tone == "good" else "ring"})
+        return element("path", {"d": "M5 2 L10 11 L0 11 Z", "class": "triangle"})
+    return element("circle", {"cx": 5, "cy": 7, "r": 4, "class": "disc" if tone == "good" else "ring"})
 
 
 def _tone(verdict: str) -> str:
@@ -267,12 +263,12 @@ def _tone(verdict: str) -> str:
 # ---- elements
 
 
-def _moved(x: float, y: float, elements: Iterable[str]) -> str:
-    return xml.element("g", {"transform": f"translate({x:g} {y:g})"}, elements)
+def _translate(x: float, y: float, elements: Iterable[str]) -> str:
+    return element("g", {"transform": f"translate({x:g} {y:g})"}, elements)
 
 
 def _text(x: float, y: float, words: str, style: str) -> str:
-    return xml.element("text", {"x": f"{x:g}", "y": f"{y:g}", "class": style}, words=_cut(words, LETTERS))
+    return element("text", {"x": f"{x:g}", "y": f"{y:g}", "class": style}, words=_cut(words, LETTERS))
 
 
 def _cut(words: str, most: int) -> str:
@@ -280,12 +276,12 @@ def _cut(words: str, most: int) -> str:
 
 
 def _hatch() -> str:
-    """The stripes of what is not known or beyond a limit, which are told apart without colour."""
+    """Return the stripe patterns for unknown and exceeded use, which differ without colour."""
     patterns = []
     for name, slope in (("over", "M-1 7 L7 -1"), ("may-be", "M3 0 L3 6"), ("untold", "M1 3 L4 3")):
         size = {"id": f"gpulint-{name}", "width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
-        patterns.append(xml.element("pattern", size, [xml.element("path", {"d": slope, "class": f"stripe-{name}"})]))
-    return xml.element("defs", {}, patterns)
+        patterns.append(element("pattern", size, [element("path", {"d": slope, "class": f"stripe-{name}"})]))
+    return element("defs", {}, patterns)
 
 
 def _style() -> str:

@@ -20,14 +20,14 @@ from gpulint.source.documents import places
 from gpulint.source.documents.document import Document, Path
 from gpulint.source.documents.nodes import Invalid, Limit, Node, Parsed, Skipped
 
-__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "comments", "concerns_gpus", "load"]
+__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "comments", "load"]
 
 FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 1_000
 DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
-"""How node user data begins, whatever its name ends in."""
+"""The start of multipart node user data, whatever its suffix."""
 SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
@@ -37,64 +37,26 @@ SUFFIXES = {
     **dict.fromkeys(("tf", "tfvars"), "hcl"),
 }
 TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
-"""Files that a tool completes; those that parse as what they will be are read all the same."""
+"""Suffixes of templates. A template that parses as its target format is read."""
 _TEXTS = frozenset({"shell", "template"})
-"""Formats whose document is one text: a `#` in it may well start a comment."""
+"""Formats whose document is one text, in which a `#` can start a comment."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
 NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
-"""Files whose whole name tells their format."""
+"""Formats by complete file name."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
-_TRIGGERS = (
-    *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
-    *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
-    *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
-    *(
-        "#sbatch",
-        "slurmqueues",
-        "accelerate launch",
-        "mpirun",
-        "axolotl",
-        "nvcr.io/",
-        "llama.cpp",
-        "llama-server",
-        "tritonserver",
-    ),
-    *("lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_", "slurm_", "srun ", "torch.distributed"),
-    *("--nproc", "horovodrun", "colossalai", "openrlhf", "llamafactory", "per_device_train", "num-attention-heads"),
-    *(
-        "zero_optimization",
-        "train_micro_batch_size",
-        "train_batch_size",
-        "base_model",
-        "distributed_type",
-        "_component_",
-    ),
-    *(
-        "pipe_parallel_size",
-        "pipe-parallel-size",
-        "actor_rollout_ref",
-        "per_device_eval",
-        "finetuning_type",
-        "micro_batch",
-    ),
-    *(
-        "sequence_len",
-        "model_name_or_path",
-        "compute_environment",
-        "tensor_model_parallel",
-        "parallelism",
-        "activation_checkpoint",
-    ),
-    *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
-)
 _MARKS = dict.fromkeys(("hcl", "json"), r"(?<!\S)(?:#|//)")
-"""What starts a comment, where that is not `#` alone."""
+"""Comment markers of formats that use more than `#`."""
+Relevance = Callable[[str, str], bool]
+"""Decides from a text and its format whether what is wrong with it is a problem.
+
+The format is empty where it does not matter: the text is too large to be read, or no text at all.
+"""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
 class Comment(NamedTuple):
-    """A comment: the place of its mark, and the text after it."""
+    """A comment: the position of its marker, and the text after it."""
 
     line: int
     column: int
@@ -102,7 +64,7 @@ class Comment(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Trouble in the user's file, with its place; `instead` are places, what stands there, and what should."""
+    """A problem in the user's file with its location. `instead` lists locations, current text and replacement."""
 
     kind: str
     message: str
@@ -112,7 +74,7 @@ class Problem(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What one file holds: documents, trouble with its place, and the reasons why parts were not read."""
+    """The content of one file: documents, problems with locations, and reasons why parts were not read."""
 
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -120,14 +82,18 @@ class Loaded(NamedTuple):
     comments: tuple[Comment, ...] = ()
 
 
-def load(path: str, content: bytes) -> Loaded:
-    """Read one file; whatever is wrong with it is a problem or a skip of the result."""
+def _report_all(text: str, format: str) -> bool:
+    return True
+
+
+def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loaded:
+    """Read one file. Every fault in it becomes a problem or a skip of the result."""
     if len(content) > FILE_BYTES_MAX:
         return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
     try:
-        text = _decoded(content)
+        text = _decode(content)
     except UnicodeDecodeError:
-        return _undecodable(path, content)
+        return _report_encoding(path, content, is_relevant)
     if "\0" in text:
         return Loaded(skips=("binary",))
     format = _format_of(path, text)
@@ -135,7 +101,7 @@ def load(path: str, content: bytes) -> Loaded:
         return Loaded(skips=("a message of several parts" if format != "script" else "a script, but not of a shell",))
     if not format:
         return Loaded(skips=("not a format that is read",))
-    loading = _Loading(path, text, format)
+    loading = _Loading(path, text, format, is_relevant)
     loading.read()
     whole = tuple(loading.documents)
     for document in whole:
@@ -149,7 +115,7 @@ def load(path: str, content: bytes) -> Loaded:
 
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
-    """The comments that speak of gpulint; a mark inside a scalar of the documents starts none."""
+    """Return the comments that mention gpulint. A marker inside a scalar starts no comment."""
     mark = _MARKS.get(documents[0].format if documents else "", r"(?<!\S)#")
     data = (document for document in documents if document.format not in _TEXTS)
     scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
@@ -158,46 +124,41 @@ def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ..
         line += text.count("\n", counted, match.start())
         counted = match.start()
         marks = ((counted + item.start(), counted + item.end()) for item in re.finditer(mark, match[0]))
-        offset, end = next((one for one in marks if not _inside(scalars, one[0])), (-1, 0))
+        offset, end = next((one for one in marks if not _is_inside(scalars, one[0])), (-1, 0))
         if offset >= 0 and "gpulint" in (body := text[end : match.end()].strip()):
             found.append(Comment(line, offset - counted + 1, body))
     return tuple(found)
 
 
-def concerns_gpus(text: str) -> bool:
-    """Whether a word in it suggests that it has to do with GPUs."""
-    lowered = text.lower()
-    return any(word in lowered for word in _TRIGGERS)
-
-
 def is_read(name: str) -> bool:
-    """Whether files of that name hold a format that is read."""
-    return bool(_format(name))
+    """True if gpulint reads files of that name."""
+    return bool(_format_by_name(name))
 
 
-def _format(name: str) -> str:
-    """The format that a file's name tells; that of the inner suffix where the last one is a template's."""
+def _format_by_name(name: str) -> str:
+    """Return the format of a file name. If the last suffix is a template's, the inner suffix decides."""
     last = name.rpartition("/")[2]
     if last in NAMES:
         return NAMES[last]
     stem, dot, suffix = last.rpartition(".")
     if suffix in TEMPLATES and dot:
-        return _format(stem) or "yaml"
+        return _format_by_name(stem) or "yaml"
     return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
 
 
 def _format_of(path: str, text: str) -> str:
-    """The format of a file; of a script, what its first line says comes before its name."""
+    """Return the format of a file. The first line of a script overrides its name."""
     if text.startswith(_SCRIPT):
         return "shell" if re.match(_SHELL, text) else "script"
-    return _format(path)
+    return _format_by_name(path)
 
 
 class _Loading:
-    """The file being read, and what was found in it so far."""
+    """The file being read, with its documents, problems and skips so far."""
 
-    def __init__(self, path: str, text: str, format: str) -> None:
+    def __init__(self, path: str, text: str, format: str, is_relevant: Relevance) -> None:
         self.path = path
+        self.is_relevant = is_relevant
         self.format = format
         self.text = text
         self.documents: list[Document] = []
@@ -226,27 +187,27 @@ class _Loading:
     def _toml(self) -> None:
         from gpulint.source.documents import toml
 
-        self._part(self.text, "toml", lambda: toml.read(self.text))
+        self._read_part(self.text, "toml", lambda: toml.read(self.text))
 
     def _json(self) -> None:
         from gpulint.source.documents import json
 
-        self._part(self.text, "json", lambda: json.read(self.path, self.text))
+        self._read_part(self.text, "json", lambda: json.read(self.path, self.text))
 
     def _pbtxt(self) -> None:
         from gpulint.source.documents import pbtxt
 
-        self._part(self.text, "pbtxt", lambda: pbtxt.read(self.text))
+        self._read_part(self.text, "pbtxt", lambda: pbtxt.read(self.text))
 
     def _hcl(self) -> None:
         from gpulint.source.documents import hcl
 
-        self._part(self.text, "hcl", lambda: hcl.read(self.text, self.skips.append))
+        self._read_part(self.text, "hcl", lambda: hcl.read(self.text, self.skips.append))
 
     def _slurm(self) -> None:
         from gpulint.source.documents import slurm_conf
 
-        self._part(self.text, "slurm", lambda: slurm_conf.read(self.text))
+        self._read_part(self.text, "slurm", lambda: slurm_conf.read(self.text))
 
     def _yaml(self) -> None:
         from gpulint.source.documents import yaml
@@ -255,35 +216,35 @@ class _Loading:
         chunks = list(itertools.islice(yaml.chunks(self.text), DOCUMENTS_MAX + 1))
         for start, end in chunks[:DOCUMENTS_MAX]:
             chunk = self.text[start:end]
-            self._part(chunk, "yaml", functools.partial(reader.read, chunk, start))
+            self._read_part(chunk, "yaml", functools.partial(reader.read, chunk, start))
         if len(chunks) > DOCUMENTS_MAX:
             self._refuse(Limit(f"more than {DOCUMENTS_MAX:,} documents in one file", chunks[-1][0]), self.text)
 
-    def _part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
+    def _read_part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
         """Read one part of the file, which holds one document or none."""
         index, self.index = self.index, self.index + 1
         try:
             parsed = read()
         except Skipped as skipped:
             if skipped.reason == "template":
-                self._template(text)
+                self._add_template(text)
             else:
                 self.skips.append(skipped.reason)
         except Limit as limit:
             self._refuse(limit, text)
         except Invalid as error:
-            self._broken(error, text, format)
+            self._report_syntax(error, text, format)
         else:
             if parsed is None:
                 self.index = index
                 return
             self.documents.append(Document(self.path, index, self.text, parsed.root, format, parsed.data))
-            self._duplicates(parsed.duplicates, text, format)
+            self._report_duplicates(parsed.duplicates, text, format)
 
-    def _broken(self, error: Invalid, text: str, format: str) -> None:
+    def _report_syntax(self, error: Invalid, text: str, format: str) -> None:
         if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
-            self._template(text)
-        elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
+            self._add_template(text)
+        elif self.is_relevant(text, format):
             location = (
                 places.rest_of_line(self.path, self.text, error.start)
                 if error.end is None
@@ -291,32 +252,32 @@ class _Loading:
             )
             self.problems.append(Problem("invalid-syntax", error.message, location))
 
-    def _template(self, text: str) -> None:
-        """A text that a tool completes: one document, of which only what it is can be told."""
+    def _add_template(self, text: str) -> None:
+        """Add a template as a document without data."""
         self.skips.append("template")
         root = Node("scalar", 0, len(text), text)
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
     def _refuse(self, limit: Limit, text: str) -> None:
-        if not concerns_gpus(text):
+        if not self.is_relevant(text, ""):
             self.skips.append(limit.message)
             return
         message = f"gpulint does not read this: {limit.message}"
         location = places.rest_of_line(self.path, self.text, limit.offset)
         self.problems.append(Problem("input-limit", message, location))
 
-    def _lost_object(self, pair: tuple[Node, Node]) -> Problem:
+    def _report_lost_object(self, pair: tuple[Node, Node]) -> Problem:
         """Two objects in one document: the keys of the first are overwritten."""
         first, second = pair
         message = "a second object begins here without `---` before it; the first one is lost"
         related = (("the first object begins here", places.of(self.path, self.text, first.start, first.end)),)
         return Problem("duplicate-key", message, places.of(self.path, self.text, second.start, second.end), related)
 
-    def _duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
-        if not found or not concerns_gpus(text) or not (format == "yaml" or _is_spec(text)):
+    def _report_duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
+        if not found or not self.is_relevant(text, format):
             return
         if {"apiVersion", "kind"} <= {str(second.value) for _, second in found}:
-            self.problems.append(self._lost_object(found[0]))
+            self.problems.append(self._report_lost_object(found[0]))
             return
         for first, second in found[:DUPLICATES_MAX]:
             message = f"`{second.value}` is stated twice in one mapping; only the last one counts"
@@ -325,17 +286,17 @@ class _Loading:
             self.problems.append(Problem("duplicate-key", message, location, related))
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16")
     return content.decode("utf-8-sig")
 
 
-def _undecodable(path: str, content: bytes) -> Loaded:
+def _report_encoding(path: str, content: bytes, is_relevant: Relevance) -> Loaded:
     text = content.decode("utf-8", "replace")
     if "\0" in text:
         return Loaded(skips=("binary",))
-    if not concerns_gpus(text):
+    if not is_relevant(text, ""):
         return Loaded(skips=("not UTF-8 text",))
     location = places.rest_of_line(path, text, text.find("\ufffd"))
     message = "this is not UTF-8 text; save the file as UTF-8"
@@ -343,7 +304,7 @@ def _undecodable(path: str, content: bytes) -> Loaded:
 
 
 def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
-    """The spans of scalars that may hold a `#` which starts no comment; one beside a block's indicator does."""
+    """Yield the spans of scalars, in which a `#` starts no comment. The header of a block is excluded."""
     open_nodes = [root]
     while open_nodes:
         node = open_nodes.pop()
@@ -358,12 +319,7 @@ def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
             open_nodes.extend(node.value)
 
 
-def _inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Whether one of the sorted, disjoint spans holds the offset."""
+def _is_inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """True if one of the sorted, disjoint spans contains the offset."""
     at = bisect.bisect_right(spans, offset, key=lambda span: span[0])
     return at > 0 and offset < spans[at - 1][1]
-
-
-def _is_spec(text: str) -> bool:
-    """Whether JSON or TOML, in which most files deploy nothing, is a deployment spec."""
-    return "apiVersion" in text or re.search(r"(?:nvidia|amd)\.com/gpu|gpulint", text) is not None

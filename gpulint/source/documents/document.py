@@ -1,4 +1,4 @@
-"""Document: one document of a file, its data, and where each part of it stands."""
+"""One document of a file, its data, and the location of each part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 
 
 class Document:
-    """One document of a file: its data, where each part of it stands, and the other documents `beside` it."""
+    """One document of a file: its data, the location of each part, and the other documents of the file (`beside`)."""
 
     __slots__ = ("_data", "_pieces", "beside", "format", "index", "path", "root", "text")
 
@@ -37,7 +37,7 @@ class Document:
         return self._data
 
     def get(self, path: Path, default: object = None) -> object:
-        """The data at a path."""
+        """Return the data at a path."""
         value = self.data
         for part in path:
             value = _item(value, part)
@@ -46,19 +46,19 @@ class Document:
         return value
 
     def node(self, path: Path) -> Node | None:
-        """The value's node; at an alias, the place that uses it."""
+        """Return the value's node; for an alias, the node that uses it."""
         steps = self._steps(path)
         return steps[-1][1] if len(steps) == len(path) + 1 else None
 
     def key_node(self, path: Path) -> Node | None:
-        """The key's node; None for an item of a list and for the document itself."""
+        """Return the key's node; None for a list item and for the document itself."""
         steps = self._steps(path)
         return steps[-1][0] if len(steps) == len(path) + 1 else None
 
     def locate(
         self, path: Path, *, key: bool = False, span: tuple[int, int] | None = None, whole: bool = False
     ) -> Location:
-        """Where the value stands, or its key, or a span of its decoded characters.
+        """Return the location of a value, of its key, or of a span of its decoded characters.
 
         A mapping or list is shown by its key, a path that does not exist by its nearest ancestor.
         """
@@ -71,14 +71,14 @@ class Document:
         return self._location(node.start, node.end)
 
     def offset(self, path: Path, index: int) -> int:
-        """The source offset of one decoded character of the scalar at a path."""
+        """Return the source offset of one decoded character of the scalar at a path."""
         node = self.node(path)
         if node is None or node.kind != "scalar":
             return self._head(*self._steps(path)[-1])[0]
         return self._span(node, index, index)[0]
 
     def _steps(self, path: Path) -> list[tuple[Node | None, Node]]:
-        """The (key, value) nodes from the root along a path, as far as it exists."""
+        """Return the (key, value) nodes from the root along the existing part of a path."""
         steps: list[tuple[Node | None, Node]] = [(None, self.root)]
         for part in path:
             step = _step(steps[-1][1], part)
@@ -88,7 +88,7 @@ class Document:
         return steps
 
     def _head(self, key: Node | None, node: Node) -> tuple[int, int]:
-        """What stands for a value as a whole: its key, else its first line."""
+        """Return the span that represents a whole value: its key, else its first line."""
         if key is not None:
             return key.start, key.end
         line_end = self.text.find("\n", node.start, node.end)
@@ -113,21 +113,21 @@ class Document:
 
 
 def _item(value: object, part: str | int) -> object:
-    """The data below a value; `...` where there is none."""
+    """Return the child of a value; `...` if there is none."""
     if isinstance(value, dict):
         return value.get(part, ...)
     return value[part] if isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value) else ...
 
 
 def _step(node: Node, part: str | int) -> tuple[Node | None, Node] | None:
-    """The (key, value) below a node."""
+    """Return the (key, value) child of a node."""
     if node.kind == "sequence":
         return (None, node.value[part]) if isinstance(part, int) and 0 <= part < len(node.value) else None
     return _entry(node, part) if node.kind == "mapping" and isinstance(part, str) else None
 
 
 def _entry(mapping: Node, name: str) -> tuple[Node, Node] | None:
-    """The entry of that name that counts: the last explicit one, else the first merged one."""
+    """Return the effective entry of a name: the last explicit one, else the first merged one."""
     for key, value in reversed(mapping.value):
         if values.key_text(key) == name and not values.merges(key):
             return key, value

@@ -79,7 +79,7 @@ class _Composer:
             self._statements(made, body.named_children, depth)
         *parents, last = names
         for name in parents:
-            table = self._below(table, name)
+            table = self._find_or_add_mapping(table, name)
         if parents:
             table.value.append((last, made))
             return
@@ -90,7 +90,7 @@ class _Composer:
         listed.value.append(made)
         listed.end = made.end
 
-    def _below(self, table: Node, name: Node) -> Node:
+    def _find_or_add_mapping(self, table: Node, name: Node) -> Node:
         """The mapping of that name, made if it is new."""
         found = self.entries.get((id(table), name.value))
         if found is None or found.kind != "mapping":
@@ -105,12 +105,12 @@ class _Composer:
     def _key(self, part: Any) -> Node:
         start, end = self._span(part)
         raw = self.text[start:end]
-        return self._node("scalar", start, end, _unquoted(raw) if raw[:1] == '"' else raw, KEY)
+        return self._node("scalar", start, end, _unquote(raw) if raw[:1] == '"' else raw, KEY)
 
     def _value(self, expression: Any, depth: int) -> Node:
         if depth > DEPTH_MAX:
             raise too_deep(self._span(expression)[0])
-        part = _inner(expression)
+        part = _find_content(expression)
         start, end = self._span(part)
         match part.type:
             case "tuple":
@@ -122,7 +122,7 @@ class _Composer:
             case "numeric_lit" | "bool_lit" | "null_lit":
                 return self._node("scalar", start, end, self.text[start:end])
             case "string_lit" | "quoted_template":
-                return self._node("scalar", start, end, _unquoted(self.text[start:end]), TEXT)
+                return self._node("scalar", start, end, _unquote(self.text[start:end]), TEXT)
             case "heredoc_template":
                 return self._node("scalar", start, end, _heredoc(self.text[start:end]), TEXT)
         return self._node("scalar", start, end, f"${{{self.text[start:end]}}}", TEXT)
@@ -153,8 +153,8 @@ def _children(part: Any, *types: str) -> Iterator[Any]:
     return (child for child in part.named_children if child.type in types)
 
 
-def _inner(expression: Any) -> Any:
-    """What an expression is made of, where that is one literal, template, list or map."""
+def _find_content(expression: Any) -> Any:
+    """Return the part of an expression that is one literal, template, list or map."""
     part = expression
     while part.type in ("expression", "literal_value", "template_expr", "collection_value"):
         inner = [child for child in part.named_children if child.type != "comment"]
@@ -164,7 +164,7 @@ def _inner(expression: Any) -> Any:
     return part
 
 
-def _unquoted(raw: str) -> str:
+def _unquote(raw: str) -> str:
     return _ESCAPE.sub(_character, raw[1:-1])
 
 

@@ -27,18 +27,18 @@ _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 
 
 def read(path: str, text: str) -> Parsed | None:
-    """The document of a text; None where it holds none."""
+    """Return the document of a text; None if it is empty."""
     if not text.strip():
         return None
     source = text
     try:
-        data = _data(source)
+        data = _parse(source)
     except Invalid as error:
-        if _lines(text):
+        if _is_json_lines(text):
             raise Skipped("JSON lines") from None
-        source = _without_comments(path, text)
+        source = _blank_comments(path, text)
         try:
-            data = _data(source)
+            data = _parse(source)
         except Invalid:
             if re.search(_UNQUOTED_VARIABLE, text):
                 raise Skipped("template") from None
@@ -47,8 +47,8 @@ def read(path: str, text: str) -> Parsed | None:
     return Parsed(composer.compose(), data, composer.duplicates)
 
 
-def _lines(text: str) -> bool:
-    """Whether each line is a JSON document of its own, as the first two tell."""
+def _is_json_lines(text: str) -> bool:
+    """True if each line is a JSON document, judging by the first two."""
     first, second, *_ = [*text.split("\n", 2), "", ""]
     try:
         return isinstance(json.loads(first), dict) and second.lstrip().startswith("{")
@@ -56,23 +56,23 @@ def _lines(text: str) -> bool:
         return False
 
 
-def _data(text: str) -> object:
+def _parse(text: str) -> object:
     try:
-        data = json.loads(text, strict=False, parse_constant=_constant)
+        data = json.loads(text, strict=False, parse_constant=_parse_constant)
         return _clean(data) if "\\u" in text and re.search(_SURROGATE_ESCAPE, text) else data
     except json.JSONDecodeError as error:
-        raise Invalid(_message(text, error), error.pos) from None
+        raise Invalid(_describe_error(text, error), error.pos) from None
     except RecursionError:
         raise too_deep(0) from None
     except ValueError:
         raise Limit("a number has more than 4,300 digits", 0) from None
 
 
-def _constant(name: str) -> object:
+def _parse_constant(name: str) -> object:
     return name if name == "NaN" else float(name)
 
 
-def _message(text: str, error: json.JSONDecodeError) -> str:
+def _describe_error(text: str, error: json.JSONDecodeError) -> str:
     before = text[: error.pos].rstrip()
     if before.endswith(",") and text[error.pos : error.pos + 1] in ("}", "]"):
         return "not valid JSON: the comma before this has nothing after it"
@@ -81,7 +81,7 @@ def _message(text: str, error: json.JSONDecodeError) -> str:
     return f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
-def _without_comments(path: str, text: str) -> str:
+def _blank_comments(path: str, text: str) -> str:
     """The text with comments and trailing commas blanked, where comments or the folder say that its readers allow it."""
     hidden = any(part.startswith(".") and part.strip(".") for part in path.split("/"))
     masked = re.sub(_MASKED, lambda match: match[0] if match["string"] or match["comma"] else _blank(match[0]), text)
@@ -97,15 +97,15 @@ def _blank(text: str) -> str:
 def _clean(value: object) -> object:
     """The same data with lone surrogates, which no encoding can print, as U+FFFD."""
     if isinstance(value, str):
-        return _printable(value)
+        return _make_printable(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {_printable(key): _clean(item) for key, item in value.items()}
+        return {_make_printable(key): _clean(item) for key, item in value.items()}
     return value
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     return re.sub(_SURROGATE, "\ufffd", text)
 
 
@@ -133,7 +133,7 @@ class _Composer:
         elif token in "}]":
             self._close(end)
         else:
-            style, value = ('"', _string(token)) if token[0] == '"' else ("", token)
+            style, value = ('"', _decode_string(token)) if token[0] == '"' else ("", token)
             self._add(Node("scalar", start, end, value, style))
 
     def _open(self, kind: str, start: int) -> None:
@@ -158,5 +158,5 @@ class _Composer:
         self.stack[-1][1].append(node)
 
 
-def _string(token: str) -> str:
-    return _printable(json.loads(token, strict=False)) if "\\" in token else token[1:-1]
+def _decode_string(token: str) -> str:
+    return _make_printable(json.loads(token, strict=False)) if "\\" in token else token[1:-1]

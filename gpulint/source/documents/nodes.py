@@ -1,4 +1,4 @@
-"""Nodes: the values of a file, as every format is read into them, and why a text, or a part of it, is not read."""
+"""Nodes, the format-independent values of a file, and the exceptions for text that is not read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Node:
 
 
 class Parsed(NamedTuple):
-    """One document as its reader hands it on; data that is `...` is built from the nodes when it is asked for."""
+    """One parsed document. If its data is `...`, it is built from the nodes on use."""
 
     root: Node
     data: object
@@ -45,7 +45,7 @@ class Parsed(NamedTuple):
 
 
 class Skipped(Exception):
-    """The text is not for us to read, and why."""
+    """The text is not meant for gpulint, with the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ class Skipped(Exception):
 
 
 class Limit(Exception):
-    """A bound of ours was hit: what it is, and the offset it was hit at."""
+    """A limit of gpulint was exceeded, with a description and the offset."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class Limit(Exception):
 
 
 class Invalid(Exception):
-    """The text does not parse: what is wrong, and from where to where; without an end, to the end of the line."""
+    """The text does not parse, with the reason and span. Without an end, the span reaches the end of the line."""
 
     def __init__(self, message: str, start: int, end: int | None = None) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ def too_deep(offset: int) -> Limit:
 
 
 def duplicates(keys: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
-    """Each key stated again, behind the one that states it first."""
+    """Yield each repeated key with its first occurrence."""
     first: dict[str, Node] = {}
     for key in keys:
         if key.value in first:

@@ -1,4 +1,4 @@
-"""Objections: what a YAML parser refuses, in plain words and at the place where it can be mended."""
+"""YAML syntax errors in plain words, at the location to fix."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FLOW_THEN_TEXT = re.compile(r"(?:(?<=[:\-,]\s)|^)\s*(?P<value>[\[{][^\[\]{}\n]*
 
 
 def explained(text: str, chunk: str, base: int, error: Exception) -> Invalid:
-    """What is wrong with the chunk of the text that starts at an offset."""
-    offset = base + min(_error_index(chunk, error), len(chunk))
+    """Return the error in the part of the text that starts at an offset."""
+    offset = base + min(_find_error(chunk, error), len(chunk))
     line_start = text.rfind("\n", 0, offset) + 1
     line = text[line_start : text.find("\n", offset) if "\n" in text[offset:] else len(text)].rstrip()
     indentation = line[: len(line) - len(line.lstrip())]
@@ -40,7 +40,7 @@ def explained(text: str, chunk: str, base: int, error: Exception) -> Invalid:
         start, end = line_start + match.start("value"), line_start + match.end("value")
         if start < offset < end:
             return Invalid(_flow_message(text[start]), start, end)
-    return Invalid(_plain_words(error, line, offset - line_start), offset)
+    return Invalid(_explain_problem(error, line, offset - line_start), offset)
 
 
 def _flow_message(opening: str) -> str:
@@ -48,8 +48,8 @@ def _flow_message(opening: str) -> str:
     return f"`{opening}` starts a flow {kind}, and text follows its end; put the whole value in quotes"
 
 
-def _error_index(chunk: str, error: Exception) -> int:
-    """The character at which the parser gave up, or the opening that it could not match."""
+def _find_error(chunk: str, error: Exception) -> int:
+    """Return the character at which the parser failed, or the unmatched opening."""
     if not isinstance(error, MarkedYAMLError):
         position = getattr(error, "position", 0)
         return len(chunk.encode()[:position].decode("utf-8", "ignore"))
@@ -58,7 +58,7 @@ def _error_index(chunk: str, error: Exception) -> int:
     return index
 
 
-def _plain_words(error: Exception, line: str, column: int) -> str:
+def _explain_problem(error: Exception, line: str, column: int) -> str:
     problem = str(getattr(error, "problem", "") or "")
     at = line[column : column + 1]
     if problem.startswith("mapping values are not allowed"):

@@ -34,7 +34,7 @@ class _Token(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """What one name of a message is stated to be: the first key, and every value."""
+    """One field name of a message: its first key, and every value."""
 
     key: Node
     values: list[Node]
@@ -45,14 +45,14 @@ def read(text: str) -> Parsed | None:
     """The message of a text; None where it holds none."""
     if len(text) > CHARACTERS_MAX:
         raise Limit(f"textproto of more than {CHARACTERS_MAX:,} characters", 0)
-    tokens = _tokens(text)
+    tokens = _tokenize(text)
     if not tokens:
         return None
     root = _Composer(text, tokens).compose()
     return Parsed(root, _plain(root), ())
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokenize(text: str) -> list[_Token]:
     found = []
     at = 0
     while at < len(text):
@@ -77,7 +77,7 @@ class _Composer:
     def compose(self) -> Node:
         root = self._message("", 0, 0)
         if self.at < len(self.tokens):
-            raise self._unexpected("a name is expected here")
+            raise self._make_error("a name is expected here")
         return root
 
     def _message(self, closing: str, start: int, depth: int) -> Node:
@@ -116,7 +116,7 @@ class _Composer:
             return self._scalar(named.text, named.start, named.end, "'")
         if token.kind != "word":
             self.at -= 1
-            raise self._unexpected("a name is expected here")
+            raise self._make_error("a name is expected here")
         return self._scalar(token.text, token.start, token.end, "'")
 
     def _list(self, depth: int) -> list[Node]:
@@ -138,14 +138,14 @@ class _Composer:
         if token.kind == "word":
             return self._scalar(token.text, token.start, token.end, "")
         self.at -= 1
-        raise self._unexpected("a value is expected here")
+        raise self._make_error("a value is expected here")
 
     def _string(self, token: _Token) -> Node:
         """A string, which may be written as several that follow one another."""
-        value, end = _unescaped(token.text), token.end
+        value, end = _unescape(token.text), token.end
         while (further := self._next()) is not None and further.kind == "string":
             self.at += 1
-            value, end = value + _unescaped(further.text), further.end
+            value, end = value + _unescape(further.text), further.end
         return self._scalar(value, token.start, end, token.text[0])
 
     def _scalar(self, value: str, start: int, end: int, style: str) -> Node:
@@ -170,13 +170,13 @@ class _Composer:
     def _expect(self, mark: str) -> None:
         if self._take().text != mark:
             self.at -= 1
-            raise self._unexpected(f"{mark} is expected here")
+            raise self._make_error(f"{mark} is expected here")
 
     def _close(self, closing: str) -> int:
         self._expect(closing)
         return self.tokens[self.at - 1].end
 
-    def _unexpected(self, what: str) -> Invalid:
+    def _make_error(self, what: str) -> Invalid:
         token = self.tokens[self.at]
         return Invalid(f"not valid textproto: {what}", token.start, token.end)
 
@@ -189,7 +189,7 @@ def _entry(field: _Field) -> tuple[Node, Node]:
     return field.key, Node("sequence", start, end, field.values)
 
 
-def _unescaped(literal: str) -> str:
+def _unescape(literal: str) -> str:
     return _ESCAPE.sub(_character, literal[1:-1]) if "\\" in literal else literal[1:-1]
 
 
@@ -207,10 +207,10 @@ def _plain(node: Node) -> object:
         return {key.value: _plain(value) for key, value in node.value}
     if node.kind == "sequence":
         return [_plain(value) for value in node.value]
-    return node.value if node.style else _typed(node.value)
+    return node.value if node.style else _convert(node.value)
 
 
-def _typed(word: str) -> object:
+def _convert(word: str) -> object:
     """A word without quotes: a number, a truth value, or the name of an enum's value."""
     if word in ("true", "True", "t"):
         return True

@@ -50,7 +50,7 @@ class Pieces:
 
 
 def pieces(text: str, node: Node, format: str) -> Pieces | None:
-    """The places of the decoded characters; None where they cannot be told, which is checked."""
+    """Return the locations of the decoded characters, or None if a check fails."""
     value: str = node.value
     if not value or len(value) > PLACED_CHARACTERS_MAX or node.end == node.start:
         return None
@@ -62,14 +62,14 @@ def pieces(text: str, node: Node, format: str) -> Pieces | None:
 
 def _source(text: str, node: Node, format: str) -> Iterator[_Piece]:
     if node.style in ("|", ">"):
-        return _block(text, node)
+        return _split_block(text, node)
     if format == "toml" and node.style:
         return _toml_pieces(text, node)
     if format == "json" and node.style:
-        return _flow(text, node.start + 1, node.end - 1, _JSON_STRING)
+        return _split_flow(text, node.start + 1, node.end - 1, _JSON_STRING)
     if node.style:
-        return _flow(text, node.start + 1, node.end - 1, _DOUBLE if node.style == '"' else _SINGLE)
-    return _flow(text, node.start, node.end, _PLAIN)
+        return _split_flow(text, node.start + 1, node.end - 1, _DOUBLE if node.style == '"' else _SINGLE)
+    return _split_flow(text, node.start, node.end, _PLAIN)
 
 
 def _toml_pieces(text: str, node: Node) -> Iterator[_Piece]:
@@ -77,29 +77,29 @@ def _toml_pieces(text: str, node: Node) -> Iterator[_Piece]:
     if text.startswith(node.style * 3, node.start) and end - start > 3:
         start, end = start + 2, end - 2
         start += len("\r\n") if text.startswith("\r\n", start) else text.startswith("\n", start)
-    return _flow(text, start, end, _TOML_STRING if node.style == '"' else _TOML_LITERAL, folds=False)
+    return _split_flow(text, start, end, _TOML_STRING if node.style == '"' else _TOML_LITERAL, folds=False)
 
 
-def _flow(text: str, start: int, end: int, pattern: str, folds: bool = True) -> Iterator[_Piece]:
+def _split_flow(text: str, start: int, end: int, pattern: str, folds: bool = True) -> Iterator[_Piece]:
     for match in re.compile(pattern).finditer(text, start, end):
         group, at = match.lastgroup, match.start()
         if group == "text":
             yield from ((character, at + index, at + index + 1) for index, character in enumerate(match[0]))
         elif group == "escape":
-            yield _unescaped(match[0]), at, match.end()
+            yield _unescape(match[0]), at, match.end()
         elif group in ("fold", "joined"):
-            yield from _breaks(text, match, skip=1 if group == "joined" or folds else 0, joined=group == "joined")
+            yield from _fold_breaks(text, match, skip=1 if group == "joined" or folds else 0, joined=group == "joined")
 
 
-def _breaks(text: str, match: re.Match[str], skip: int, joined: bool) -> Iterator[_Piece]:
-    """The characters that a run of line breaks stands for: one break a space, each further one a newline."""
+def _fold_breaks(text: str, match: re.Match[str], skip: int, joined: bool) -> Iterator[_Piece]:
+    """Yield the characters of folded line breaks: one break is a space, each further one a newline."""
     found = [(item.start(), item.end()) for item in re.compile(_BREAK).finditer(text, match.start(), match.end())]
     if skip and len(found) == 1 and not joined:
         yield " ", *found[0]
     yield from (("\n", start, end) for start, end in found[skip:])
 
 
-def _unescaped(escape: str) -> str:
+def _unescape(escape: str) -> str:
     body = escape[1:]
     if escape == "''":
         return "'"
@@ -111,7 +111,7 @@ def _unescaped(escape: str) -> str:
     return _ESCAPES.get(body, body)
 
 
-def _block(text: str, node: Node) -> Iterator[_Piece]:
+def _split_block(text: str, node: Node) -> Iterator[_Piece]:
     """The characters of a `|` or `>` scalar, line by line as libyaml reads them."""
     folded, indent = node.style == ">", _block_indent(text, node)
     pending: tuple[int, int] | None = None
@@ -137,7 +137,7 @@ def _block(text: str, node: Node) -> Iterator[_Piece]:
 
 
 def _block_indent(text: str, node: Node) -> int:
-    """The columns that the block's indentation takes: what the source has more than the value."""
+    """Return the width of the block's indentation: the surplus of the source over the value."""
     written = re.compile(_FIRST_TEXT).search(text, text.find("\n", node.start) + 1)
     decoded = re.search(_FIRST_TEXT, node.value)
     return len(written[1]) - len(decoded[1]) if written and decoded else 0

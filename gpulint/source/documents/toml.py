@@ -27,7 +27,7 @@ def read(text: str) -> Parsed | None:
     if deep := re.search(_DEEP_KEY, text):
         raise too_deep(deep.start())
     try:
-        data = _plain(tomllib.loads(text))
+        data = _to_plain(tomllib.loads(text))
         root = _Composer(text).compose(data)
     except RecursionError:
         raise too_deep(0) from None
@@ -44,12 +44,12 @@ def _offset(text: str, message: str) -> int:
     return sum(len(line) + 1 for line in lines[: int(match[1]) - 1]) + int(match[2]) - 1
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     """The data with dates and times as the text they are written with."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_to_plain(item) for item in value]
     return value if isinstance(value, (str, int, float)) else str(value)
 
 
@@ -66,7 +66,7 @@ class _Composer:
         parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
         tree = parser.parse(self.text.encode())
         if tree.root_node.has_error:
-            return _placeless(data)
+            return _make_placeless(data)
         for child in tree.root_node.named_children:
             self._statement(child)
         return self.root
@@ -84,7 +84,7 @@ class _Composer:
         for key in parents:
             table = self._descend(table, key, header)
         table = self._element(table, last, child) if array else self._descend(table, last, child)
-        table.end = max(table.end, self._trimmed_end(child))
+        table.end = max(table.end, self._trim_end(child))
         for pair in pairs:
             self._pair(table, pair, 0)
 
@@ -111,11 +111,11 @@ class _Composer:
         """The table of that key, made if it is new; of an array of tables, the last one."""
         found = self.entries.get((id(table), key.value))
         if found is None:
-            return self._enter(table, key, Node("mapping", self._span(within)[0], self._trimmed_end(within), []))
+            return self._enter(table, key, Node("mapping", self._span(within)[0], self._trim_end(within), []))
         return found.value[-1] if found.kind == "sequence" and found.value else found
 
     def _element(self, table: Node, key: Node, child: Any) -> Node:
-        start, end = self._span(child)[0], self._trimmed_end(child)
+        start, end = self._span(child)[0], self._trim_end(child)
         array = self.entries.get((id(table), key.value))
         if array is None:
             array = self._enter(table, key, Node("sequence", start, end, []))
@@ -149,7 +149,7 @@ class _Composer:
             return part.start_byte, part.end_byte
         return self.offsets[part.start_byte], self.offsets[part.end_byte]
 
-    def _trimmed_end(self, part: Any) -> int:
+    def _trim_end(self, part: Any) -> int:
         start, end = self._span(part)
         return start + len(self.text[start:end].rstrip())
 
@@ -164,14 +164,14 @@ def _character_offsets(text: str) -> list[int]:
     return [*offsets, len(text)]
 
 
-def _placeless(data: object) -> Node:
+def _make_placeless(data: object) -> Node:
     """Nodes for data whose places are not known."""
     if isinstance(data, dict):
         return Node(
-            "mapping", 0, 0, [(Node("scalar", 0, 0, key, '"'), _placeless(value)) for key, value in data.items()]
+            "mapping", 0, 0, [(Node("scalar", 0, 0, key, '"'), _make_placeless(value)) for key, value in data.items()]
         )
     if isinstance(data, list):
-        return Node("sequence", 0, 0, [_placeless(item) for item in data])
+        return Node("sequence", 0, 0, [_make_placeless(item) for item in data])
     return Node(
         "scalar", 0, 0, data if isinstance(data, str) else json.dumps(data), '"' if isinstance(data, str) else ""
     )

@@ -26,7 +26,7 @@ _RESOLVED_TAGS = {_STANDARD_TAG + name for name in ("int", "float", "bool", "nul
 
 
 class Builder:
-    """Turns nodes into plain data; what several aliases share is built once."""
+    """Builds plain data from nodes. A node shared by several aliases is built once."""
 
     def __init__(self) -> None:
         self.shared: dict[int, object] = {}
@@ -59,7 +59,7 @@ def key_text(key: Node) -> str:
     text: str = key.value
     if key.style or key.tag is not None or not text or text[0] not in _NUMBER_STARTS:
         return text
-    value = _number(text)
+    value = _parse_number(text)
     return str(value) if isinstance(value, int) else text
 
 
@@ -76,37 +76,37 @@ def merge_sources(values: Iterable[Node]) -> Iterator[Node]:
 def _scalar_value(node: Node) -> object:
     text = node.value
     if node.tag is not None and node.tag in _RESOLVED_TAGS:
-        return _resolved(text)
-    return text if node.style or node.tag is not None else _resolved(text)
+        return _resolve(text)
+    return text if node.style or node.tag is not None else _resolve(text)
 
 
-def _resolved(text: str) -> object:
+def _resolve(text: str) -> object:
     if text in _WORDS:
         return _WORDS[text]
-    return _number(text) if text[0] in _NUMBER_STARTS else text
+    return _parse_number(text) if text[0] in _NUMBER_STARTS else text
 
 
-def _number(text: str) -> object:
+def _parse_number(text: str) -> object:
     """The number a plain scalar means; text that is none stays text. Not-a-number stays text too."""
     if len(text) > _NUMBER_CHARACTERS_MAX:
         return text
     if text.isdecimal() and text.isascii() and text[0] != "0":
         return int(text)
     plain = text.replace("_", "") if text[0] != "." else text
-    if match := _integer().fullmatch(plain):
+    if match := _parse_integer().fullmatch(plain):
         sign, hexadecimal, binary, octal, decimal = match.groups()
         value = int(
             hexadecimal or binary or octal or decimal, 16 if hexadecimal else 2 if binary else 8 if octal else 10
         )
         return -value if sign == "-" else value
-    return float(plain) if _float().fullmatch(plain) else text
+    return float(plain) if _parse_float().fullmatch(plain) else text
 
 
 @functools.cache
-def _integer() -> re.Pattern[str]:
+def _parse_integer() -> re.Pattern[str]:
     return re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))", re.ASCII)
 
 
 @functools.cache
-def _float() -> re.Pattern[str]:
+def _parse_float() -> re.Pattern[str]:
     return re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)

@@ -36,10 +36,10 @@ _MARKER = r"^(?:\ufeff?(?=---(?:\s|\Z))|\.\.\.(?=\s|\Z))"
 _DIRECTIVES = r"(?:[ \t]*(?:#.*)?\r?\n)*%(?:.*\n)(?:(?:%.*|[ \t]*(?:#.*)?)\r?\n)*\Z"
 _CRD = r"^kind: *[\"']?CustomResourceDefinition\b"
 _COLON_REFUSED = "found unexpected ':'"
-"""What libyaml says of `{image: server:v1}`, which YAML 1.2 and Kubernetes' own reader allow."""
+"""The libyaml error for `{image: server:v1}`, which YAML 1.2 and the Kubernetes parser allow."""
 _COLON_INSIDE = r"(?<![\"'\]}]):(?=[^\s,\[\]{}])"
 _STAND_IN = "\ue000"
-"""Stands for such a colon while libyaml reads the text again."""
+"""Replaces such a colon while libyaml parses the text again."""
 _PROPERTIES = r"(?:[&!]\S*\s*(?:#.*\s+)*){1,2}"
 
 
@@ -71,13 +71,13 @@ class Reader:
         if "CustomResourceDefinition" in chunk and re.search(_CRD, chunk, re.MULTILINE):
             raise Skipped("CustomResourceDefinition")
         try:
-            return self._composed(chunk, base)
+            return self._compose_events(chunk, base)
         except YAMLError as error:
             from gpulint.source.documents import objections
 
             raise objections.explained(self.text, chunk, base, error) from None
 
-    def _composed(self, chunk: str, base: int) -> Parsed | None:
+    def _compose_events(self, chunk: str, base: int) -> Parsed | None:
         try:
             return self._read_events(chunk, base)
         except MarkedYAMLError as error:

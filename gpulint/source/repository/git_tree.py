@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """What a commit holds, by path from the root: its files, links and submodules, and what each folder lists."""
+    """The files, links and submodules of a commit by path from the root, and the entries of each folder."""
 
     def __init__(self, git: Git, commit: str) -> None:
         self.items: dict[str, Item] = dict(git.items(commit))
@@ -26,7 +26,7 @@ class Held:
             folder, _, name = path.rpartition("/")
             self._folder(folder)[name] = item.kind
         files = [(path, item.id) for path, item in self.items.items() if item.kind == "file"]
-        git.expect(commit, (one for _, one in files), [one for path, one in files if _may_be_read(path)])
+        git.expect(commit, (one for _, one in files), [one for path, one in files if _is_readable(path)])
 
     def _folder(self, path: str) -> dict[str, str]:
         if path not in self.folders:
@@ -55,7 +55,7 @@ class GitTree(Tree):
 
     def shown(self, path: str) -> str:
         """A path from the root as `sources` shows it."""
-        return self._shown(self.root / path)
+        return self._display(self.root / path)
 
     def _again(self) -> Self:
         return type(self)(self.git, self.commit, base=self.base, held=self.held)
@@ -101,6 +101,6 @@ class GitTree(Tree):
         return True
 
 
-def _may_be_read(path: str) -> bool:
+def _is_readable(path: str) -> bool:
     name = PurePosixPath(path)
     return documents.is_read(name.name) or not name.suffix

@@ -34,7 +34,7 @@ def spec(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
     """The patterns git would use; those it would not understand, and those that cost too much, are left out."""
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines([line for line in lines if not _costly(line) and _understood(line)])
+    return GitIgnoreSpec.from_lines([line for line in lines if not _is_costly(line) and _is_valid(line)])
 
 
 def ignores(ignored: Sequence[Ignored], place: Path, is_folder: bool) -> bool:
@@ -62,13 +62,13 @@ def refused(line: str) -> str:
     """Why a pattern matches nothing; empty where it may match."""
     if not line.strip(" /") or line.startswith("#"):
         return "matches no path"
-    if _costly(line):
+    if _is_costly(line):
         return f"has more than {WILDCARDS_MAX} wildcards, or more than {SEGMENT_WILDCARDS_MAX} in one name"
-    return "" if _understood(line) else "is no pattern as in .gitignore"
+    return "" if _is_valid(line) else "is no pattern as in .gitignore"
 
 
 def rooted(folder: str, line: str) -> str:
-    """A pattern that is relative to a folder, as it stands in a .gitignore of the root."""
+    """Return a pattern that is relative to a folder as a line of a .gitignore at the root."""
     if folder in ("", "."):
         return line
     negated, pattern = ("!", line[1:]) if line.startswith("!") else ("", line)
@@ -77,7 +77,7 @@ def rooted(folder: str, line: str) -> str:
     return f"{negated}/{place}/{below}{pattern.lstrip('/')}"
 
 
-def _understood(pattern: str) -> bool:
+def _is_valid(pattern: str) -> bool:
     from pathspec import GitIgnoreSpec
 
     try:
@@ -87,6 +87,6 @@ def _understood(pattern: str) -> bool:
     return True
 
 
-def _costly(pattern: str) -> bool:
+def _is_costly(pattern: str) -> bool:
     counts = [len(re.findall(r"\*+", segment)) for segment in pattern.split("/")]
     return sum(counts) > WILDCARDS_MAX or max(counts) > SEGMENT_WILDCARDS_MAX

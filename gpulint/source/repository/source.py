@@ -1,4 +1,4 @@
-"""What everything that reads specs asks of a repository."""
+"""The interface of a repository for all code that reads specs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Source(NamedTuple):
 
 
 class Repository(Protocol):
-    """What yields the files to check, and finds siblings by path."""
+    """Yields the files to check and finds other files by path."""
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]: ...
 

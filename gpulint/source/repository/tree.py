@@ -31,18 +31,18 @@ DIRECTORY_DEPTH_MAX = 100
 KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(\w+)""")
 NAME = re.compile(rb"""name["']?[ \t]*:[ \t]*["']?([\w.-]+)""")
 DEFINES = b"kind: CustomResourceDefinition"
-"""Bundles of definitions are large, and nothing refers to what stands in them."""
+"""Bundles of definitions are large, and nothing refers to their content."""
 
 
 class Entry(NamedTuple):
-    """What a folder holds under a name: a `file`, a `folder`, a `link`, or a `submodule`, which is a commit elsewhere."""
+    """An entry of a folder: a `file`, `folder`, `link` or `submodule` (a commit of another repository)."""
 
     name: str
     kind: str
 
 
 class _Held(NamedTuple):
-    """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
+    """The words that follow `kind:` and `name:` anywhere in one file."""
 
     path: str
     kinds: frozenset[bytes]
@@ -50,7 +50,7 @@ class _Held(NamedTuple):
 
 
 class Excluded(NamedTuple):
-    """What a run leaves out: by a path as it is shown or from the root, and by the path from the root alone."""
+    """The files that a run excludes, by displayed path and by path from the root."""
 
     shown: pathspec.GitIgnoreSpec | None = None
     at_root: pathspec.GitIgnoreSpec | None = None
@@ -78,7 +78,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def _kind(self, place: pathlib.Path) -> str:
-        """What lies at a place, as an Entry says it; empty where there is nothing."""
+        """Return the kind of entry at a path; empty if there is none."""
 
     @abc.abstractmethod
     def _reached(self, place: pathlib.Path) -> bool:
@@ -86,7 +86,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def _entries(self, folder: pathlib.Path) -> Sequence[Entry]:
-        """What a folder holds, in sorted order; OSError where that cannot be told."""
+        """Return the sorted entries of a folder; raise OSError if it cannot be read."""
 
     @abc.abstractmethod
     def _content(self, place: pathlib.Path) -> bytes | None:
@@ -98,7 +98,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def _ignored_in(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
-        """What the .gitignore of a folder leaves out."""
+        """Return the patterns of a folder's .gitignore."""
 
     @abc.abstractmethod
     def _is_whole(self) -> bool:
@@ -111,19 +111,19 @@ class Tree(abc.ABC):
     # ---- what everyone asks
 
     def leaving_out(self, at_root: Sequence[str], shown: Sequence[str] = ()) -> Self:
-        """The same tree without what lines of a .gitignore at the root match, or further ones a path as it is shown."""
+        """Return the tree without files that match lines of a .gitignore at the root, or further displayed paths."""
         other = self._again()
         other.exclude = Excluded(*(ignored.spec(lines) if lines else None for lines in (shown, at_root)))
         return other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
-        """The same repository in which files have other contents; what is known of the others is kept."""
+        """Return the repository with other contents for some files. Cached data of the others is kept."""
         other = self._again()
         other.exclude = self.exclude
         other._rewritten = {self.base / os.path.normpath(path): content for path, content in contents.items()}
         other._searched = self._searched
-        other._index = _reheld(self._index, contents)
-        other._beside = _reheld(self._beside, contents)
+        other._index = _update_index(self._index, contents)
+        other._beside = _update_index(self._beside, contents)
         other._read = {path: found for path, found in self._read.items() if path not in contents}
         other._gathered = {
             asked: found
@@ -140,7 +140,7 @@ class Tree(abc.ABC):
                 raise FileNotFoundError(f"there is no file or folder {path}")
         seen: set[str] = set()
         for place in places:
-            for source in self._below(place):
+            for source in self._list_below(place):
                 if source.path not in seen:
                     seen.add(source.path)
                     yield source
@@ -151,7 +151,7 @@ class Tree(abc.ABC):
 
     def read(self, path: str) -> bytes | None:
         """A file inside the root, by its path as shown; None where there is none that may be read."""
-        return self._told(self.base, path)
+        return self._read_inside(self.base, path)
 
     def from_root(self, path: str) -> str | None:
         """The path from the root of a file by its path as shown; None where it lies elsewhere."""
@@ -161,15 +161,15 @@ class Tree(abc.ABC):
 
     def shown_at_root(self, path: str) -> str:
         """The path as shown of a file by its path from the root."""
-        return self._shown(self.root / path)
+        return self._display(self.root / path)
 
     def at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
-        return self._told(self.root, path)
+        return self._read_inside(self.root, path)
 
     def head(self, path: str, length: int) -> bytes | None:
         """The first bytes of a file that `read` would find, of whatever size it is."""
-        place = self._inside(self.base, path)
+        place = self._resolve_inside(self.base, path)
         try:
             return self._first_bytes(place, length) if place is not None else None
         except (OSError, ValueError):
@@ -177,13 +177,13 @@ class Tree(abc.ABC):
 
     def below(self, path: str) -> Sequence[str]:
         """The paths of the files of any format below a folder inside the root, in sorted order; the path itself of a file."""
-        place = self._inside(self.base, path)
-        found = () if place is None else self._any_below(place, 0)
-        return tuple(self._shown(one) for one in itertools.islice(found, SEARCHED_FILES_MAX))
+        place = self._resolve_inside(self.base, path)
+        found = () if place is None else self._walk_every_file(place, 0)
+        return tuple(self._display(one) for one in itertools.islice(found, SEARCHED_FILES_MAX))
 
     def exists(self, path: str) -> bool:
         """Whether `read` would find a file or folder there."""
-        return self._inside(self.base, path) is not None
+        return self._resolve_inside(self.base, path) is not None
 
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in, looked for once.
@@ -202,7 +202,7 @@ class Tree(abc.ABC):
         named = (document for document in self.neighbours(kind, name, near) if _is_named(document, name))
         return tuple(named) or tuple(
             document
-            for document in self._held(self._indexed(self._whole(near)), kind, name)
+            for document in self._find_in_index(self._index_folder(self._whole(near)), kind, name)
             if _is_named(document, name)
         )
 
@@ -210,8 +210,8 @@ class Tree(abc.ABC):
         """The objects of a kind in the folder of `near` whose file mentions a name as one of an object; `""` is any."""
         folder = pathlib.Path(os.path.normpath(self.base / near)).parent
         if folder not in self._beside:
-            self._beside[folder] = tuple(_held(one) for one in self._files_in(folder) if _holds_objects(one))
-        return tuple(self._held(self._beside[folder], kind, name))
+            self._beside[folder] = tuple(_index_source(one) for one in self._files_in(folder) if _holds_objects(one))
+        return tuple(self._find_in_index(self._beside[folder], kind, name))
 
     def beside(self, near: str) -> Iterator[Source]:
         """The files of the folder of `near`, in sorted order."""
@@ -228,20 +228,20 @@ class Tree(abc.ABC):
 
     # ---- how it is found
 
-    def _told(self, base: pathlib.Path, path: str) -> bytes | None:
-        place = self._inside(base, path)
+    def _read_inside(self, base: pathlib.Path, path: str) -> bytes | None:
+        place = self._resolve_inside(base, path)
         try:
             return self._rewritten.get(place) or self._content(place) if place is not None else None
         except (OSError, ValueError):
             return None
 
-    def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
-        """What each file below a folder seems to hold, read once."""
+    def _index_folder(self, base: pathlib.Path) -> tuple[_Held, ...]:
+        """Return the kinds and names in each file below a folder, read once."""
         if base not in self._index:
-            self._index[base] = tuple(_held(one) for one in self._files(base) if _holds_objects(one))
+            self._index[base] = tuple(_index_source(one) for one in self._files(base) if _holds_objects(one))
         return self._index[base]
 
-    def _held(self, index: Iterable[_Held], kind: str, name: str) -> Iterator[Document]:
+    def _find_in_index(self, index: Iterable[_Held], kind: str, name: str) -> Iterator[Document]:
         for held in index:
             if kind.encode() in held.kinds and (not name or name.encode() in held.names):
                 yield from (one for one in self._documents(held.path) if one.get(("kind",)) == kind)
@@ -257,11 +257,11 @@ class Tree(abc.ABC):
 
     def _files_in(self, folder: pathlib.Path) -> Iterator[Source]:
         """The files of one folder, without those below it."""
-        if self._inside(folder, ".") is None and folder != self.root:
+        if self._resolve_inside(folder, ".") is None and folder != self.root:
             return
         with contextlib.suppress(OSError):
             for entry in self._entries(folder):
-                if entry.kind == "file" and self._wanted(folder, entry):
+                if entry.kind == "file" and self._is_wanted(folder, entry):
                     source = self._source(folder / entry.name)
                     if isinstance(source, Source):
                         yield source
@@ -275,21 +275,21 @@ class Tree(abc.ABC):
         inside = place.relative_to(self.root).parts if place.is_relative_to(self.root) else ()
         return self.root / inside[0] if len(inside) > 1 else self.root
 
-    def _inside(self, base: pathlib.Path, path: str) -> pathlib.Path | None:
+    def _resolve_inside(self, base: pathlib.Path, path: str) -> pathlib.Path | None:
         """The place of a path inside the root that no link leads to."""
         if "\0" in path:
             return None
         place = pathlib.Path(os.path.normpath(base / path))
         return place if place.is_relative_to(self.root) and self._reached(place) else None
 
-    def _below(self, place: pathlib.Path) -> Iterator[Source | Skip]:
-        if self._excluded(place):
+    def _list_below(self, place: pathlib.Path) -> Iterator[Source | Skip]:
+        if self._is_excluded(place):
             return
         kind = self._kind(place)
         if kind == "link":
-            yield Skip(self._shown(place), "a symbolic link")
+            yield Skip(self._display(place), "a symbolic link")
         elif kind == "submodule":
-            yield Skip(self._shown(place), "a submodule, a repository of its own")
+            yield Skip(self._display(place), "a submodule, a repository of its own")
         elif kind == "folder":
             yield from self._walk(place, self._ignored_above(place), 0)
         else:
@@ -297,25 +297,29 @@ class Tree(abc.ABC):
 
     def _walk(self, folder: pathlib.Path, above: tuple[Ignored, ...], depth: int) -> Iterator[Source | Skip]:
         if depth > DIRECTORY_DEPTH_MAX:
-            yield Skip(self._shown(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
+            yield Skip(self._display(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
             return
         try:
             entries = self._entries(folder)
         except OSError as error:
-            yield Skip(self._shown(folder), _reason(error))
+            yield Skip(self._display(folder), _reason(error))
             return
         left_out = above + self._ignored_in(folder)
         for entry in entries:
             place = folder / entry.name
             folder_too = entry.kind == "folder"
-            if not self._wanted(folder, entry) or self._excluded(place) or ignored.ignores(left_out, place, folder_too):
+            if (
+                not self._is_wanted(folder, entry)
+                or self._is_excluded(place)
+                or ignored.ignores(left_out, place, folder_too)
+            ):
                 continue
             if folder_too:
                 yield from self._walk(place, left_out, depth + 1)
             else:
                 yield self._source(place)
 
-    def _any_below(self, place: pathlib.Path, depth: int) -> Iterator[pathlib.Path]:
+    def _walk_every_file(self, place: pathlib.Path, depth: int) -> Iterator[pathlib.Path]:
         kind = self._kind(place)
         if kind == "file":
             yield place
@@ -326,7 +330,7 @@ class Tree(abc.ABC):
                 if entry.kind == "file":
                     yield place / entry.name
                 elif entry.kind == "folder" and entry.name not in NEVER_ENTERED:
-                    yield from self._any_below(place / entry.name, depth + 1)
+                    yield from self._walk_every_file(place / entry.name, depth + 1)
 
     def _ignored_above(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
         """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""
@@ -334,15 +338,15 @@ class Tree(abc.ABC):
         found = tuple(one for parent in above for one in self._ignored_in(parent))
         return () if ignored.ignores(found, folder, is_folder=True) else found
 
-    def _wanted(self, folder: pathlib.Path, entry: Entry) -> bool:
+    def _is_wanted(self, folder: pathlib.Path, entry: Entry) -> bool:
         if entry.kind == "folder":
             return entry.name not in NEVER_ENTERED
         if entry.kind != "file":
             return False
         suffix = pathlib.PurePath(entry.name).suffix
-        return documents.is_read(entry.name) or (not suffix and self._begins_as_script(folder / entry.name))
+        return documents.is_read(entry.name) or (not suffix and self._is_script(folder / entry.name))
 
-    def _begins_as_script(self, place: pathlib.Path) -> bool:
+    def _is_script(self, place: pathlib.Path) -> bool:
         """Whether a file without a suffix begins with `#!`."""
         try:
             return self._first_bytes(place, 2) == b"#!"
@@ -353,30 +357,32 @@ class Tree(abc.ABC):
         try:
             content = self._rewritten.get(place) or self._content(place)
         except OSError as error:
-            return Skip(self._shown(place), _reason(error))
+            return Skip(self._display(place), _reason(error))
         if content is None:
-            return Skip(self._shown(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file")
-        return Source(self._shown(place), content)
+            return Skip(self._display(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file")
+        return Source(self._display(place), content)
 
-    def _shown(self, place: pathlib.Path) -> str:
+    def _display(self, place: pathlib.Path) -> str:
         """The path from the base where it lies below, with forward slashes."""
         return ignored.relative(place, self.base)
 
-    def _excluded(self, place: pathlib.Path) -> bool:
+    def _is_excluded(self, place: pathlib.Path) -> bool:
         shown, at_root = self.exclude
         if shown is None and at_root is None:
             return False
         name = ignored.relative(place, self.root)
-        named = (shown, name), (shown, self._shown(place)), (at_root, name)
+        named = (shown, name), (shown, self._display(place)), (at_root, name)
         return any(ignored.names(spec, one) for spec, one in named if spec is not None)
 
 
-def _reheld(
+def _update_index(
     index: Mapping[pathlib.Path, tuple[_Held, ...]], contents: Mapping[str, bytes]
 ) -> dict[pathlib.Path, tuple[_Held, ...]]:
-    """What files seem to hold, of some of them by other contents."""
+    """Return the kinds and names in files, some of which have other contents."""
     return {
-        folder: tuple(_held(Source(one.path, contents[one.path])) if one.path in contents else one for one in found)
+        folder: tuple(
+            _index_source(Source(one.path, contents[one.path])) if one.path in contents else one for one in found
+        )
         for folder, found in index.items()
     }
 
@@ -385,7 +391,7 @@ def _holds_objects(source: Source) -> bool:
     return b"apiVersion" in source.content and DEFINES not in source.content
 
 
-def _held(source: Source) -> _Held:
+def _index_source(source: Source) -> _Held:
     kinds, names = frozenset(KIND.findall(source.content)), frozenset(NAME.findall(source.content))
     return _Held(source.path, kinds, names)
 

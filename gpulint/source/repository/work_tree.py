@@ -22,7 +22,7 @@ class WorkTree(Tree):
     """The files of a repository as they lie on the disk; paths are shown, and asked for, from `base`, the current folder."""
 
     def writable(self, path: str) -> pathlib.Path | None:
-        place = self._inside(self.base, path)
+        place = self._resolve_inside(self.base, path)
         return place if place is not None and stat.S_ISREG(os.lstat(place).st_mode) else None
 
     def _again(self) -> Self:

@@ -22,7 +22,7 @@ Assign = Callable[[str, int], None]
 
 
 class Unknown(ValueError):
-    """The expression holds what cannot be computed here."""
+    """The expression contains a value that cannot be computed."""
 
 
 def computed(expression: str, known: Known | None = None, assign: Assign | None = None) -> int | None:
@@ -31,10 +31,10 @@ def computed(expression: str, known: Known | None = None, assign: Assign | None 
     >>> computed("2 ** 3 + (1 < 2 ? 0x10 : 5) % 7")
     10
     """
-    return _computed(expression, known or (lambda name: None), assign, [NAMES_MAX])
+    return _compute_cached(expression, known or (lambda name: None), assign, [NAMES_MAX])
 
 
-def _computed(expression: str, known: Known, assign: Assign | None, left: list[int]) -> int | None:
+def _compute_cached(expression: str, known: Known, assign: Assign | None, left: list[int]) -> int | None:
     try:
         return _Parser(_tokens(expression), known, assign, left).whole()
     except (Unknown, ZeroDivisionError, IndexError):
@@ -83,7 +83,9 @@ class _Parser:
         if kind == "name" and operator in _ASSIGNS:
             self._at += 2
             value = self._expression()
-            return self._set(name, value if operator == "=" else _operated(operator[:-1], self._value(name), value))
+            return self._set(
+                name, value if operator == "=" else _apply_operator(operator[:-1], self._value(name), value)
+            )
         condition = self._binary(1)
         if not self._accept("?"):
             return condition
@@ -104,7 +106,7 @@ class _Parser:
             self._branches += lazy
             right = self._binary(precedence + (operator != "**"))
             self._branches -= lazy
-            left = _operated(operator, left, right)
+            left = _apply_operator(operator, left, right)
         return left
 
     def _operator(self) -> str:
@@ -115,11 +117,11 @@ class _Parser:
         self._depth += 1
         if self._depth > NESTING_MAX:
             raise Unknown("nested too deeply")
-        value = self._signed()
+        value = self._parse_operand()
         self._depth -= 1
         return value
 
-    def _signed(self) -> int:
+    def _parse_operand(self) -> int:
         kind, text = self._tokens[self._at]
         self._at += 1
         if kind == "number":
@@ -137,7 +139,7 @@ class _Parser:
             if not self._accept(")"):
                 raise Unknown("an open parenthesis")
             return value
-        return _signs(text, self._unary)
+        return _apply_unary(text, self._unary)
 
     def _name(self, name: str) -> int:
         value = self._value(name)
@@ -154,7 +156,7 @@ class _Parser:
             raise Unknown(name)
         if re.fullmatch(r"-?(?:0|[1-9]\d{0,17})", text):
             return int(text)
-        value = _computed(text, self._known, None, self._left) if text.strip() else 0
+        value = _compute_cached(text, self._known, None, self._left) if text.strip() else 0
         if value is None:
             raise Unknown(name)
         return value
@@ -166,9 +168,9 @@ class _Parser:
         return value
 
 
-def _signs(text: str, operand: Callable[[], int]) -> int:
+def _apply_unary(text: str, operand: Callable[[], int]) -> int:
     if text == "-":
-        return _bounded(-operand())
+        return _check_bounds(-operand())
     if text == "+":
         return operand()
     if text == "!":
@@ -182,21 +184,21 @@ def _number(text: str) -> int:
     try:
         if "#" in text:
             base, _, digits = text.partition("#")
-            return _bounded(int(digits, int(base)))
+            return _check_bounds(int(digits, int(base)))
         if text[:2].lower() == "0x":
-            return _bounded(int(text, 16))
-        return _bounded(int(text, 8 if text.startswith("0") else 10))
+            return _check_bounds(int(text, 16))
+        return _check_bounds(int(text, 8 if text.startswith("0") else 10))
     except ValueError as error:
         raise Unknown(text) from error
 
 
-def _operated(operator: str, left: int, right: int) -> int:
+def _apply_operator(operator: str, left: int, right: int) -> int:
     if operator in ("<<", ">>", "**") and not 0 <= right <= 63:
         raise Unknown("beyond 64 bits")
     if operator in ("/", "%"):
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return _bounded(quotient if operator == "/" else left - right * quotient)
-    return _bounded(_OPERATORS[operator](left, right))
+        return _check_bounds(quotient if operator == "/" else left - right * quotient)
+    return _check_bounds(_OPERATORS[operator](left, right))
 
 
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
@@ -220,7 +222,7 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _bounded(number: int) -> int:
+def _check_bounds(number: int) -> int:
     if abs(number) > INTEGER_MAX:
         raise Unknown("beyond 64 bits")
     return number

@@ -1,4 +1,4 @@
-"""Branches: `if`, `case` and loops, by what their tests come to."""
+"""Walk `if`, `case` and loops according to the results of their tests."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ def _verdict(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tr
     if len(test) != 1:
         return None
     verdict = conditions.decided(test[0], reader.expansion, reader.run.exists)
-    if verdict is not None and verdict.presumed and verdict.holds and _gives_up(reader, body):
+    if verdict is not None and verdict.presumed and verdict.holds and _exits(reader, body):
         return None
     return verdict
 
 
-def _gives_up(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
+def _exits(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
     return any(_GIVES_UP.search(reader.script.text_of(child)) for child in body)
 
 
 def _leaves(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
-    """Whether nothing after the branch sees what it sets."""
+    """True if nothing after the branch sees the variables that it sets."""
     last = next((child for child in reversed(body) if child.is_named and child.type != "comment"), None)
     return last is not None and re.match(r"(?:exit|return)\b", reader.script.text_of(last)) is not None
 
@@ -84,7 +84,7 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
     word = reader.expansion.value(subject) if subject is not None and not node.has_error else None
     items = [child for child in node.named_children if child.type == "case_item"]
     text = word.text if word is not None else None
-    taken = _taken(reader, items, text) if text is not None else None
+    taken = _find_taken(reader, items, text) if text is not None else None
     if text is not None and word is not None and taken is not None and not word.default:
         reader.each([child for item in items if item.id == taken for child in _item_body(item)], where)
         return
@@ -104,8 +104,8 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
         reader.variables.restore(settled)
 
 
-def _taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
-    """Which item a subject selects, 0 being none; None where only running tells."""
+def _find_taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
+    """Return the number of the selected item, 0 for none, or None if it is known only at run time."""
     for item in items:
         chosen = conditions.chosen(item, subject, reader.expansion)
         if chosen is None or (chosen and reader.script.text_of(item).rstrip().endswith((";&", ";;&"))):
@@ -121,20 +121,20 @@ def loop(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
     head = reader.script.text[reader.script.span(node)[0] : reader.script.span(body)[0]] if body is not None else ""
     items = _items(reader, node)
     if items is not None and len(items) < 2:
-        _once(reader, node, items, where)
+        _walk_items(reader, node, items, where)
         return
     before = reader.variables.snapshot()
     _forget_set_below(reader, node)
     reader.children(node, where._replace(conditional=True, certain=False))
     changed = reader.variables.changed(before)
-    if _asks_the_caller(reader, node, head):
+    if _uses_arguments(reader, node, head):
         kept = {name for name in changed if name in before and _is_text(before[name].value)}
         reader.variables.restore_each(kept, {name: _as_default(before[name]) for name in kept})
         changed -= kept
     reader.variables.forget(changed)
 
 
-def _asks_the_caller(reader: Reader, node: tree_sitter.Node, head: str) -> bool:
+def _uses_arguments(reader: Reader, node: tree_sitter.Node, head: str) -> bool:
     """Whether a loop reads the arguments that the script is given."""
     if reader.variables.arguments is not None:
         return False
@@ -153,7 +153,7 @@ def _items(reader: Reader, node: tree_sitter.Node) -> list[Word] | None:
     return words if given and plain and all(word.text is not None for word in words) else None
 
 
-def _once(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Where) -> None:
+def _walk_items(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Where) -> None:
     name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
     for item in items:
         if name is not None and body is not None:
@@ -162,7 +162,7 @@ def _once(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: 
 
 
 def _forget_set_below(reader: Reader, node: tree_sitter.Node) -> None:
-    """What a loop or the functions it may call set."""
+    """Return the variables that a loop or its functions may set."""
     reader.variables.forget(variables.assigned(node))
     reader.variables.forget(
         reader.script.text_of(child) for child in node.named_children if child.type == "variable_name"

@@ -1,4 +1,4 @@
-"""Builtins: what `source`, `eval`, `set`, `shift`, `read` and their like do to the variables."""
+"""The effect of `source`, `eval`, `set`, `shift`, `read` and similar builtins on the variables."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _OF_THE_SYSTEM = ("/etc/", "/usr/", "/opt/", "/var/lib/", "/apps/", "/cvmfs/")
 _OF_LIBRARIES = re.compile(
     r"(?:NCCL|CUDA|LD|FI|UCX|OMPI|PYTHON|HPCX|MPI|I_MPI|ROCM|HIP|CC|CXX)(?:_\w+)?|PATH|PYTHONPATH"
 )
-"""What the set-up files of a system may change of a script's variables."""
+"""The variables that a system's set-up files may change."""
 _HARMLESS_EVAL = re.compile(r"(?:conda|mamba|pyenv|ssh-agent|brew|direnv|spack|modulecmd|register-python-argcomplete)")
 _EVERY_ARGUMENT = frozenset({'"$@"', "$@", '"$*"', "$*", '"${@}"'})
 
 
 def apply(reader: Reader, words: Sequence[Word], where: Where) -> None:
-    """What a command does to the variables."""
+    """Apply the effect of a command to the variables."""
     name, known = words[0].text, reader.variables
     if name in _SETS_VARIABLES:
         known.forget(word.text.partition("[")[0] for word in words[1:] if word.text)
@@ -100,7 +100,7 @@ def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
     run, path = reader.run, words[0].text
     found = run.sourced(path) if run.sourced is not None and path is not None else None
     if found is None or path is None:
-        _sourced_from_elsewhere(reader, words[0])
+        _forget_sourced(reader, words[0])
         return
     shown, text = found
     run.opened += 1
@@ -118,7 +118,7 @@ def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
     run.variables.arguments = given
 
 
-def _sourced_from_elsewhere(reader: Reader, word: Word) -> None:
+def _forget_sourced(reader: Reader, word: Word) -> None:
     raw = word.raw.strip("\"'")
     if raw.rsplit("/", 1)[-1] in _HARMLESS_SOURCES:
         return

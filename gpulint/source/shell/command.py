@@ -1,4 +1,4 @@
-"""Command: what a script starts, in words that each know their place."""
+"""Commands of a script, in words with locations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 HOLE = "\ufdd0"
-"""Stands in the text of a script for a part that cannot be known; no text may hold this character."""
+"""Placeholder in a script's text for an unknown part. No text may contain this character."""
 
 SPANS_MAX = 8
-"""Of the places that are kept from a use to what is written."""
+"""The number of locations that are kept from a use to its definition."""
 
 Span = tuple[int, int]
 

@@ -1,4 +1,4 @@
-"""Conditions: what a test comes to, where both its sides are known."""
+"""Evaluate tests whose operands are known."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _OF_THE_HOST = re.compile(
     r"(?:SLURM|PMI|OMPI|PBS|LSB|SGE|SKYPILOT|DSTACK|KUBERNETES|MPI|CONDA|CUDA|ROCR|HIP|LD|XDG|SSH|TMUX)_\w+"
     r"|HOME|USER|PATH|PWD|SHELL|TERM|HOSTNAME|LANG|DISPLAY|TMPDIR|PYTHONPATH|VIRTUAL_ENV|CI|RANK|LOCAL_RANK|WORLD_SIZE|NODE_RANK"
 )
-"""What the machine, the login or the scheduler sets: nobody may presume that it is not."""
+"""Variables that the machine, login or scheduler sets. They must not be presumed unset."""
 
 
 class Verdict(NamedTuple):
-    """What a test comes to; presumed where it is so only as long as the caller sets nothing."""
+    """The result of a test. It is presumed if it assumes that the caller sets no variable."""
 
     holds: bool
     presumed: bool = False
@@ -52,7 +52,7 @@ class _Operand(NamedTuple):
 
 
 def decided(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str], bool]) -> Verdict | None:
-    """What a condition comes to; None where only running tells."""
+    """Return the result of a condition, or None if it is known only at run time."""
     if node.has_error:
         return None
     if node.type == "test_command":
@@ -62,10 +62,10 @@ def decided(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str]
     if node.type == "compound_statement" and expansion.script.text_of(node).startswith("(("):
         return _arithmetic(node, expansion)
     if node.type == "negated_command" and len(node.named_children) == 1:
-        return _negated(decided(node.named_children[0], expansion, exists))
+        return _negate(decided(node.named_children[0], expansion, exists))
     if node.type == "list" and len(node.named_children) == 2:
         left, right = (decided(child, expansion, exists) for child in node.named_children)
-        return _both(left, right) if any(child.type == "&&" for child in node.children) else _either(left, right)
+        return _and(left, right) if any(child.type == "&&" for child in node.children) else _or(left, right)
     if node.type == "command" and len(node.children) == 1:
         return {"true": Verdict(True), ":": Verdict(True), "false": Verdict(False)}.get(expansion.script.text_of(node))
     return None
@@ -137,31 +137,31 @@ class _Test:
     def _any(self) -> Verdict | None:
         verdict = self._all()
         while self._accept("||", "-o"):
-            verdict = _either(verdict, self._all())
+            verdict = _or(verdict, self._all())
         return verdict
 
     def _all(self) -> Verdict | None:
         verdict = self._one()
         while self._accept("&&", "-a"):
-            verdict = _both(verdict, self._one())
+            verdict = _and(verdict, self._one())
         return verdict
 
     def _one(self) -> Verdict | None:
         if self._accept("!"):
-            return _negated(self._one())
+            return _negate(self._one())
         if self._accept("("):
             verdict = self._any()
             return verdict if self._accept(")") else None
         operator = self._operator()
         if _UNARY.fullmatch(operator):
             self._at += 1
-            return self._of_one(operator, self._side())
+            return self._test_unary(operator, self._side())
         left = self._side()
         operator = self._operator()
         if operator in _NUMBERS or operator in _TEXTS or operator in ("=~", "<", ">", "-nt", "-ot", "-ef"):
             self._at += 1
-            return self._of_two(left, operator, self._side())
-        return self._of_one("-n", left)
+            return self._test_binary(left, operator, self._side())
+        return self._test_unary("-n", left)
 
     def _side(self) -> _Operand:
         """An operand: what stands together without blanks."""
@@ -174,7 +174,7 @@ class _Test:
             self._at += 1
         return _operand(nodes, self._expansion)
 
-    def _of_one(self, operator: str, operand: _Operand) -> Verdict | None:
+    def _test_unary(self, operator: str, operand: _Operand) -> Verdict | None:
         if operand.text is None:
             return None
         if operator in ("-n", "-z"):
@@ -183,7 +183,7 @@ class _Test:
             return Verdict(True, operand.presumed)
         return None
 
-    def _of_two(self, left: _Operand, operator: str, right: _Operand) -> Verdict | None:
+    def _test_binary(self, left: _Operand, operator: str, right: _Operand) -> Verdict | None:
         presumed = left.presumed or right.presumed
         if left.text is None:
             return None
@@ -237,18 +237,18 @@ def _is_left_open(name: str, expansion: Expansion) -> bool:
     return _is_open(name, expansion) and not _OF_THE_HOST.fullmatch(name)
 
 
-def _negated(verdict: Verdict | None) -> Verdict | None:
+def _negate(verdict: Verdict | None) -> Verdict | None:
     return None if verdict is None else verdict._replace(holds=not verdict.holds)
 
 
-def _both(left: Verdict | None, right: Verdict | None) -> Verdict | None:
+def _and(left: Verdict | None, right: Verdict | None) -> Verdict | None:
     for one in (left, right):
         if one is not None and not one.holds:
             return one
     return None if left is None or right is None else Verdict(True, left.presumed or right.presumed)
 
 
-def _either(left: Verdict | None, right: Verdict | None) -> Verdict | None:
+def _or(left: Verdict | None, right: Verdict | None) -> Verdict | None:
     for one in (left, right):
         if one is not None and one.holds:
             return one

@@ -28,7 +28,7 @@ _PLAIN = frozenset({"word", "number", "string_content", "variable_name", "heredo
 
 
 class Budget:
-    """What all expansions of one script, and of what it brings in, may come to."""
+    """The shared size limit of all expansions of a script and the files that it sources."""
 
     def __init__(self) -> None:
         self._words = 0
@@ -72,7 +72,7 @@ class Expansion:
         if _BRACES.search(self._unquoted(node)):
             yield self._word([self._hole(node, "brace expansion")], *self.script.span(node))
         elif any(piece.splits and piece.text is not None for piece in pieces):
-            yield from self._parted(pieces, *self.script.span(node))
+            yield from self._split_blanks(pieces, *self.script.span(node))
         elif node.type not in _UNQUOTED or any(piece.text != "" for piece in pieces):
             yield self._word(pieces, *self.script.span(node))
 
@@ -96,9 +96,9 @@ class Expansion:
             return None
         start, end = self.script.span(body)
         quoted = any(quote in self.script.text_of(mark) for quote in "'\"\\")
-        pieces = self.script.literal(start, end) if quoted else self._between(body, start, end, heredoc=True)
+        pieces = self.script.literal(start, end) if quoted else self._read_between(body, start, end, heredoc=True)
         if "<<-" in parts:
-            pieces = _without_tabs(pieces)
+            pieces = _strip_tabs(pieces)
         return public(self._word(list(pieces), start, end))
 
     def _every(self, node: tree_sitter.Node) -> tuple[Word, ...] | None:
@@ -110,7 +110,7 @@ class Expansion:
         if items is None:
             return None
         use = self.script.place(*self.script.span(node))
-        placed = tuple(item if item.source == self.script.source else _moved(item, use, self.script) for item in items)
+        placed = tuple(item if item.source == self.script.source else _move(item, use, self.script) for item in items)
         if match[3] is None:
             return placed
         first = max(int(match[3]) - (match[2] in ("@", "*")), 0)
@@ -118,9 +118,9 @@ class Expansion:
 
     def _word(self, pieces: Sequence[Piece], start: int, end: int) -> Word:
         self._budget.spend(pieces)
-        return _joined(pieces, self.script.place(start, end), self.script.raw(start, end), self.script.source)
+        return _join(pieces, self.script.place(start, end), self.script.raw(start, end), self.script.source)
 
-    def _parted(self, pieces: Sequence[Piece], start: int, end: int) -> Iterator[Word]:
+    def _split_blanks(self, pieces: Sequence[Piece], start: int, end: int) -> Iterator[Word]:
         """The words after bash has split unquoted expansions at blanks; an empty one leaves no word."""
         tokens: list[list[Piece]] = [[]]
         for piece in pieces:
@@ -138,7 +138,7 @@ class Expansion:
             return
         for token in tokens:
             self._budget.spend(token)
-            yield _joined(token, place(token), "".join(piece.written for piece in token), self.script.source)
+            yield _join(token, place(token), "".join(piece.written for piece in token), self.script.source)
 
     def _unquoted(self, node: tree_sitter.Node) -> str:
         """The literal text outside quotes and expansions."""
@@ -157,11 +157,11 @@ class Expansion:
     def pieces(self, node: tree_sitter.Node, quoted: bool) -> Iterator[Piece]:
         start, end = self.script.span(node)
         if node.type == "concatenation":
-            yield from self._between(node, start, end, quoted=quoted)
+            yield from self._read_between(node, start, end, quoted=quoted)
         elif node.type in ("string", "translated_string"):
             inside = start + 1 + (node.type == "translated_string")
             yield Piece("", (self.script.place(start, inside),))
-            yield from self._between(node, inside, end - 1, quoted=True, in_string=True)
+            yield from self._read_between(node, inside, end - 1, quoted=True, in_string=True)
         elif node.type == "raw_string":
             yield Piece("", (self.script.place(start, start + 1),))
             yield from self.script.literal(start + 1, end - 1)
@@ -173,9 +173,9 @@ class Expansion:
         elif node.type in _EXPANDS:
             yield from self._expansion(node, quoted)
         else:
-            yield self._hole(node, _known_when_run(self.script.raw(start, end)))
+            yield self._hole(node, _explain_run_time(self.script.raw(start, end)))
 
-    def _between(
+    def _read_between(
         self,
         node: tree_sitter.Node,
         start: int,
@@ -215,13 +215,13 @@ class Expansion:
             yield self._hole(node, "nested too deeply")
             return
         self._depth += 1
-        found = self._found(node, quoted)
+        found = self._expand_node(node, quoted)
         self._depth -= 1
         if found is None:
-            found = (self._hole(node, _known_when_run(self.script.raw(*self.script.span(node)))),)
+            found = (self._hole(node, _explain_run_time(self.script.raw(*self.script.span(node)))),)
         yield from (piece._replace(splits=False) for piece in found) if quoted else found
 
-    def _found(self, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
+    def _expand_node(self, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
         start, end = self.script.span(node)
         use = self.script.place(start, end)
         source = self.script.text[start:end]
@@ -231,7 +231,7 @@ class Expansion:
             return parameters.expanded(self, node, quoted)
         if node.type == "arithmetic_expansion":
             body = (start + 3, end - 2) if source.startswith("$((") else (start + 2, end - 1)
-            return _as_piece(self.arithmetic(node, *body), use)
+            return _make_piece(self.arithmetic(node, *body), use)
         match = _KUBERNETES.fullmatch(source)
         if match is not None and match[1] in self.variables.environment:
             text = self.variables.environment.get(match[1])
@@ -251,7 +251,7 @@ class Expansion:
         pieces: list[Piece] = []
         for item in items:
             pieces += [Piece(" ", (use,))] if pieces else []
-            pieces += (piece.used(use) for piece in _moved(item, use, self.script).parts())
+            pieces += (piece.used(use) for piece in _move(item, use, self.script).parts())
         return tuple(pieces) or (Piece("", (use,)),)
 
     def split(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
@@ -261,9 +261,7 @@ class Expansion:
         """The number of an expression; what it sets is set."""
         from gpulint.source.shell import arithmetic
 
-        expression = (
-            self._filled(node, start, end) if "$" in self.script.text[start:end] else self.script.text[start:end]
-        )
+        expression = self._fill(node, start, end) if "$" in self.script.text[start:end] else self.script.text[start:end]
         if expression is None or len(expression) > ARITHMETIC_CHARACTERS_MAX:
             return None
         here = self.script.place(start, end)
@@ -274,10 +272,10 @@ class Expansion:
 
         return arithmetic.computed(expression, lambda name: self.variables.text(name, self.once), assign)
 
-    def _filled(self, node: tree_sitter.Node, start: int, end: int) -> str | None:
+    def _fill(self, node: tree_sitter.Node, start: int, end: int) -> str | None:
         """An expression with its `$NAME` and the like filled in; None where one is no number."""
         parts, at = [], start
-        for child in _outermost(node):
+        for child in _find_outermost(node):
             child_start, child_end = self.script.span(child)
             text = _text(tuple(self.pieces(child, quoted=True)))
             if text is None or not re.fullmatch(r"\s*[-\w]+\s*", text):
@@ -287,7 +285,7 @@ class Expansion:
         return "".join((*parts, self.script.text[at:end]))
 
 
-def _joined(pieces: Sequence[Piece], where: Span, raw: str, source: str) -> Word:
+def _join(pieces: Sequence[Piece], where: Span, raw: str, source: str) -> Word:
     text = _text(pieces)
     if text is None:
         why = next((piece.why for piece in pieces if piece.text is None), "")
@@ -300,7 +298,7 @@ def _text(pieces: Sequence[Piece]) -> str | None:
     return None if None in texts else "".join(filter(None, texts))
 
 
-def _as_piece(number: int | None, use: Span) -> tuple[Piece, ...] | None:
+def _make_piece(number: int | None, use: Span) -> tuple[Piece, ...] | None:
     return None if number is None else (Piece(str(number), (use,)),)
 
 
@@ -308,7 +306,7 @@ def _caller(name: str, use: Span) -> Piece:
     return Piece(None, (use,), why=f"the value of ${name} is not known", raw=f"${name}")
 
 
-def _moved(word: Word, use: Span, script: Script) -> Word:
+def _move(word: Word, use: Span, script: Script) -> Word:
     """A word of another file at the place of this one that brings it in."""
     if word.source == script.source:
         return word
@@ -316,7 +314,7 @@ def _moved(word: Word, use: Span, script: Script) -> Word:
     return Word(word.text, *use, word.raw, word.why, pieces, script.source)
 
 
-def _without_tabs(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def _strip_tabs(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """The text of `<<-`: tabs before a line are gone."""
     fresh = True
     for piece in pieces:
@@ -330,7 +328,7 @@ def _without_tabs(pieces: Iterator[Piece]) -> Iterator[Piece]:
             fresh = match[0].endswith("\n")
 
 
-def _known_when_run(source: str) -> str:
+def _explain_run_time(source: str) -> str:
     return f"`{source[:40]}` is known only when it runs"
 
 
@@ -343,10 +341,10 @@ def _parts(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             yield child
 
 
-def _outermost(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+def _find_outermost(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
     """The expansions below a node, in order, none within another."""
     for child in node.named_children:
         if child.type in _EXPANDS:
             yield child
         else:
-            yield from _outermost(child)
+            yield from _find_outermost(child)

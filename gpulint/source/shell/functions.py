@@ -28,15 +28,15 @@ def define(reader: Reader, node: tree_sitter.Node) -> None:
     known = name in reader.run.functions
     sets = frozenset(variables.assigned(node))
     before = reader.variables.snapshot()
-    function = Function(reader, node, sets, _speaks_only(reader, node), before, len(reader.run.commands))
+    function = Function(reader, node, sets, _only_prints(reader, node), before, len(reader.run.commands))
     earlier = reader.run.functions.get(name)
     reader.run.functions[name] = None if known else function
     if known:
         reader.variables.distrust(sets | (earlier.sets if earlier is not None else frozenset()))
 
 
-def _speaks_only(reader: Reader, node: tree_sitter.Node) -> bool:
-    """Whether a function only tells people something; calls of it are not worth following."""
+def _only_prints(reader: Reader, node: tree_sitter.Node) -> bool:
+    """True if a function only prints messages, so that calls need not be followed."""
     names = {reader.script.text_of(child) for child in variables.below(node, "command_name")}
     sets = any(not _is_local(child) for child in variables.below(node, "variable_assignment"))
     return names <= _SPEAKS and not sets
@@ -81,10 +81,10 @@ def walk_uncalled(reader: Reader) -> None:
         reader.variables.distrust(one.sets if one is not None else ())
     for function in sorted(uncalled, key=lambda one: one.commands, reverse=True):
         if function.reader is reader:
-            _uncalled(reader, function)
+            _walk_uncalled_body(reader, function)
 
 
-def _uncalled(reader: Reader, function: Function) -> None:
+def _walk_uncalled_body(reader: Reader, function: Function) -> None:
     commands, reader.run.commands = reader.run.commands, []
     reader.variables.restore(dict(function.before))
     body = function.node.child_by_field_name("body")

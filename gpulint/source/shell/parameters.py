@@ -115,7 +115,7 @@ def _alternative(
     if default is not None and not is_set:
         default = tuple(piece._replace(default=True) for piece in default)
     if operator[-1] == "=" and default is not None and not expansion.once:
-        expansion.variables.assign(match["name"], _as_word(expansion, node, default))
+        expansion.variables.assign(match["name"], _make_word(expansion, node, default))
     return default
 
 
@@ -130,7 +130,7 @@ def _operand(expansion: Expansion, node: tree_sitter.Node, start: int) -> tuple[
 
 def _parts(expansion: Expansion, node: tree_sitter.Node, start: int) -> Iterator[Piece]:
     at, end = start, expansion.script.span(node)[1] - 1
-    for child in _flat(node):
+    for child in _flatten(node):
         child_start, child_end = expansion.script.span(child)
         if child_start < start:
             continue
@@ -143,12 +143,12 @@ def _parts(expansion: Expansion, node: tree_sitter.Node, start: int) -> Iterator
     yield from expansion.literal(at, end, in_string=False, splits=True)
 
 
-def _flat(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+def _flatten(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
     for child in node.named_children:
         yield from child.named_children if child.type == "concatenation" else (child,)
 
 
-def _as_word(expansion: Expansion, node: tree_sitter.Node, pieces: Sequence[Piece]) -> Word:
+def _make_word(expansion: Expansion, node: tree_sitter.Node, pieces: Sequence[Piece]) -> Word:
     span = expansion.script.span(node)
     why = next((piece.why for piece in pieces if piece.text is None), "")
     raw, source = expansion.script.raw(*span), expansion.script.source
@@ -170,10 +170,10 @@ def _cut(
     use = expansion.script.place(*expansion.script.span(node))
     if operator in ("#", "##", "%", "%%"):
         pattern = _pattern(expansion, node, at + len(operator))
-        kept = None if pattern is None else _kept(text, pattern, operator)
+        kept = None if pattern is None else _find_remainder(text, pattern, operator)
         return None if kept is None else (tuple(sliced(base, *kept)) or (Piece("", (use,)),))
     if operator in ("^", "^^", ",", ",,"):
-        return (Piece(_cased(text, operator), (use,)),) if match["rest"] == operator else None
+        return (Piece(_change_case(text, operator), (use,)),) if match["rest"] == operator else None
     if operator == ":":
         part = _substring(expansion, text, match["rest"][1:])
         return None if part is None else (tuple(sliced(base, *part)) or (Piece("", (use,)),))
@@ -194,8 +194,8 @@ def _pattern(expansion: Expansion, node: tree_sitter.Node, start: int) -> str | 
     return re.escape(text) if quoted or not re.search(r"[*?\[]", text) else patterns.compiled(text)
 
 
-def _kept(text: str, pattern: str, operator: str) -> Span | None:
-    """What is left of a text when a pattern is cut off its start or end."""
+def _find_remainder(text: str, pattern: str, operator: str) -> Span | None:
+    """Return the span of a text that remains after a pattern is cut off its start or end."""
     size = len(text)
     cuts = range(size + 1) if operator in ("#", "%%") else range(size, -1, -1)
     for cut in cuts:
@@ -207,7 +207,7 @@ def _kept(text: str, pattern: str, operator: str) -> Span | None:
     return 0, size
 
 
-def _cased(text: str, operator: str) -> str:
+def _change_case(text: str, operator: str) -> str:
     changed = text.upper() if "^" in operator else text.lower()
     return changed if len(operator) == 2 else changed[:1] + text[1:]
 

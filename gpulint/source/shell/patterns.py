@@ -25,17 +25,17 @@ def compiled(glob: str) -> str | None:
 
 
 def _segments(glob: str) -> list[str]:
-    """What stands between the stars."""
+    """Yield the text between the stars."""
     segments = [""]
     for match in _TOKEN.finditer(glob):
         if match[3] == "*":
             segments.append("")
         else:
-            segments[-1] += _translated(match)
+            segments[-1] += _translate(match)
     return segments
 
 
-def _translated(match: re.Match[str]) -> str:
+def _translate(match: re.Match[str]) -> str:
     escaped, bracket, character = match.groups()
     if escaped:
         return re.escape(escaped)

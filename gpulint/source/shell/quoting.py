@@ -28,10 +28,10 @@ def runs(text: str, in_string: bool, heredoc: bool = False) -> Iterator[tuple[st
 
 def ansi(text: str) -> str:
     """The text within `$'…'`."""
-    return re.sub(_ANSI, _decoded, text)
+    return re.sub(_ANSI, _decode, text)
 
 
-def _decoded(match: re.Match[str]) -> str:
+def _decode(match: re.Match[str]) -> str:
     two, four, octal, letter = match.groups()
     if letter is not None:
         return _ANSI_LETTERS.get(letter, letter if letter in "\\'\"?" else f"\\{letter}")

@@ -1,4 +1,4 @@
-"""Run: what the readers of a script, and of all that it brings in, share."""
+"""State shared by the readers of a script and of the files that it sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sourced = Callable[[str], tuple[str, str] | None]
 
 
 class Where(NamedTuple):
-    """What surrounds a statement; `certain` tells that it runs if its function or file does."""
+    """The context of a statement. `certain` means that it runs whenever its function or file does."""
 
     depth: int = 0
     conditional: bool = False
@@ -38,7 +38,7 @@ class Function(NamedTuple):
 
 
 class Run:
-    """What the readers of a script and of all that it brings in share."""
+    """State shared by the readers of a script and of the files that it sources."""
 
     def __init__(self, known: Variables, sourced: Sourced | None) -> None:
         self.variables = known

@@ -80,7 +80,7 @@ class Script(NamedTuple):
 
     def literal(self, start: int, end: int) -> Iterator[Piece]:
         """A part of the text as pieces; what is masked is a hole."""
-        for mask_start, mask_end in self._masked(start, end):
+        for mask_start, mask_end in self._find_masks(start, end):
             if start < mask_start:
                 yield self._piece(start, mask_start)
             raw = self.raw(mask_start, mask_end)
@@ -99,7 +99,7 @@ class Script(NamedTuple):
     def _why(self, start: int, end: int) -> str:
         return (self.origin.why_of(start, end) if self.origin is not None else "") or "a placeholder"
 
-    def _masked(self, start: int, end: int) -> Iterator[Span]:
+    def _find_masks(self, start: int, end: int) -> Iterator[Span]:
         """The masks within a part of the text, cut to it."""
         if not self.masks:
             return
@@ -112,13 +112,13 @@ class Script(NamedTuple):
 def parse(text: str, source: str = "", folder: str = ".", origin: Word | None = None) -> Script:
     pattern = _PLACEHOLDER if HOLE not in text else f"{_PLACEHOLDER}|{HOLE}"
     masks = [match.span() for match in re.finditer(pattern, text)]
-    masked = _masked(text, pattern) if masks or "\\" in text or "${" in text else text
+    masked = _mask(text, pattern) if masks or "\\" in text or "${" in text else text
     masked = masked if masked.isascii() else _SURROGATE.sub("x", masked)
-    braced, offsets = _braced(masked)
+    braced, offsets = _add_braces(masked)
     return Script(text, _parser().parse(braced.encode()).root_node, masks, offsets, origin, folder, source)
 
 
-def _masked(text: str, placeholder: str) -> str:
+def _mask(text: str, placeholder: str) -> str:
     text = re.sub(placeholder, lambda match: "x" * len(match[0]), text)
     if "${" in text:
         text = _ALTERNATIVE.sub(lambda match: match[1] + _OPERATORS.sub(".", match[2]), text)
@@ -132,7 +132,7 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def _braced(text: str) -> tuple[str, list[int] | None]:
+def _add_braces(text: str) -> tuple[str, list[int] | None]:
     """The text with braces around names that the grammar would break a word at, and what leads back to the text."""
     names = [match.span(1) for match in _BREAKS_A_WORD.finditer(text)]
     if not names:

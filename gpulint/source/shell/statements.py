@@ -1,4 +1,4 @@
-"""Statements: a script walked from top to bottom, command by command, with what each one does to the variables."""
+"""Walk a script from top to bottom and apply each command to the variables."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class Reader:
 
     def walk(self, node: tree_sitter.Node, where: Where) -> None:
         if node.type == "ERROR" and where.depth <= 1:
-            self._before_error(node, where)
+            self._statements_before_error(node, where)
         if where.depth > DEPTH_MAX or node.type in _NOT_STATEMENTS or self.run.returned or self.run.exited:
             return
         inner = where._replace(depth=where.depth + 1)
         if node.type == "command":
             self._command(node, where, [])
         elif node.type == "redirected_statement":
-            self._redirected(node, inner)
+            self._walk_redirected(node, inner)
         elif node.type == "variable_assignment":
             self._plain_assignment(node, where)
         elif node.type in ("declaration_command", "unset_command"):
@@ -84,7 +84,7 @@ class Reader:
         elif node.type == "list":
             self._list(node, inner)
         elif node.type in ("subshell", "pipeline"):
-            self._apart(node, inner)
+            self._walk_subshell(node, inner)
         elif node.type == "function_definition":
             functions.define(self, node)
         elif node.type == "if_statement":
@@ -108,7 +108,7 @@ class Reader:
                 beside = any(broken[max(index - 1, 0) : index + 2])
                 self.walk(child, where._replace(broken=where.broken or beside))
 
-    def _before_error(self, node: tree_sitter.Node, where: Where) -> None:
+    def _statements_before_error(self, node: tree_sitter.Node, where: Where) -> None:
         """The statements that bash has run when it comes to what does not parse, where that is all of the script."""
         if re.search(r"(?m)^[ \t]*[^#\s]", self.script.text[: self.script.span(node)[0]]):
             return
@@ -143,15 +143,15 @@ class Reader:
             self.variables.doubt(self.run.uncertain, self.run.certain)
             self.run.uncertain = {}
 
-    def _apart(self, node: tree_sitter.Node, where: Where) -> None:
-        """A subshell or a pipeline: what it sets is gone after it."""
+    def _walk_subshell(self, node: tree_sitter.Node, where: Where) -> None:
+        """Walk a subshell or pipeline. Variables set in it are restored afterwards."""
         before, first = self.variables.snapshot(), len(self.run.commands)
         self.children(node, where._replace(certain=False))
         self.variables.restore(before)
         if node.type == "pipeline":
-            self._piped(first)
+            self._feed_pipe(first)
 
-    def _piped(self, first: int) -> None:
+    def _feed_pipe(self, first: int) -> None:
         """`cat <<EOF | command` and `echo TEXT | command`: what the command reads is the text."""
         if len(self.run.commands) < first + 2:
             return
@@ -170,20 +170,20 @@ class Reader:
 
     # ---- commands
 
-    def _redirected(self, node: tree_sitter.Node, where: Where) -> None:
+    def _walk_redirected(self, node: tree_sitter.Node, where: Where) -> None:
         """A statement and its redirections; what follows a redirection's target belongs to the command."""
         body = node.child_by_field_name("body")
         redirects = node.children_by_field_name("redirect")
         if body is None or body.type != "command":
             self.children(node, where)
             return
-        more = [word for redirect in redirects for word in _after_target(redirect)]
+        more = [word for redirect in redirects for word in _find_words_after_target(redirect)]
         first = len(self.run.commands)
         self._command(body, where._replace(broken=where.broken or node.has_error), more, redirects)
         for redirect in redirects:
             self.walk(redirect, where)
             if any(child.type == "pipeline" for child in redirect.named_children):
-                self._piped(first)
+                self._feed_pipe(first)
 
     def _command(
         self,
@@ -196,7 +196,7 @@ class Reader:
             self._assignment(child, where) for child in node.named_children if child.type == "variable_assignment"
         )
         inside = where._replace(broken=where.broken or node.has_error)
-        words = tuple(self._rejoined([*node.named_children, *more], inside))
+        words = tuple(self._rejoin([*node.named_children, *more], inside))
         name = words[0].text if words else ""
         function = self.run.functions.get(name or "")
         if function is not None and not function.speaks_only and not inside.broken:
@@ -227,7 +227,7 @@ class Reader:
             return
         yield from self.expansion.words(node)
 
-    def _rejoined(self, nodes: Sequence[tree_sitter.Node], where: Where) -> Iterator[Word]:
+    def _rejoin(self, nodes: Sequence[tree_sitter.Node], where: Where) -> Iterator[Word]:
         """The words, where no blank parts them: the grammar ends one at a line continuation and before a backtick."""
         last: Word | None = None
         end = 0
@@ -241,7 +241,7 @@ class Reader:
             for word in self._words(node, where):
                 if last is not None and not joins:
                     yield last
-                last, joins = (_one(last, word) if last is not None and joins else word), False
+                last, joins = (_concatenate(last, word) if last is not None and joins else word), False
             end = after
         if last is not None:
             yield last
@@ -313,7 +313,7 @@ class Reader:
             self.variables.assign(name, value)
 
 
-def _one(left: Word, right: Word) -> Word:
+def _concatenate(left: Word, right: Word) -> Word:
     """Two words that a line continuation joins."""
     text = None if left.text is None or right.text is None else left.text + right.text
     start, end = min(left.start, right.start), max(left.end, right.end)
@@ -322,6 +322,6 @@ def _one(left: Word, right: Word) -> Word:
     )
 
 
-def _after_target(redirect: tree_sitter.Node) -> list[tree_sitter.Node]:
+def _find_words_after_target(redirect: tree_sitter.Node) -> list[tree_sitter.Node]:
     """The words that follow a redirection's target; the grammar counts them to the redirection."""
     return [*redirect.children_by_field_name("destination")[1:], *redirect.children_by_field_name("argument")]

@@ -1,4 +1,4 @@
-"""Substitution: what the commands inside `$(…)` print where that can be told without running them: folders, names, text."""
+"""Evaluate `$(…)` commands whose output is known without running them: folders, names, text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def printed(expansion: Expansion, node: tree_sitter.Node) -> tuple[Piece, ...] |
     if inside[0].type == "redirected_statement" and (text := _here(expansion, inside[0])) is not None:
         return text
     command = _command(inside[0])
-    return None if command is None else _of_command(expansion, command, use)
+    return None if command is None else _print_command(expansion, command, use)
 
 
 def _command(node: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -41,13 +41,13 @@ def _command(node: tree_sitter.Node) -> tree_sitter.Node | None:
     return node if node.type == "command" else None
 
 
-def _of_command(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tuple[Piece, ...] | None:
+def _print_command(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tuple[Piece, ...] | None:
     words = _words(expansion, node)
     if not words or words[0].text is None:
         return None
     name, given = words[0].text.rsplit("/", 1)[-1], words[1:]
     if name == "echo":
-        return _echoed(given, use)
+        return _echo(given, use)
     texts = [word.text for word in given]
     if None in texts:
         return None
@@ -56,11 +56,11 @@ def _of_command(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tupl
 
 
 def _print(name: str, given: list[str]) -> str | None:
-    """What a command prints of texts that are known."""
+    """Return the output of a command with known arguments."""
     if name == "printf":
-        return _formatted(given)
+        return _format(given)
     if name == "expr":
-        return _computed(given)
+        return _compute(given)
     paths = [text for text in given if not re.fullmatch(r"--?[a-zA-Z-]*", text)]
     if name == "dirname" and len(paths) == 1:
         return _dirname(paths[0])
@@ -80,13 +80,13 @@ def _dirname(path: str) -> str:
     return before.rstrip("/") or "/" if slash else "."
 
 
-def _formatted(given: list[str]) -> str | None:
+def _format(given: list[str]) -> str | None:
     if len(given) == 2 and given[0] in ("%s", "%s\\n"):
         return given[1].rstrip("\n")
     return given[0] if len(given) == 1 and not re.search(r"[%\\]", given[0]) else None
 
 
-def _computed(given: list[str]) -> str | None:
+def _compute(given: list[str]) -> str | None:
     from gpulint.source.shell import arithmetic
 
     if not all(re.fullmatch(r"-?\d{1,18}|[-+*/%()]", text) for text in given):
@@ -95,7 +95,7 @@ def _computed(given: list[str]) -> str | None:
     return None if number is None else str(number)
 
 
-def _echoed(words: Sequence[Word], use: Span) -> tuple[Piece, ...] | None:
+def _echo(words: Sequence[Word], use: Span) -> tuple[Piece, ...] | None:
     if words and words[0].text == "-n":
         words = words[1:]
     texts = [word.text or "" for word in words]

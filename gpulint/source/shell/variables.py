@@ -1,4 +1,4 @@
-"""Variables: what is known of each name as a script is read from top to bottom."""
+"""The known values of variables while a script is read from top to bottom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUE_CHARACTERS_MAX = 65_536
 NAMES_MAX = 2_000
 PIECES_MAX = 2_000
 OWN_NAME = "\ufdd1"
-"""Stands for the name of the script's own file."""
+"""Placeholder for the name of the script's own file."""
 
 Value = Word | tuple[Word, ...] | None
 
@@ -25,11 +25,11 @@ _OWN_PATH = frozenset({"0", "BASH_SOURCE"})
 _AT_RUN = frozenset(
     {"RANDOM", "SECONDS", "LINENO", "PWD", "OLDPWD", "HOSTNAME", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"}
 )
-"""What bash itself sets."""
+"""Variables that bash itself sets."""
 
 
 class Known(NamedTuple):
-    """What a name stands for, and whether the commands of the script are given it."""
+    """The value of a name, and whether it is exported."""
 
     value: Value
     exported: bool = False
@@ -61,7 +61,7 @@ class Variables:
             return (Piece(value, (use,)),)
         if value is None:
             return (Piece(None, (use,), why=_unknown(name), raw=f"${name}"),)
-        return tuple(_used(piece, use, f"${name}", value.source == source) for piece in value.parts())
+        return tuple(_add_use(piece, use, f"${name}", value.source == source) for piece in value.parts())
 
     def value(self, name: str, once: bool = False) -> Word | str | None:
         """The value of a variable, a word of the script or a text of the environment; None where it is not known."""
@@ -113,7 +113,7 @@ class Variables:
         )
 
     def exported(self) -> Mapping[str, Word]:
-        """What the script has put into the environment of its commands so far."""
+        """Return the variables exported so far."""
         if self._exported is None:
             values = {name: known.value for name, known in self._known.items() if known.exported}
             self._exported = {
@@ -141,7 +141,7 @@ class Variables:
         if name not in self._known and isinstance(given := self.environment.get(name), str) and isinstance(value, Word):
             here = (value.start, value.end)
             old = Word(given, *here, "", pieces=(Piece(given, (here,)),), source=value.source)
-        self.assign(name, _appended(old, value, name))
+        self.assign(name, _append_piece(old, value, name))
 
     def export(self, name: str) -> None:
         if name in self._known:
@@ -153,14 +153,14 @@ class Variables:
             self.assign(name, None)
 
     def changes(self, before: Mapping[str, Known]) -> dict[str, list[Known]]:
-        """What has another value than before, and which."""
+        """Return the names whose value changed, with their values."""
         return {name: [self._known[name]] for name in self.changed(before)}
 
     def doubt(self, touched: Mapping[str, Sequence[Known]], before: Mapping[str, Known]) -> None:
         """Names that may have got one of some values, or kept theirs: known is what all of these begin with."""
         for name, values in touched.items():
             old = before[name].value if name in before else None
-            kept = _begun(old, [known.value for known in values], name)
+            kept = _find_common_start(old, [known.value for known in values], name)
             self.assign(name, kept)
 
     def forget_like(self, pattern: re.Pattern[str]) -> None:
@@ -228,7 +228,7 @@ def below(node: tree_sitter.Node, kind: str) -> Iterator[tree_sitter.Node]:
             yield child
 
 
-def _used(piece: Piece, use: Span, raw: str, same_file: bool) -> Piece:
+def _add_use(piece: Piece, use: Span, raw: str, same_file: bool) -> Piece:
     """A piece of a value where it is used: its place there first, and where it is written behind it."""
     if not same_file:
         return piece._replace(spans=(use,), exact=False, splits=False, raw=raw)
@@ -245,7 +245,7 @@ def _too_long(value: Value) -> bool:
     return len(value.pieces) > PIECES_MAX or (value.text is not None and len(value.text) > VALUE_CHARACTERS_MAX)
 
 
-def _appended(old: Value, new: Value, name: str) -> Value:
+def _append_piece(old: Value, new: Value, name: str) -> Value:
     """What `+=` gives; a part that is not known stays a hole in it."""
     if _is_array(new):
         return (*old, *new) if _is_array(old) else (old, *new) if isinstance(old, Word) else None
@@ -260,7 +260,7 @@ def _appended(old: Value, new: Value, name: str) -> Value:
     return Word(text, *here, new.raw, old.why or new.why, (*before, *new.parts()), new.source)
 
 
-def _begun(old: Value, values: Sequence[Value], name: str) -> Value:
+def _find_common_start(old: Value, values: Sequence[Value], name: str) -> Value:
     """The value that others begin with, and a hole behind it, where the first of them goes on."""
     why = f"more may be added to ${name}"
     if _is_array(old) and old:

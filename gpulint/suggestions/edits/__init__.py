@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpulint import engines
 from gpulint.adapters.pods.placement import PARTITION_KEY
 from gpulint.catalog import gpu_sharing as shares
-from gpulint.catalog import hardware
+from gpulint.catalog import hardware, resource_names
 from gpulint.report.model import Edit, Location
 from gpulint.source.documents import Path
 from gpulint.suggestions.edits import accelerator_names as labels
@@ -23,8 +23,8 @@ from gpulint.suggestions.edits import values as spellings
 from gpulint.suggestions.edits.exact_places import Place
 from gpulint.workload import Field, Origin, Role, Value
 
-WHOLE = "nvidia.com/gpu"
-SLICE = "nvidia.com/mig-"
+WHOLE = resource_names.find_name("nvidia")
+SLICE = resource_names.slice_prefix()
 NODE_COUNT = "cloud.google.com/gke-accelerator-count"
 """GPUs of the node that Autopilot makes for a pod:
 cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
