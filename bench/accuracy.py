@@ -30,7 +30,7 @@ from alone import share
 
 from gpulint import units
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.pipeline.summary import role as summary
 from gpulint.workload import Field

@@ -11,7 +11,7 @@ from gpulint import adapters
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import check as lint
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import selection

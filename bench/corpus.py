@@ -24,7 +24,7 @@ from pathlib import Path
 import alone
 from alone import Folder, share
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import role as summary
 from gpulint.report.model import Report
 from gpulint.source import documents

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from gpulint.catalog import hardware
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
+from gpulint.facts.model import Missing
 from gpulint.report.model import Scenarios
 from gpulint.sizing.interconnect import _bandwidth as fabric
 from gpulint.source import documents

@@ -22,7 +22,7 @@ from alone import share
 from gpulint import units
 from gpulint.facility import reader
 from gpulint.facility.model import PartFacts
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import facility as facilities
 from gpulint.source import documents
 
@@ -110,13 +110,13 @@ def rows(path: Path = ROWS) -> tuple[dict[str, str], ...]:
 def compared(row: Mapping[str, str]) -> Compared:
     """A published value beside gpulint's fact of the same room."""
     asked = ASKED.get(row["quantity"])
-    if asked is None or asked.fact not in facts.glossary():
+    if asked is None or asked.fact not in glossary():
         return Compared(row, 0.0, None, "no such fact")
     known = next((one for one in _root(row["inputs"]).all() if one.kind == asked.part), None)
     if known is None:
         return Compared(row, 0.0, None, f"no {asked.part}")
     published = in_base_units(row["value"], row["unit"])
-    lacking = known.missing([name for name in (asked.fact, asked.times, asked.per) if name])
+    lacking = known.facts.missing([name for name in (asked.fact, asked.times, asked.per) if name])
     if lacking:
         return Compared(row, published, None, ", ".join(sorted(lacking)))
     return Compared(row, published, _value(known, asked))

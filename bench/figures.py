@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 

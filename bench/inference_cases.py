@@ -17,7 +17,7 @@ from gpulint import units
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import Architecture, Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Role, Unknown

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from gpulint.catalog.offers import Available
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.plan import plan_file
 from gpulint.policy.config import availability, settings

@@ -36,6 +36,7 @@ import silicon_harness
 
 from gpulint.catalog import architecture
 from gpulint.facts import resolver as facts
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -387,9 +388,9 @@ def told(case: Case) -> Told | str:
     return Told(case, tpot, float(low), float(high), ttft, floor[0], first[0])  # type: ignore[arg-type]
 
 
-def _three(known: facts.Facts, name: str) -> tuple[float, float, float]:
+def _three(known: Facts, name: str) -> tuple[float, float, float]:
     found = known.scenarios(name)
-    assert not isinstance(found, facts.Missing)
+    assert not isinstance(found, Missing)
     return tuple(float(value) for value in found)  # type: ignore[arg-type, return-value]
 
 

@@ -8,7 +8,7 @@ import figures
 
 from gpulint import units
 from gpulint.catalog import hardware
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.sizing.interconnect import _bandwidth as fabric
 
 

@@ -17,7 +17,7 @@ import model_words
 from gpulint import units
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Field
 
 TRAINERS: tuple[tuple[str, Mapping[str, object]], ...] = (

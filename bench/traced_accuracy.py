@@ -18,7 +18,7 @@ import alone
 
 from gpulint.catalog import architecture
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 

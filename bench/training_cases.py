@@ -9,7 +9,7 @@ from pathlib import Path
 from gpulint import units
 from gpulint.catalog.architecture import Architecture, Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Unknown

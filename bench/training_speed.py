@@ -25,7 +25,8 @@ from gpulint import units
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import Architecture, Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -91,7 +92,7 @@ def known(row: dict[str, str]) -> Facts:
 
 
 def _words(text: str) -> Iterable[tuple[str, object]]:
-    kinds = {name: quantity.type for name, quantity in facts.glossary().items()}
+    kinds = {name: quantity.type for name, quantity in glossary().items()}
     for word in text.split(";"):
         name, _, value = word.partition("=")
         number = float(value) if kinds[name] == "number" and not value.isdigit() else value

@@ -20,7 +20,7 @@ import alone
 
 from gpulint import units
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field

@@ -13,7 +13,7 @@ import pytest
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Available, Energy, Pool, Price
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.sizing.cost import energy
 from gpulint.sizing.cost import price as cost
 from gpulint.source import documents

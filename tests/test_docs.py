@@ -19,7 +19,7 @@ from gpulint.catalog import package_data as shipped
 from gpulint.cli import explain as explanations
 from gpulint.cli.explain import command_line_page, fact, page, seen, terminal
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Table, Text
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.policy.config import schema
 from gpulint.policy.rules import rule
 from gpulint.source import documents
@@ -221,17 +221,17 @@ def test_every_policy_that_a_page_shows_is_one() -> None:
 
 
 def test_every_fact_says_what_it_is() -> None:
-    assert [one.name for one in facts.glossary().values() if not one.meaning] == []
+    assert [one.name for one in glossary().values() if not one.meaning] == []
 
 
 def test_what_a_fact_means_is_said_without_the_row_above() -> None:
     leaning = re.compile(r"(?:the same|those|that|its|what it)\b")
-    assert [one.name for one in facts.glossary().values() if leaning.match(one.meaning)] == []
+    assert [one.name for one in glossary().values() if leaning.match(one.meaning)] == []
 
 
 def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
-    assert {one.of for one in facts.glossary().values()} <= set(fact.SUPPLIED)
-    assert [one.name for one in facts.glossary().values() if "_" in fact.unit(one)] == []
+    assert {one.of for one in glossary().values()} <= set(fact.SUPPLIED)
+    assert [one.name for one in glossary().values() if "_" in fact.unit(one)] == []
 
 
 def test_every_command_and_option_says_what_it_does() -> None:
@@ -247,7 +247,7 @@ def test_every_command_and_option_says_what_it_does() -> None:
 
 
 def test_every_formula_has_a_worked_example_and_a_source() -> None:
-    told = {name: fact.formulas(name) for name in facts.glossary()}
+    told = {name: fact.formulas(name) for name in glossary()}
     texts = ((name, formula.__doc__ or "") for name, found in told.items() for formula in found.values())
     assert [name for name, text in texts if not all(word in text for word in (">>>", "Source"))] == []
 

@@ -16,7 +16,7 @@ import test_schemas
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.facility import utilization as gauges
 
 Run = Callable[..., Result]
@@ -169,7 +169,7 @@ def test_every_meter_is_of_facts_that_parts_of_its_kind_have() -> None:
         for several in meters.values()
         for gauge in several
         for name in (gauge.taken, gauge.least, gauge.limit)
-        if name and kind not in facts.glossary()[name].part
+        if name and kind not in glossary()[name].part
     ]
     assert told == []
 

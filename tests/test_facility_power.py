@@ -10,7 +10,8 @@ import samples
 
 from gpulint.adapters.native import facility
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.policy.rules import facility as facilities
 from gpulint.report.model import Severity
 from gpulint.sizing.power import circuits, failover

@@ -17,7 +17,10 @@ from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Known, Missing
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Known, Missing
+from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS
 from gpulint.pipeline.summary import role as summary
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
@@ -88,24 +91,24 @@ def test_every_row_of_the_glossary_is_whole() -> None:
 def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means() -> None:
     silent = [
         one.name
-        for one in facts.glossary().values()
+        for one in glossary().values()
         if one.of in {"pod", "engine"} and not one.ask and not one.absent and one.name not in {"task", "device"}
     ]
     assert silent == []
 
 
 def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
-    every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
-    derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
+    every = {name for engine in (None, *engines.modules()) for name in find_formulas(engine)}
+    derived = {one.name for one in glossary().values() if one.of == "derived"}
     looked_up = {"bytes_per_weight"}  # the number format's row of the catalog
-    assert derived - every == looked_up | set(facts.AT_CAPACITY)
-    assert set(facts.AT_CAPACITY.values()) <= every
-    assert set(facts.DRAFT_FACTS) <= every
+    assert derived - every == looked_up | set(AT_CAPACITY)
+    assert set(AT_CAPACITY.values()) <= every
+    assert set(DRAFT_FACTS) <= every
 
 
 def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
     rows = catalog.rows("fitted")
-    assert {row["name"] for row in rows} == {one.name for one in facts.glossary().values() if one.of == "fitted"}
+    assert {row["name"] for row in rows} == {one.name for one in glossary().values() if one.of == "fitted"}
     for row in rows:
         assert float(row["best"]) <= float(row["expected"]) <= float(row["worst"]), row["name"]
         assert row["source"], row["name"]
@@ -114,7 +117,7 @@ def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
 
 def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date() -> None:
     for row in catalog.rows("engine_defaults"):
-        assert facts.glossary()[row["field"]].of == "engine", row["field"]
+        assert glossary()[row["field"]].of == "engine", row["field"]
         assert row["source"], row["field"]
         assert row["date"], row["field"]
         assert row["kinder"] in {"higher", "lower", "none"}, row["field"]
@@ -125,7 +128,7 @@ def test_every_column_that_a_fact_reads_is_there() -> None:
     shape = architecture.architectures()[0]
     holders = {"accelerator": (product, {"slice_memory_bytes", "accelerator_name"}), "node": (node, set())}
     holders |= {"architecture": (shape, set()), "checkpoint": (shape, {"architecture", "checkpoint"})}
-    for one in facts.glossary().values():
+    for one in glossary().values():
         holder, computed = holders.get(one.of, (None, set()))
         assert holder is None or one.name in computed or hasattr(holder, one.name), one.name
 
@@ -135,9 +138,9 @@ def test_every_column_that_a_fact_reads_is_there() -> None:
 
 def formulas() -> list[tuple[str, Callable[..., Value]]]:
     """Every public formula, by module and name."""
-    found = [(f"sizing.{name}", formula) for name, formula in facts.formulas(None).items()]
+    found = [(f"sizing.{name}", formula) for name, formula in find_formulas(None).items()]
     for engine in engines.modules():
-        found += [(f"{engine}.{name}", formula) for name, formula in facts.formulas(engine).items()]
+        found += [(f"{engine}.{name}", formula) for name, formula in find_formulas(engine).items()]
     return found
 
 
@@ -146,20 +149,20 @@ every_formula = pytest.mark.parametrize("formula", [one for _, one in formulas()
 
 @every_formula
 def test_a_formula_and_its_parameters_are_rows_of_the_glossary(formula: Callable[..., Value]) -> None:
-    assert {formula.__name__, *facts.parameters(formula)} <= set(facts.glossary())
+    assert {formula.__name__, *list_parameters(formula)} <= set(glossary())
 
 
 @every_formula
 def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable[..., Value]) -> None:
     signature = inspect.signature(formula)
-    assert tuple(signature.parameters) == facts.parameters(formula)
+    assert tuple(signature.parameters) == list_parameters(formula)
     assert all(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values())
     assert all(one.default in (one.empty, None) for one in signature.parameters.values())
 
 
 @every_formula
 def test_a_formula_does_not_need_itself(formula: Callable[..., Value]) -> None:
-    assert formula.__name__ not in facts.parameters(formula)
+    assert formula.__name__ not in list_parameters(formula)
 
 
 @every_formula
@@ -183,14 +186,14 @@ def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Ca
 @every_formula
 def test_a_formulas_docstring_names_every_argument(formula: Callable[..., Value]) -> None:
     section = (inspect.getdoc(formula) or "").partition("Args:")[2].partition("Returns:")[0]
-    unnamed = [name for name in facts.parameters(formula) if name not in section]
+    unnamed = [name for name in list_parameters(formula) if name not in section]
     assert unnamed == [] or "as of " in section
 
 
 def test_an_engine_defines_no_quantity_that_its_own_arguments_state() -> None:
     for engine in engines.modules():
-        stated = {one.name for one in facts.glossary().values() if one.of == "engine"}
-        assert set(facts.formulas(engine)) & stated <= {"max_model_len", "static_memory_fraction"}
+        stated = {one.name for one in glossary().values() if one.of == "engine"}
+        assert set(find_formulas(engine)) & stated <= {"max_model_len", "static_memory_fraction"}
 
 
 def test_sizing_holds_no_unit_arithmetic_of_its_own() -> None:
@@ -333,10 +336,10 @@ def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit() -> None:
 
 def test_every_missing_name_can_be_asked_for() -> None:
     nothing = facts.of(role(), None)
-    for name in facts.glossary():
+    for name in glossary():
         found = nothing.find(name)
         if isinstance(found, Missing):
-            assert found.names <= set(facts.glossary())
+            assert found.names <= set(glossary())
             assert found.names
 
 
@@ -354,7 +357,7 @@ def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, v
     found = known(**stated)
     assert needs(found, name) == {name}
     assert "not possible" in found.reasons[name]
-    for other in facts.glossary():
+    for other in glossary():
         found.find(other)
 
 
@@ -589,7 +592,7 @@ def test_an_eagle_head_without_a_name_leaves_memory_unknown() -> None:
 @pytest.mark.parametrize("method", ["ngram", "suffix", None])
 def test_drafting_from_the_text_costs_no_weights(method: str | None) -> None:
     found = known(speculative=method, draft_tokens=3)
-    assert [found.expected(name) for name in facts.DRAFT_FACTS] == [0, 0]
+    assert [found.expected(name) for name in DRAFT_FACTS] == [0, 0]
 
 
 # ---- fitted terms only ever cost memory
@@ -852,5 +855,5 @@ def test_a_pooling_network_runs_no_sampler() -> None:
 
 
 def test_the_words_of_every_quantity_are_written_as_texts() -> None:
-    listed = {word for one in facts.glossary().values() for word in one.words}
+    listed = {word for one in glossary().values() for word in one.words}
     assert listed & {"True", "False", "None"} == set()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.sizing.training import peak as training_memory
 from gpulint.source.repository import WorkTree

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from gpulint import cli, engines
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.pipeline.summary import role as summary
 from gpulint.source.repository import WorkTree

@@ -8,7 +8,7 @@ import pytest
 
 from gpulint.catalog import architecture
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value

@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.catalog import hardware
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown

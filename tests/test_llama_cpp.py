@@ -14,7 +14,7 @@ from gpulint.catalog import architecture
 from gpulint.catalog.architecture import gguf_names as gguf
 from gpulint.engines.serving import llama_cpp
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.workload import Field
 
@@ -363,7 +363,7 @@ def test_a_format_that_no_gguf_file_has_is_not_sized() -> None:
     found = known(CUDA, "[-m, Meta-Llama-3.1-8B-Instruct-F16.gguf, -ngl, '99']")
     asked = facts.of(found.role.having(quantization=Field("fp8")), found.resolved)
     assert found.expected("bytes_per_weight") == 2.0
-    assert isinstance(asked.scenarios("weight_bytes"), facts.Missing)
+    assert isinstance(asked.scenarios("weight_bytes"), Missing)
 
 
 def test_gpt_oss_keeps_its_experts_in_mxfp4_under_any_name() -> None:

@@ -15,7 +15,7 @@ from gpulint.adapters.native import facility
 from gpulint.catalog.offers import EVERYTHING
 from gpulint.cli.explain import fact
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
+from gpulint.facts.model import Missing
 from gpulint.pipeline import check as lint
 from gpulint.pipeline import evaluate
 from gpulint.pipeline import run as runs

@@ -13,6 +13,8 @@ from gpulint import cli
 from gpulint.adapters.logs import comparison, lines, reader
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.source.repository import WorkTree
 
@@ -274,7 +276,7 @@ def test_every_line_that_is_looked_for_has_a_value_and_its_source_says_where_it_
         assert row["kind"] in ("start", "condition", "reading", "part", "failure"), row
         assert any(sign in row["source"] for sign in (".py", ".cpp", ".rs", "issue", "pull", "vllm v")), row
         assert row["kind"] not in ("condition", "reading") or "{" in row["line"], row
-        assert row["kind"] not in ("condition", "reading") or row["name"] in facts.glossary(), row
+        assert row["kind"] not in ("condition", "reading") or row["name"] in glossary(), row
 
 
 # ---- beside our terms
@@ -297,7 +299,7 @@ def test_readings_stand_beside_our_intervals_and_replace_our_terms() -> None:
     assert (field.value, field.source) == (round(2.21 * GIB), "the log, line 12 (Worker_TP0)")
     known = facts.of(found.role, sizes.from_checkpoint("Qwen/Qwen2.5-7B-Instruct", {}, None, WorkTree(Path.cwd()))[1])
     scenarios = known.scenarios("required_bytes_per_gpu")
-    assert not isinstance(scenarios, facts.Missing)
+    assert not isinstance(scenarios, Missing)
     # 7.12 + 2.21 + 2.06 of the log and one sequence of 8,192 tokens of 28 KiB
     assert {round(float(value) / GIB, 2) for value in scenarios if isinstance(value, float)} == {11.61}
 

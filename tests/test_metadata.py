@@ -11,6 +11,7 @@ from samples import Alone
 
 from gpulint import adapters
 from gpulint.facts import resolver as facts
+from gpulint.facts.model import Missing
 from gpulint.pipeline.enrichment import hints
 from gpulint.pipeline.enrichment import object_metadata as metadata
 from gpulint.policy.rules import cel
@@ -76,7 +77,7 @@ def known(text: str, *names: str, path: str = "spec.yaml") -> list[Any]:
     """Facts of the first role of a spec; "unknown" where one is."""
     found = facts.of(role(text, path), None)
     values = (found.expected(name) for name in names)
-    return ["unknown" if isinstance(value, facts.Missing) else value for value in values]
+    return ["unknown" if isinstance(value, Missing) else value for value in values]
 
 
 def test_an_object_says_whose_it_is() -> None:

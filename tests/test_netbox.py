@@ -13,7 +13,7 @@ from gpulint import cli
 from gpulint.adapters.native import facility
 from gpulint.facility import inventories
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
+from gpulint.facts.model import Missing
 from gpulint.pipeline.rule_tests.samples import Alone
 from gpulint.policy.rules import facility as facilities
 from gpulint.report.model import Scenarios

@@ -11,7 +11,7 @@ import samples
 from gpulint.engines.serving import nim
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
+from gpulint.facts.model import Missing
 from gpulint.workload import Role, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 8}}"

@@ -11,7 +11,7 @@ import samples
 from gpulint import units
 from gpulint.facts import objective_words as objectives
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.policy.config import settings
 from gpulint.policy.config.files import Disk
 from gpulint.policy.config.settings import Hint, SettingsError

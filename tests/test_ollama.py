@@ -10,7 +10,7 @@ from gpulint.catalog import architecture
 from gpulint.catalog import tables as catalog
 from gpulint.engines.serving import ollama
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.workload import Field, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"

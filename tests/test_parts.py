@@ -11,8 +11,9 @@ from gpulint import units
 from gpulint.adapters.native import facility
 from gpulint.facility import reader
 from gpulint.facility.model import CALLED, PartFacts
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.policy.rules import facility as facilities
 from gpulint.policy.rules import rule
 from gpulint.source import documents
@@ -187,9 +188,9 @@ def test_feeds_have_in_common_what_they_state(line: str, is_common: bool) -> Non
 
 
 def test_no_formula_takes_what_alike_parts_are_called() -> None:
-    taken = {name for formula in facts.formulas(None).values() for name in facts.parameters(formula)}
+    taken = {name for formula in find_formulas(None).values() for name in list_parameters(formula)}
     assert not taken & CALLED
-    assert not {row.each for row in facts.glossary().values()} & CALLED
+    assert not {row.each for row in glossary().values()} & CALLED
 
 
 def test_a_rule_about_a_name_speaks_of_that_rack_alone() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gpulint import units
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.sizing.interconnect import _bandwidth as fabric
 from gpulint.source import documents

@@ -12,7 +12,7 @@ import pytest
 
 from gpulint.catalog import architecture
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 

@@ -13,7 +13,7 @@ import pytest
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import Architecture, Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.sizing.training import exchange_time as training_exchange
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role

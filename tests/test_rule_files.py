@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import cel, rule
 from gpulint.policy.rules import condition_diagnostics as condition
 from gpulint.policy.rules import diagnostics as rule_file
@@ -435,5 +435,5 @@ def test_two_rules_of_one_name_are_refused_with_both_places(tmp_path: Path) -> N
 
 
 def test_every_fact_that_is_offered_for_a_word_is_one_and_no_word_is_a_fact() -> None:
-    assert set(condition.MEANT.values()) <= set(facts.glossary())
-    assert not set(condition.MEANT) & set(facts.glossary())
+    assert set(condition.MEANT.values()) <= set(glossary())
+    assert not set(condition.MEANT) & set(glossary())

@@ -14,7 +14,8 @@ from gpulint import adapters
 from gpulint.adapters.native import facility
 from gpulint.catalog import package_data as shipped
 from gpulint.facility import model as parts
-from gpulint.facts import resolver as facts
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import runner as trials
 from gpulint.pipeline.rule_tests.samples import files_of
 from gpulint.policy.config import schema
@@ -85,7 +86,7 @@ def test_the_condition_compiles(one: Rule) -> None:
 def test_the_condition_bears_every_absence_together_with_any_other(one: Rule) -> None:
     """A fact that may be absent is compared as null, and never handed to an operation that null does not have."""
     ordinary: dict[str, Value] = {"number": 1, "text": "a", "flag": True}
-    named = [facts.glossary()[name] for name in cel.names(one.when)]
+    named = [glossary()[name] for name in cel.names(one.when)]
     nullable = [quantity.name for quantity in named if quantity.absent == (None,) or _may_be_none(quantity.name)]
     present = {quantity.name: ordinary.get(quantity.type, ()) for quantity in named}
     for count in range(min(len(nullable), 3) + 1):
@@ -117,14 +118,14 @@ def test_a_fact_that_rules_a_condition_out_does_so_whatever_else_is_known(one: R
 
 
 def _may_be_none(name: str) -> bool:
-    formula = facts.formulas(None).get(name)
+    formula = find_formulas(None).get(name)
     return formula is not None and "None" in str(formula.__annotations__.get("return"))
 
 
 @every_rule
 def test_every_name_is_a_fact_of_the_glossary(one: Rule) -> None:
     named = {*one.facts, *one.at, *one.change, *filter(None, [one.against])}
-    assert named <= set(facts.glossary())
+    assert named <= set(glossary())
 
 
 @every_rule

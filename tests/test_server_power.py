@@ -6,7 +6,7 @@ import pytest
 
 from gpulint.adapters.native import facility
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
+from gpulint.facts.model import Missing
 from gpulint.policy.rules import facility as facilities
 from gpulint.sizing.power import server_power
 from gpulint.source import documents

@@ -10,7 +10,7 @@ import pytest
 from gpulint.catalog import architecture
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.source import documents, repository
 from gpulint.workload import Field, Origin, Role

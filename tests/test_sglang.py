@@ -11,7 +11,7 @@ from samples import report
 from gpulint import engines
 from gpulint.catalog import architecture
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios, Severity
 from gpulint.sizing.engines import sglang as sizing
 from gpulint.source import documents

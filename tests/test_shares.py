@@ -7,7 +7,7 @@ import samples
 from test_plan import GKE, planned, server
 
 from gpulint.catalog import gpu_sharing as shares
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import evaluate
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from gpulint import adapters, cli, engines
 from gpulint.catalog import package_data
 from gpulint.cli.explain import reference_pages, site
-from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import rule
 
 ROOT = Path(__file__).parent.parent
@@ -52,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_every_rule_fact_format_and_engine_has_a_page(reference: dict[str, str]) -> None:
     names = [
         *(("rule", name) for name in rule.shipped_rules()),
-        *(("fact", name) for name in resolver.glossary()),
+        *(("fact", name) for name in glossary()),
         *(("adapter", name) for name in package_data.mentions(adapters.HERE)),
         *(("engine", name) for name in package_data.mentions(engines.HERE)),
     ]

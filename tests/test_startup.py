@@ -6,7 +6,8 @@ import pytest
 import reading
 from reading import values
 
-from gpulint.facts.resolver import Missing, of
+from gpulint.facts.model import Missing
+from gpulint.facts.resolver import of
 from gpulint.workload import Field
 
 PROBED = """

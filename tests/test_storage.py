@@ -10,7 +10,7 @@ import pytest
 from gpulint.catalog import architecture
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.sizing.interconnect import storage
 from gpulint.sizing.training import checkpoint_interval as saving

@@ -12,7 +12,7 @@ import pytest
 import samples
 
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.report.model import Suggestion
 from gpulint.source import documents
 from gpulint.suggestions import generators

@@ -12,7 +12,7 @@ from gpulint import engines
 from gpulint.catalog import architecture
 from gpulint.engines.serving import tensorrt_llm
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.source.documents import Document
@@ -351,7 +351,7 @@ def test_the_budget_is_what_weights_run_and_cache_take_together() -> None:
     ],
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, fields: dict[str, str], quantity: str) -> None:
-    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).scenarios(quantity), facts.Missing)
+    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).scenarios(quantity), Missing)
 
 
 def test_an_fp8_checkpoint_keeps_its_cache_in_one_byte_or_in_two() -> None:

@@ -10,7 +10,7 @@ import reading
 from gpulint import engines
 from gpulint.catalog import architecture
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
@@ -326,7 +326,7 @@ def values(found: Facts, name: str) -> Scenarios[Any]:
 
 def expected_value(found: Facts, name: str) -> object:
     value = found.expected(name)
-    return None if isinstance(value, facts.Missing) else value
+    return None if isinstance(value, Missing) else value
 
 
 @pytest.mark.parametrize(
@@ -408,4 +408,4 @@ def test_key_and_value_heads_are_not_copied_to_further_shards(checkpoint: str, s
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, quantity: str) -> None:
     found = stated(checkpoint, engine_version="2.2.0", tensor_parallel=2, accelerator="l4")
-    assert isinstance(found.scenarios(quantity), facts.Missing)
+    assert isinstance(found.scenarios(quantity), Missing)

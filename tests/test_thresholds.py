@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpulint import units
-from gpulint.facts import resolver as facts
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import cel
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.model import Severity
@@ -15,12 +16,12 @@ PHYSICS = frozenset(
 """Families whose errors say that something cannot work."""
 
 
-def thresholds() -> dict[str, facts.Quantity]:
-    return {one.name: one for one in facts.glossary().values() if one.of == "policy" and one.type == "number"}
+def thresholds() -> dict[str, Quantity]:
+    return {one.name: one for one in glossary().values() if one.of == "policy" and one.type == "number"}
 
 
 def test_no_threshold_decides_an_error_about_physics() -> None:
-    configured = {one.name for one in facts.glossary().values() if one.of == "policy"}
+    configured = {one.name for one in glossary().values() if one.of == "policy"}
     decided = {
         rule.name
         for rule in shipped_rules().values()
@@ -31,8 +32,8 @@ def test_no_threshold_decides_an_error_about_physics() -> None:
 
 def taken(name: str) -> tuple[str, ...]:
     """What the formula of a fact takes: a band of several numbers, of which one is chosen, is such a fact."""
-    formula = facts.formulas(None).get(name)
-    return facts.parameters(formula) if formula else ()
+    formula = find_formulas(None).get(name)
+    return list_parameters(formula) if formula else ()
 
 
 def test_every_threshold_has_a_default_that_reads_back_in_its_unit_and_a_rule_that_compares_with_it() -> None:

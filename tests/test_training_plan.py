@@ -14,7 +14,7 @@ import pytest
 import samples
 
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import Given

@@ -11,7 +11,7 @@ import pytest
 from gpulint.catalog import architecture
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown as sizes
 from gpulint.source import documents
 from gpulint.source.repository import WorkTree

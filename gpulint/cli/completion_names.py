@@ -37,9 +37,9 @@ def families(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
 
 def facts(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Return the facts of the glossary."""
-    from gpulint.facts import resolver as known
+    from gpulint.facts.glossary import glossary
 
-    return _match_prefix(known.glossary(), typed)
+    return _match_prefix(glossary(), typed)
 
 
 def explained(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts.resolver import Known, Missing, Quantity, glossary
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.model import Known, Missing
 from gpulint.pipeline.rule_tests.runner import literal
 from gpulint.policy.rules.evaluate import EvaluatedRole, shown
 from gpulint.report.model import Scenarios

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from gpulint.catalog import hardware
 from gpulint.catalog.hardware import servers
-from gpulint.facts.resolver import Facts, Known, Missing, Quantity, Shifted, glossary, same
+from gpulint.facts import intervals, resolver
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.model import Facts, Known, Missing, Results, constant
 from gpulint.report.model import Scenarios
 from gpulint.workload import Field, Role, Value
 
@@ -100,9 +102,7 @@ class Common:
     """
 
     def __init__(self) -> None:
-        self.found: dict[str, Known | Missing] = {}
-        self.shifted: dict[tuple[str, str], Shifted] = {}
-        self.reasons: dict[str, str] = {}
+        self.results = Results(unshared=CALLED)
         self._below: dict[int, Common] = {}
 
     def below(self, number: int) -> Common:
@@ -110,8 +110,8 @@ class Common:
         return self._below.setdefault(number, Common())
 
 
-class PartFacts(Facts):
-    """Facts of one component; `above` is its parent and `below` are its children."""
+class PartFacts:
+    """One component with its facts; `above` is its parent and `below` are its children."""
 
     def __init__(
         self,
@@ -120,13 +120,20 @@ class PartFacts(Facts):
         below: Callable[[PartFacts], Iterator[PartFacts]] | None = None,
         contents: Contents | None = None,
     ) -> None:
-        super().__init__(part.role, None)
         self.part = part
+        self.role = part.role
         self.kind = part.kind
         self.above = above
         self.contents: Contents = above.contents if above else contents or Contents()
         self.common: Common = above.common.below(self.contents.number(part)) if above else Common()
-        self._found, self._shifted, self.reasons = self.common.found, self.common.shifted, self.common.reasons
+        self.facts = Facts(
+            part.role,
+            None,
+            resolver.list_providers,
+            intervals.span_scenarios,
+            layer=(self._provide,),
+            results=self.common.results,
+        )
         self.below = tuple(below(self) if below else (PartFacts(component, self) for component in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
         self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
@@ -269,64 +276,62 @@ class PartFacts(Facts):
         return self.above.root() if self.above else self
 
     def find(self, name: str) -> Known | Missing:
-        """Return a fact with its origin, resolved once for all components that share it."""
-        found = self._found.get(name)
-        if found is not None:
-            return found
-        return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
+        """Return a fact with its origin."""
+        return self.facts.find(name)
 
-    def ends(self, name: str) -> tuple[Value, Value] | None:
-        """Return the best and worst value of a fact, the smaller first.
+    def scenarios(self, name: str) -> Scenarios[Value] | Missing:
+        """Return the values of a fact, or what is missing for it."""
+        return self.facts.scenarios(name)
 
-        Identical servers err in the same direction.
-        """
-        found = self.find(name)
-        if isinstance(found, Missing):
-            return None
-        first, _, last = found.scenarios
-        if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
-            return last, first
-        return first, last
+    def expected(self, name: str) -> Value | Missing:
+        """Return the likely value of a fact, or what is missing for it."""
+        return self.facts.expected(name)
 
-    def _resolve(self, quantity: Quantity) -> Known | Missing:
+    def number(self, name: str) -> float | None:
+        """Return the likely value of a fact; None if it is missing, absent or not a number."""
+        return self.facts.number(name)
+
+    def _provide(self, quantity: Quantity, facts: Facts) -> Known | Missing | None:
+        """Provide what the facility knows of a quantity; None if the component has it like any other role."""
         if not quantity.part:
-            return self._resolve_general(quantity)
+            return self._find_general(quantity)
         if self.kind not in quantity.part:
             return self._find_above(quantity)
         if quantity.of == "list":
             return self._gather(quantity)
         if quantity.of == "expected":
-            found = self.find(quantity.each)
-            return found if isinstance(found, Missing) else same(found.scenarios.expected, found.how)
+            found = facts.find(quantity.each)
+            return found if isinstance(found, Missing) else constant(found.scenarios.expected, found.how)
         if quantity.name in self.role.fields:
-            return super()._resolve(quantity)
+            return None
         if _is_type_quantity(quantity) and (supplied := self._find_typed(quantity)) is not None:
             return supplied
-        if quantity.inherits and (above := self.nearest(quantity.part)) is not None:
-            return above.find(quantity.name)
-        return super()._resolve(quantity)
+        above = self.nearest(quantity.part) if quantity.inherits else None
+        return above.find(quantity.name) if above else None
 
-    def _resolve_general(self, quantity: Quantity) -> Known | Missing:
-        """Return a fact that is not about facilities: a threshold, a constant, or one of the
-        server's accelerator.
-        """
+    def _find_general(self, quantity: Quantity) -> Known | Missing | None:
+        """Find a fact that is not one of a facility: a threshold, or one of the server's accelerator."""
         if quantity.of == "accelerator" and "accelerator" not in self.role.fields:
             product = self.find("accelerator")
             if isinstance(product, Missing):
                 return product
             card = hardware.accelerator(str(product.scenarios.expected))
             value = getattr(card, quantity.name, None)
-            return Missing(frozenset({"accelerator"})) if value is None else same(value, "catalog")
+            return Missing(frozenset({"accelerator"})) if value is None else constant(value, "catalog")
         if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
             return self.root().find(quantity.name)
-        return super()._resolve(quantity)
+        return None
 
     def _find_above(self, quantity: Quantity) -> Known | Missing:
         """Return a fact of the nearest parent that has such facts."""
         above = self.nearest(quantity.part)
         if above is not None:
             return above.find(quantity.name)
-        return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
+        return (
+            constant(quantity.absent[0], "nothing states it")
+            if quantity.absent
+            else Missing(frozenset({quantity.name}))
+        )
 
     def _gather(self, quantity: Quantity) -> Known | Missing:
         """Return one fact of each child of a kind, scenario by scenario."""
@@ -336,9 +341,9 @@ class PartFacts(Facts):
             return Missing(frozenset().union(*lacking))
         resolved = [fact for fact in found if isinstance(fact, Known)]
         if len(resolved) == 0:
-            return same((), "none")
+            return constant((), "none")
         scenarios = Scenarios(
-            *(tuple(getattr(fact.scenarios, scenario) for fact in resolved) for scenario in Scenarios._fields)
+            *(tuple(getattr(fact.scenarios, world) for fact in resolved) for world in Scenarios._fields)
         )
         return Known(scenarios, f"each {quantity.over}")  # type: ignore[arg-type]
 
@@ -349,10 +354,10 @@ class PartFacts(Facts):
         name = self.role.text("server_type")
         own = self._find_own_type(name).get(quantity.name)
         if own is not None:
-            return Facts(self.role.having(**{quantity.name: own}), None).find(quantity.name)
+            return resolver.of(self.role.having(**{quantity.name: own}), None).find(quantity.name)
         row = servers.named(name)
         value = getattr(row, quantity.name, None)
-        return None if value is None else same(value, "catalog")
+        return None if value is None else constant(value, "catalog")
 
     def _find_own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gpulint import units
 from gpulint.catalog import hardware
 from gpulint.facility.model import HOLDS, LISTS, Part, keys
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.glossary import Quantity
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 

@@ -11,7 +11,7 @@ import pydantic
 
 from gpulint.facility.model import HOLDS, LISTS, NAMELESS, keys
 from gpulint.facility.reader import API_VERSION, KIND
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.glossary import Quantity
 
 TYPES: dict[str, Any] = {
     "number": int | float | str,

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
 from gpulint.policy.config.governance import Budget, Governance
 from gpulint.policy.rules import evaluate as check

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpulint.catalog import tables
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, file_report, suggest, totals
 from gpulint.pipeline.file_report import FileReport
 from gpulint.pipeline.suggest import Suggested

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpulint import adapters
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import enrichment, parse
 from gpulint.pipeline.enrichment import gpu_sharing
 from gpulint.pipeline.parse import ParsedFile
@@ -91,7 +91,7 @@ class Evaluated(NamedTuple):
         """The components and the roles of the file, in its order."""
         for document in self.documents:
             for entry in document.facility.components if document.facility else ():
-                yield EvaluatedRole(entry.owner, entry.known, entry.rules, entry.outcome, entry.path)
+                yield EvaluatedRole(entry.owner, entry.known.facts, entry.rules, entry.outcome, entry.path)
             for workload in document.workloads:
                 yield from workload.roles
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated
 from gpulint.pipeline.suggest import Suggested, SuggestedWorkload
 from gpulint.pipeline.summary import role as summary

@@ -16,7 +16,8 @@ from gpulint.catalog import architecture, hardware
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.summary import role as summary
 from gpulint.policy.resolved import Given

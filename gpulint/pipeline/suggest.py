@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated, EvaluatedDocument, EvaluatedWorkload
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import evaluate as rules

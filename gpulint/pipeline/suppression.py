@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import identity as subject
 from gpulint.report.model import Finding

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from gpulint import engines
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.workload import Value
 
 FAMILIES = ("serving", "training")

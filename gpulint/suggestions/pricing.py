@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Offer
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.report.model import Suggestion
 from gpulint.suggestions import edits
 from gpulint.suggestions.edits import accelerator_names as labels

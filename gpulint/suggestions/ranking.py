@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpulint import engines
 from gpulint.catalog import hardware
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.report.model import Edit, Fact, Plan, Severity, Suggestion
 from gpulint.suggestions import pricing, search, smallest_fit

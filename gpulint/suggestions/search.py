@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.facts.variants import Traced
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
 from gpulint.policy.rules.evaluate import Outcome, Verdict
@@ -78,7 +77,7 @@ class _Search:
     """State of a search: what was tried, the budgets used, and the shapes that read too slowly."""
 
     before: Before
-    traced: Traced
+    traced: Facts
     refused: Counter[str]
     tried: set[frozenset[tuple[str, Value]]] = field(default_factory=set)
     sifted: int = 0
@@ -99,7 +98,7 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Yield every verified shape within the two budgets; `refused` counts the others by reason."""
     loaded = any(isinstance(before.known.expected(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
-    search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
+    search = _Search(before, before.known.traced(), refused, most=most)
     runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for target in before.targets for kind in target.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)

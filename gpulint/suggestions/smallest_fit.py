@@ -9,8 +9,7 @@ from typing import NamedTuple
 from gpulint import engines
 from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.facts.variants import Traced
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel, evaluate
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule, shipped_rules
@@ -67,7 +66,7 @@ class Asked(NamedTuple):
     """The requested role, its traced facts, and a further condition on an accelerator."""
 
     known: Facts
-    traced: Traced
+    traced: Facts
     accepted: Callable[[Facts], bool]
 
 
@@ -81,7 +80,7 @@ def smallest(
     """
     if not _is_answerable(facts):
         return ()
-    asked = Asked(facts, Traced(facts.role, facts.resolved), accepted)
+    asked = Asked(facts, facts.traced(), accepted)
     return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
 
 
@@ -298,7 +297,7 @@ def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardw
     too_small: list[str] = []
     unevaluated = False
     rules = tuple(_find_capability_rules(outcome))
-    traced = Traced(facts.role, facts.resolved)
+    traced = facts.traced()
     for product in candidates:
         tried = traced.variant(facts.role.having(accelerator=Field(product.id)))
         left = tried.scenarios(name)

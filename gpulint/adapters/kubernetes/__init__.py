@@ -23,7 +23,7 @@ from gpulint.adapters.objects import references as joins
 from gpulint.adapters.objects.pod_templates import Kind, Template
 from gpulint.adapters.pods import network
 from gpulint.adapters.programs import replica as instance
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload

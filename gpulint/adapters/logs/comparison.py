@@ -12,7 +12,9 @@ from gpulint.adapters.logs.reading import Reading
 from gpulint.catalog import tables as catalog
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts
+from gpulint.facts.providers import LARGEST
 from gpulint.workload import Field, Role, Unknown, Value
 
 NETWORK = frozenset({"engine", "checkpoint", "quantization", "weight_dtype", "tensor_parallel", "pipeline_parallel"})
@@ -183,7 +185,7 @@ def _is_usable(reading: Reading) -> bool:
 
     Only graph memory may be negative, and counts as none.
     """
-    return reading.name == "graph_bytes" or 0 <= reading.number <= facts.LARGEST
+    return reading.name == "graph_bytes" or 0 <= reading.number <= LARGEST
 
 
 def _to_value(reading: Reading) -> Value:

@@ -13,7 +13,7 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.catalog import hardware
 from gpulint.facts import objective_words as objectives
-from gpulint.facts.resolver import Quantity, glossary
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload

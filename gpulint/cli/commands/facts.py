@@ -15,7 +15,7 @@ from gpulint.cli.options import ACCELERATOR, FORMAT
 
 if TYPE_CHECKING:
     from gpulint.cli.fact_search import Held
-    from gpulint.facts.resolver import Quantity
+    from gpulint.facts.glossary import Quantity
 
 
 @click.command("facts", short_help="List the facts that a rule can compare.")
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
     """List the facts that a rule can compare: all, or those whose name, unit or meaning contains all WORDS."""
     from gpulint.cli import fact_search as vocabulary
-    from gpulint.facts.resolver import glossary
+    from gpulint.facts.glossary import glossary
 
     quantities = vocabulary.found(words)
     if not quantities:

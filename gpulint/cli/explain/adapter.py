@@ -13,7 +13,7 @@ from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import rule, seen, sources
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 PACKAGE = "gpulint.adapters"
 DOCUMENTS: Mapping[str, str] = {
@@ -80,7 +80,7 @@ def shared() -> Mapping[str, tuple[str, tuple[str, ...]]]:
 
 def stating(file: Path) -> tuple[str, ...]:
     """Return the facts that a module declares, by the keys under which it stores values."""
-    return tuple(sorted(name for name in sources.keys(file) if name in facts.glossary()))
+    return tuple(sorted(name for name in sources.keys(file) if name in glossary()))
 
 
 def _file(name: str) -> Path:
@@ -96,7 +96,7 @@ def _keys(name: str) -> Iterator[Part]:
     """Yield the keys of `catalog/setting_keys.csv` for the formats of the adapter."""
     named = sources.handed(_file(name), "stated")
     listed = [row for row in catalog.rows("setting_keys") if row["format"] in named]
-    stating = [row for row in listed if row["quantity"] in facts.glossary()]
+    stating = [row for row in listed if row["quantity"] in glossary()]
     if stating:
         rows = tuple((f"`{row['key']}`", reference("fact", row["quantity"])) for row in stating)
         yield Table("Keys that declare a fact", ("key", "fact"), rows)

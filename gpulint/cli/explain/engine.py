@@ -17,8 +17,8 @@ from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import sources
 from gpulint.cli.explain.parts import Explanation, Listing, Part, Table, Text, filled, reference, references, sentence
 from gpulint.engines.command_line import Grammar
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import rule
 
 VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
@@ -154,7 +154,7 @@ def _arguments(name: str) -> Iterator[Part]:
     if stating:
         head = ("argument or variable", "fact", "value", "releases", "note")
         yield filled(Table("Arguments that declare a fact", head, stating))
-        if any(word.field and word.field not in facts.glossary() for word in listed):
+        if any(word.field and word.field not in glossary() for word in listed):
             yield Text("A name in italics is not a fact: the engine derives facts from several such settings.")
 
 
@@ -185,7 +185,7 @@ def _value(word: Word) -> str:
 
 
 def _render_fact(word: Word) -> str:
-    return reference("fact", word.field) if word.field in facts.glossary() else f"*{word.field}*"
+    return reference("fact", word.field) if word.field in glossary() else f"*{word.field}*"
 
 
 def releases(since: str, until: str) -> str:
@@ -207,7 +207,7 @@ def _defaults(name: str) -> Iterator[Part]:
         (
             reference("fact", row["field"]),
             row["condition"],
-            value(row["value"], facts.glossary()[row["field"]]),
+            value(row["value"], glossary()[row["field"]]),
             releases(row["since"], row["until"]),
             f"{row['source']} ({row['date']})",
         )
@@ -228,7 +228,7 @@ def value(cell: str, quantity: Quantity) -> str:
 def _formulas(name: str) -> Iterator[Part]:
     rows = tuple(
         (reference("fact", fact), sources.told(formula.__doc__ or "")[0])
-        for fact, formula in facts.formulas(name).items()
+        for fact, formula in find_formulas(name).items()
     )
     if rows:
         yield Table("Facts with a formula of its own", ("fact", "formula"), rows)
@@ -246,7 +246,7 @@ def _list_fitted(name: str) -> Iterator[Part]:
 
 
 def _scenarios(row: catalog.Row) -> tuple[str, ...]:
-    quantity = facts.glossary()[row["name"]]
+    quantity = glossary()[row["name"]]
     return tuple(value(row[scenario], quantity) for scenario in SCENARIOS)
 
 

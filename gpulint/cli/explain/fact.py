@@ -10,8 +10,9 @@ from gpulint import engines, units
 from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import engine
 from gpulint.cli.explain.parts import Code, Explanation, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.providers import AT_CAPACITY, AXES, DRAFT_FACTS
 from gpulint.policy.config import governance
 from gpulint.policy.rules import rule
 
@@ -99,7 +100,7 @@ def absent(quantity: Quantity) -> str:
 @functools.cache
 def formulas(name: str) -> Mapping[str, Callable[..., object]]:
     """Return the formulas of a fact by engine; the general one has an empty name."""
-    of = {each: facts.formulas(each or None).get(name) for each in ("", *engines.modules())}
+    of = {each: find_formulas(each or None).get(name) for each in ("", *engines.modules())}
     return {each: formula for each, formula in of.items() if formula is not None}
 
 
@@ -107,8 +108,8 @@ def formulas(name: str) -> Mapping[str, Callable[..., object]]:
 def uses() -> Mapping[str, tuple[str, ...]]:
     """Return the facts that are computed from each fact."""
     found: dict[str, list[str]] = {}
-    for name, quantity in facts.glossary().items():
-        needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
+    for name, quantity in glossary().items():
+        needs = (each for formula in formulas(name).values() for each in list_parameters(formula))
         for each in dict.fromkeys(filter(None, (*needs, quantity.each))):
             found.setdefault(each, []).append(name)
     return {name: tuple(sorted(others)) for name, others in found.items()}
@@ -134,9 +135,9 @@ def _supply(quantity: Quantity) -> Iterator[Part]:
         yield Text(f"If it is not declared: {told}{absent(quantity)}.")
     if quantity.name in governance.thresholds():
         yield Text(f"To change it: `thresholds: {{{quantity.name}: …}}` in gpulint.yaml.")
-    if stands_for := facts.AT_CAPACITY.get(quantity.name):
+    if stands_for := AT_CAPACITY.get(quantity.name):
         yield Text(f"It is {reference('fact', stands_for)} of a replica at its maximum number of requests.")
-    if stands_for := facts.DRAFT_FACTS.get(quantity.name):
+    if stands_for := DRAFT_FACTS.get(quantity.name):
         yield Text(f"For a draft model with its own checkpoint, it is {reference('fact', stands_for)} of that model.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
@@ -178,7 +179,7 @@ def _formulas(name: str) -> Iterator[Part]:
 
 
 def _inputs(formula: Callable[..., object]) -> str:
-    return references("fact", facts.parameters(formula)) or "nothing"
+    return references("fact", list_parameters(formula)) or "nothing"
 
 
 def _rows(quantity: Quantity) -> Iterator[Part]:
@@ -214,9 +215,9 @@ def _cases(row: catalog.Row) -> str:
 def _list_collectives(quantity: Quantity) -> Iterator[Part]:
     """Yield the rows of `catalog/collectives.csv` for one kind of parallelism."""
     axis, _, column = quantity.name.partition("_")
-    if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
+    if axis not in AXES or column not in ("slowdown", "hop_s"):
         return
-    ranks, operation = facts.AXES[axis]
+    ranks, operation = AXES[axis]
     rows = tuple(
         (
             row["medium"],

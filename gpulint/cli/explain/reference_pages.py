@@ -12,8 +12,8 @@ from gpulint import engines, sizing
 from gpulint.cli.explain import adapter, command_line_page, engine, fact, page, sources
 from gpulint.cli.explain import rule as explained_rule
 from gpulint.cli.explain.parts import reference, references
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import rule
 from gpulint.policy.rules.rule import Rule
 
@@ -64,7 +64,7 @@ def render_all() -> Iterator[Page]:
 def locate(noun: str, name: str) -> str:
     """The generated page, and the anchor in it, that explains a name; empty where there is none."""
     if noun == "fact":
-        return f"facts/{topic(name)}.md#{name}" if name in facts.glossary() else ""
+        return f"facts/{topic(name)}.md#{name}" if name in glossary() else ""
     if noun == "rule":
         return f"rules/{name}.md" if name in rule.shipped_rules() else ""
     if noun == "adapter":
@@ -136,20 +136,20 @@ def _rule_index(known: Iterable[Rule]) -> Iterator[str]:
 @functools.cache
 def topic(name: str) -> str:
     """The page of a fact: who supplies it, or the topic of its formula."""
-    quantity = facts.glossary()[name]
+    quantity = glossary()[name]
     return quantity.of if quantity.of != "derived" else _topics().get(name, "by_engine")
 
 
 @functools.cache
 def _topics() -> Mapping[str, str]:
     """The topic of `gpulint/sizing` that holds the general formula of each fact."""
-    modules = {name: formula.__module__ for name, formula in facts.formulas(None).items()}
+    modules = {name: formula.__module__ for name, formula in find_formulas(None).items()}
     return {name: module.removeprefix(f"{sizing.__name__}.") for name, module in modules.items()}
 
 
 def _facts() -> Iterator[Page]:
     by_topic: dict[str, list[Quantity]] = {}
-    for quantity in facts.glossary().values():
+    for quantity in glossary().values():
         by_topic.setdefault(topic(quantity.name), []).append(quantity)
     for name, quantities in by_topic.items():
         path = f"facts/{name}.md"
@@ -185,7 +185,7 @@ def _fact_index(by_topic: Mapping[str, list[Quantity]]) -> Iterator[str]:
     supplied = [name for name in SUPPLIERS if name in by_topic]
     for name in (*supplied, *sorted(set(by_topic) - set(supplied))):
         yield f"- [{_title(name)}]({name}.md): {len(by_topic[name])}"
-    by_name = [facts.glossary()[name] for name in sorted(facts.glossary())]
+    by_name = [glossary()[name] for name in sorted(glossary())]
     yield from ("", f"## All {len(by_name)} by name", "", *_fact_table(by_name))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gpulint.cli.explain import fact
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.rules import cel, rule
 from gpulint.policy.rules.rule import Rule
@@ -77,7 +77,7 @@ def _find_problem_text(subject: Rule) -> tuple[Part, ...]:
 
 def _condition(subject: Rule) -> Iterator[Part]:
     yield Code("Fires when", subject.when.strip(), "cel")
-    named = [facts.glossary()[name] for name in subject.facts if name in facts.glossary()]
+    named = [glossary()[name] for name in subject.facts if name in glossary()]
     rows = tuple((reference("fact", each.name), fact.measure(each), each.meaning) for each in named)
     if rows:
         yield Table("Facts in it and in its message", ("fact", "unit", "meaning"), rows)

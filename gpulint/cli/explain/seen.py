@@ -10,7 +10,7 @@ from types import ModuleType
 
 from gpulint import adapters
 from gpulint.catalog import package_data as shipped
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.rules import rule
 from gpulint.report.model import Location
@@ -75,7 +75,7 @@ def _list_declared(adapter: ModuleType, document: Document, held: tuple[Document
         for role in workload.roles:
             for name, field in role.fields.items():
                 origin = field.origins[0] if field.origins else role.anchor
-                if origin == role.anchor or isinstance(field.value, Unknown) or name not in facts.glossary():
+                if origin == role.anchor or isinstance(field.value, Unknown) or name not in glossary():
                     continue
                 if place := _place(origin, document, held):
                     yield place, name

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline import suppression as waived
 from gpulint.pipeline.facility import elevation as elevations
 from gpulint.pipeline.facility import pools as premises

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.facility import utilization as gauges
 from gpulint.policy.rules.facility import Said
 from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Scenarios, Slot
@@ -43,7 +43,7 @@ def of(root: PartFacts, evaluations: Iterable[Said]) -> FacilitySummary:
         _draw_areas(root),
         _draw_racks(root),
         tuple(_collect_missing(evaluations)),
-        tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
+        tuple(fact for name in YEAR if (fact := root.facts.shown(name)) is not None),
     )
 
 
@@ -180,7 +180,7 @@ def _draw_feed(facts: PartFacts) -> FeedSummary:
         today if load else None,
         lost if load else None,
         verdict,
-        tuple(sorted(facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
+        tuple(sorted(facts.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.report.model import Meter, Scenarios
 
 
@@ -138,7 +139,7 @@ def _find_verdict(
 
 def _find_missing(facts: PartFacts, gauge: Gauge) -> list[str]:
     """Return the missing inputs of a utilization, including its limit."""
-    lacking = facts.missing(filter(None, (gauge.taken, gauge.limit)))
+    lacking = facts.facts.missing(filter(None, (gauge.taken, gauge.limit)))
     return sorted(lacking | ({gauge.limit} if gauge.limit and scenarios(facts, gauge.limit) is None else set()))
 
 

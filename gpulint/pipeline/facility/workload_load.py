@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import budgets
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import facility as facilities
@@ -171,7 +172,7 @@ def _merge_findings(pairs: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tupl
     for (first, known), *others in alike.values():
         names = [other.role.name for _, other in others]
         others_named = (facilities.so_in(names),) if names else ()
-        yield first._replace(arithmetic=(*first.arithmetic, *others_named)), known
+        yield first._replace(arithmetic=(*first.arithmetic, *others_named)), known.facts
 
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:
@@ -297,7 +298,7 @@ def _describe_place(taker: Placed) -> str:
 def _build_finding(verdict: check.Verdict, evaluation: facilities.Said, totals: Mapping[str, Total]) -> Finding:
     """Return the finding at the count of the largest workload, related to the component."""
     known = evaluation.known
-    found = check.finding(verdict, evaluation.owner, known)
+    found = check.finding(verdict, evaluation.owner, known.facts)
     takers = [taker for name in _find_pools(known) for taker in totals[name].takers if name in totals]
     first = max(takers, key=lambda taker: (taker.always, taker.counted), default=None)
     if first is None:

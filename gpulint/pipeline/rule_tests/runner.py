@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.config.did_you_mean import near

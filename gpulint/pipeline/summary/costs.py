@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpulint import engines, units
 from gpulint.catalog import hardware, offers
-from gpulint.facts.resolver import Facts, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts
 from gpulint.report.model import Fact, Figures
 
 OF_ANY = ("cost_usd_per_hour", "spot_usd_per_hour", "power_w", "energy_usd_per_hour", "co2_kg_per_hour")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from gpulint import engines, units
 from gpulint.catalog import hardware
 from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.formulas import is_used
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
@@ -201,7 +202,7 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
     if role.value("sharing"):
         yield "the GPU is shared: the memory of its other programs is not counted"
     for name, memory in (("speculative", "draft_weight_bytes_per_gpu"), ("enable_lora", "lora_bytes")):
-        if role.value(name) not in (None, False) and not resolver.counts(engine, memory):
+        if role.value(name) not in (None, False) and not is_used(engine, memory):
             yield f"memory of {glossary()[name].meaning} is not counted"
 
 

@@ -11,7 +11,7 @@ from gpulint import units
 from gpulint.catalog import capabilities
 from gpulint.catalog import package_data as shipped
 from gpulint.facts import objective_words as objectives
-from gpulint.facts import resolver as facts
+from gpulint.facts.providers import LARGEST
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.config import governance
 
@@ -228,8 +228,8 @@ def _threshold(name: str) -> Any:
             parsed = units.parse(value, str(row["unit"]))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-        if parsed > facts.LARGEST:
-            raise ValueError(f"{name}: {value} is too large; the limit is {facts.LARGEST:g}")
+        if parsed > LARGEST:
+            raise ValueError(f"{name}: {value} is too large; the limit is {LARGEST:g}")
         return value
 
     description = (
@@ -285,7 +285,7 @@ class RequireFile(Strict):
 def _validate_amount(value: object) -> object:
     """Reject a value that is no number or out of range."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= facts.LARGEST:  # type: ignore[operator]
+    if not is_number or not 0 <= value <= LARGEST:  # type: ignore[operator]
         raise ValueError(f"a budget must be a number, not {str(value).lower() if isinstance(value, bool) else value}")
     return value
 

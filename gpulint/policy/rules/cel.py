@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from cel_expr_python import cel
 
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w+)")
@@ -36,7 +36,7 @@ class KeyAbsent(ConditionError):
 def names(expression: str) -> tuple[str, ...]:
     """Return the facts that an expression uses, in order of appearance."""
     words = (match.group(1) for match in NAME.finditer(expression))
-    return tuple(dict.fromkeys(name for name in words if name in facts.glossary()))
+    return tuple(dict.fromkeys(name for name in words if name in glossary()))
 
 
 @functools.cache
@@ -53,7 +53,7 @@ def guards(expression: str) -> Mapping[str, bool | None]:
         return {}
     parts = [part.strip() for part in outside.split("&&")]
     ruled_out = {part.removesuffix(" != null"): None if part.endswith(" != null") else False for part in parts}
-    return {name: value for name, value in ruled_out.items() if name in facts.glossary()}
+    return {name: value for name, value in ruled_out.items() if name in glossary()}
 
 
 @functools.cache
@@ -129,7 +129,7 @@ def _as_cel(value: object) -> object:
 
 @functools.cache
 def _environment() -> cel.Env:
-    variables = dict.fromkeys(facts.glossary(), cel.Type.DYN)
+    variables = dict.fromkeys(glossary(), cel.Type.DYN)
     return cel.NewEnv(variables=variables)
 
 
@@ -139,6 +139,6 @@ def _explain(message: str) -> str:
         return message
     import difflib
 
-    similar = [f"object_{undeclared[1]}"] if f"object_{undeclared[1]}" in facts.glossary() else []
-    similar = similar or difflib.get_close_matches(undeclared.group(1), facts.glossary(), n=1)
+    similar = [f"object_{undeclared[1]}"] if f"object_{undeclared[1]}" in glossary() else []
+    similar = similar or difflib.get_close_matches(undeclared.group(1), glossary(), n=1)
     return message + (f"\ndid you mean {similar[0]}?" if similar else "")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts import resolver as facts
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import glossary
 from gpulint.policy.config import did_you_mean as spelling
 from gpulint.policy.rules import cel
 
@@ -180,7 +181,7 @@ def _find_mistyped(tokens: list[_Token]) -> Iterator[Mistake]:
         if sign.text not in COMPARED:
             continue
         for name, value in ((left, right), (right, left)):
-            if name.text in facts.glossary() and (message := _explain_mismatch(name.text, sign.text, value.text)):
+            if name.text in glossary() and (message := _explain_mismatch(name.text, sign.text, value.text)):
                 yield Mistake(value.start, message)
 
 
@@ -208,7 +209,7 @@ def _explain_mismatch(name: str, sign: str, literal: str) -> str:
 
 def _find_unguarded(expression: str) -> Iterator[Mistake]:
     """Yield facts that a condition uses without a guard although they may be absent, alone or together."""
-    quantities = [facts.glossary()[name] for name in cel.names(expression)]
+    quantities = [glossary()[name] for name in cel.names(expression)]
     present = {quantity.name: ORDINARY.get(quantity.type, []) for quantity in quantities}
     nullable = [quantity.name for quantity in quantities if may_be_null(quantity.name)]
     for count in range(min(len(nullable), ABSENCES_MAX) + 1):
@@ -243,8 +244,8 @@ def _reason(error: str) -> str:
 
 def may_be_null(name: str) -> bool:
     """True if a fact is null when nothing declares it, or if its formula may return None."""
-    formula = facts.formulas(None).get(name)
-    is_nullable = facts.glossary()[name].absent == (None,)
+    formula = find_formulas(None).get(name)
+    is_nullable = glossary()[name].absent == (None,)
     return is_nullable or (formula is not None and "None" in str(formula.__annotations__.get("return")))
 
 
@@ -253,7 +254,7 @@ def may_be_null(name: str) -> bool:
 
 def _explain_amount(written: str, name: str) -> str:
     """Explain how to write an amount with a unit as a number in the fact's own unit."""
-    quantity = facts.glossary().get(name)
+    quantity = glossary().get(name)
     if quantity is None:
         return f"numbers take no unit, so {written} cannot be parsed; `gpulint explain FACT` shows the unit of a fact"
     number = _convert_amount(written, quantity.unit)
@@ -273,22 +274,22 @@ def _convert_amount(written: str, unit: str) -> str:
 
 
 def _render_unit(name: str) -> str:
-    unit = facts.glossary()[name].unit
+    unit = glossary()[name].unit
     return f" in {unit}" if unit else ""
 
 
 def _fact_before(tokens: list[_Token], index: int) -> str:
     """Return the fact that the value at an index is compared with."""
-    names = (token.text for token in reversed(tokens[:index]) if token.text in facts.glossary())
+    names = (token.text for token in reversed(tokens[:index]) if token.text in glossary())
     return next(names, "")
 
 
 def _type(name: str) -> str:
-    return facts.glossary()[name].type if name in facts.glossary() else ""
+    return glossary()[name].type if name in glossary() else ""
 
 
 def nearest(name: str) -> str:
     """Suggest the fact that a name may mean: by common word, by a part of its path, or by spelling."""
-    parts = [part for part in reversed(name.split(".")) if part in facts.glossary()]
+    parts = [part for part in reversed(name.split(".")) if part in glossary()]
     meant = MEANT.get(name.lower(), next(iter(parts), ""))
-    return f"; did you mean {meant}?" if meant else spelling.nearest(name, facts.glossary())
+    return f"; did you mean {meant}?" if meant else spelling.nearest(name, glossary())

@@ -12,7 +12,7 @@ from typing import Any
 import pydantic
 
 from gpulint.catalog import capabilities
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.config import did_you_mean, schema
 from gpulint.policy.config.settings import FILE as SETTINGS
 from gpulint.policy.rules import cel, rule
@@ -233,7 +233,7 @@ def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
     stated = {"at": found.at, "change": found.change, "against": (found.against,), "instead": (found.instead,)}
     for key, names in stated.items():
         for index, name in enumerate(names):
-            if name and name not in facts.glossary():
+            if name and name not in glossary():
                 listed = (key, index) if key in ("at", "change") else (key,)
                 yield _at(document.locate(listed), _explain_unknown(name))
     if found.only_with and not found.change:
@@ -254,7 +254,7 @@ def _check_target(found: Rule, document: Document) -> Iterator[str]:
             )
     yield from _check_capabilities(found, document)
     for name in cel.names(found.when):
-        scopes = _scopes(facts.glossary()[name])
+        scopes = _scopes(glossary()[name])
         if scope not in scopes:
             message = f"{name} is not available to a rule of scope {scope}; write scope: {scopes[0]}"
             yield _at(document.locate(("for", "scope")), message)
@@ -274,7 +274,7 @@ def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
             yield _at(location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}")
 
 
-def _scopes(quantity: facts.Quantity) -> tuple[str, ...]:
+def _scopes(quantity: Quantity) -> tuple[str, ...]:
     """Return the scopes in which a fact is available."""
     if quantity.part:
         return ("workload", "facility") if quantity.of == "pod" else ("facility",)
@@ -297,15 +297,15 @@ def _check_placeholders(found: Rule, document: Document) -> Iterator[str]:
             if problem := _explain_unprintable(name, found):
                 yield _at(_inside(document, path, max(text.find("{" + name), 0)), problem)
         for _, fact, layout, conversion in string.Formatter().parse(text):
-            if fact in facts.glossary() and (layout or conversion):
+            if fact in glossary() and (layout or conversion):
                 yield _at(document.locate(path), f"a fact is printed in its own unit and format: write only {{{fact}}}")
 
 
 def _explain_unprintable(name: str, found: Rule) -> str:
     """Return why a message cannot print the content of its braces."""
     if found.target.scope != "document":
-        return "" if name in facts.glossary() else _explain_unknown(name)
-    if objects.path_of(name) is not None or (not objects.about(found) and name in facts.glossary()):
+        return "" if name in glossary() else _explain_unknown(name)
+    if objects.path_of(name) is not None or (not objects.about(found) and name in glossary()):
         return ""
     return f"{{{name}}}: a document rule can print only parts of its object, for example {{object.spec.replicas}}"
 

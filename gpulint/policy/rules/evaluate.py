@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import package_data as shipped
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel
 from gpulint.policy.rules.rule import Rule, is_own, placeholders
 from gpulint.report.model import (
@@ -369,7 +370,7 @@ def _line(value: object) -> str:
 
 def _words(name: str, unit: str) -> str:
     """The name of a quantity in words, without its unit."""
-    words = name.removesuffix(f"_{unit}").split("_")
+    words = (name if unit == "parameters" else name.removesuffix(f"_{unit}")).split("_")  # 70.6 B has no unit
     return NAMES.get(name) or " ".join(ACRONYMS.get(word, word) for word in words)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facility.model import CALLED, Part, PartFacts
-from gpulint.facts.resolver import Facts, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts
 from gpulint.policy.rules import cel
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import identity as subject
@@ -92,7 +93,7 @@ def outcomes(
     for component in parts:
         alike = component if component.kind in by_name else component.common
         if alike not in found:
-            found[alike] = check.judged(about.get(component.kind, ()), component)
+            found[alike] = check.judged(about.get(component.kind, ()), component.facts)
         yield component, found[alike]
 
 
@@ -154,7 +155,7 @@ def findings(
             component_finding.finding._replace(
                 suggestions=offered.get((key(component_finding.said.known), component_finding.finding.rule), ())
             ),
-            component_finding.said.known,
+            component_finding.said.known.facts,
         )
         for component_finding in component_findings
     ]
@@ -187,7 +188,7 @@ def _shorten(facts: PartFacts) -> str:
 
 def _build_finding(evaluation: Said, verdict: check.Verdict) -> Finding:
     """Return the finding about a component. Its identity changes when the servers there change."""
-    found = check.finding(verdict, evaluation.owner, evaluation.known, _inherit(evaluation.known, verdict.rule))
+    found = check.finding(verdict, evaluation.owner, evaluation.known.facts, _inherit(evaluation.known, verdict.rule))
     value = "; ".join(filter(None, (found.subject.value, _describe_servers(evaluation.known))))
     return found._replace(
         role=evaluation.path,

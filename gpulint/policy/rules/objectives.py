@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate as check
 from gpulint.report.model import Aim, Fact, Scenarios
 from gpulint.workload import Value

@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel
 
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")

@@ -10,7 +10,7 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Waiver
 
 if TYPE_CHECKING:
-    from gpulint.facts.resolver import Facts
+    from gpulint.facts.model import Facts
 
 ANY = "*"
 DAY_S = 86_400

@@ -4,7 +4,7 @@ entry.
 
 from __future__ import annotations
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Edit, Suggestion
 from gpulint.workload import Origin

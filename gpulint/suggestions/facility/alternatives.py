@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import facility as facilities
 from gpulint.policy.rules.evaluate import Outcome, Verdict
@@ -115,7 +115,7 @@ def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
         for component in after
         if component.kind in rule.target.kind and (component.kind, component.path()) in places
     )
-    return not any(check.judged([rule], component).not_evaluated for component in taking)
+    return not any(check.judged([rule], component.facts).not_evaluated for component in taking)
 
 
 def _count_errors_left(
@@ -131,7 +131,7 @@ def _count_errors_left(
     )
     if here is None:
         return None
-    answered = check.judged([rule], here)
+    answered = check.judged([rule], here.facts)
     if answered.holding or answered.not_evaluated:
         return None
     outcomes: list[tuple[Key, Outcome]] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog.hardware import transceivers as optics
 from gpulint.catalog.hardware.transceivers import Optic
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.workload import Value
 
 GRADES: Mapping[str, tuple[str, ...]] = {"multimode": ("OM4", "OM5"), "single-mode": ("OS2",)}

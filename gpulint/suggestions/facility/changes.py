@@ -12,7 +12,8 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog.hardware import servers
 from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.suggestions.facility import cabling_changes as cable_moves
 from gpulint.workload import Field, Value
 
@@ -82,7 +83,7 @@ def moves(quantity: str, facts: PartFacts) -> Iterator[Move]:
 
 def _propose_cabling(quantity: str, facts: PartFacts) -> Iterator[Move]:
     """Yield the changes of a cable or switch."""
-    for rewrite in cable_moves.rewrites(quantity, facts):
+    for rewrite in cable_moves.rewrites(quantity, facts.facts):
         changes = tuple(Change(facts, name, value) for name, value in rewrite.values.items())
         yield Move(rewrite.title, changes, rewrite.gives_up)
 
@@ -327,7 +328,7 @@ def _propose_more_coolant(facts: PartFacts) -> Iterator[Move]:
 
 
 def _propose_more_flow(facts: PartFacts, quantity: str, need: str, step: Fraction, gives_up: str) -> Iterator[Move]:
-    ends = facts.ends(need)
+    ends = facts.facts.ends(need)
     if ends is not None and isinstance(ends[1], int | float):
         flow = float(math.ceil(ends[1] / step) * step)
         yield Move(units.human(flow, glossary()[quantity].unit), (Change(facts, quantity, flow),), gives_up)

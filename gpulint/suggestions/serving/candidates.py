@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.catalog import gpu_sharing as shares
 from gpulint.catalog import hardware, offers
 from gpulint.catalog import tables as catalog
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving import changes as moves

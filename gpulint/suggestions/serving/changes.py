@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from gpulint import units
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import does
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.workload import Role, Value

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.suggestions.serving.changes import count_of, priced, sequence_shared
 from gpulint.workload import Value

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import does, lacks
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions import changed_role
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.generators import Candidate

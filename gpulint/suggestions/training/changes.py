@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import lacks
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced, propose_gpus

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from gpulint.catalog.capabilities import does
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving.changes import count_of
 from gpulint.suggestions.serving.layouts import factors

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions import changed_role
 from gpulint.suggestions.serving.changes import count_of
 from gpulint.workload import Value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.catalog import hardware
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Suggestion
 from gpulint.suggestions.serving.changes import count_of
 
