@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import silicon_harness
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
+from gpulint.facts import resolver
 from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
@@ -376,7 +376,7 @@ def told(case: Case) -> Told | str:
     described = role(case)
     if described is None:
         return "no decode workers stated" if case.layout is None else "no release of that precision"
-    known = facts.of(described, architecture.resolve(described.text("checkpoint")))
+    known = resolver.resolve(described, architecture.resolve(described.text("checkpoint")))
     weights, card = known.expected("weight_bytes_per_gpu"), known.expected("device_memory_bytes")
     if isinstance(weights, int | float) and isinstance(card, int | float) and weights > card:
         return "weights exceed the stated GPUs"

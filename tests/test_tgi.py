@@ -9,7 +9,7 @@ import reading
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
+from gpulint.facts import resolver
 from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
@@ -297,9 +297,9 @@ def test_unstated_shards_are_all_devices_or_one(release: str, gpus: int, expecte
 
 
 def test_a_missing_number_of_shards_is_spelled_as_clap_wants_it() -> None:
-    assert engines.spelled("tgi", "3.3.4", "tensor_parallel", 4) == "--num-shard=4"
-    assert engines.spelled("tgi", "2.3.1", "kv_cache_dtype", "fp8_e5m2") is None
-    assert engines.spelled("tgi", "3.3.4", "pipeline_parallel", 2) is None
+    assert engines.render_argument("tgi", "3.3.4", "tensor_parallel", 4) == "--num-shard=4"
+    assert engines.render_argument("tgi", "2.3.1", "kv_cache_dtype", "fp8_e5m2") is None
+    assert engines.render_argument("tgi", "3.3.4", "pipeline_parallel", 2) is None
 
 
 # ---- memory: figures that others measured
@@ -308,7 +308,7 @@ def test_a_missing_number_of_shards_is_spelled_as_clap_wants_it() -> None:
 def known(role: Role, **stated: Any) -> Facts:
     """The facts of a role with further fields."""
     given = role.having(**{name: Field(value) for name, value in stated.items()})
-    return facts.of(given, architecture.resolve(given.text("checkpoint")))
+    return resolver.resolve(given, architecture.resolve(given.text("checkpoint")))
 
 
 def stated(checkpoint: str, **fields: Any) -> Facts:

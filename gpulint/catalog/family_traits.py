@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 TABLE = "family_traits"
 TRUE = "yes"
@@ -13,7 +13,7 @@ TRUE = "yes"
 
 @functools.cache
 def _read_rows() -> Mapping[tuple[str, str], str]:
-    return {(row["family"], row["trait"]): row["value"] for row in catalog.rows(TABLE)}
+    return {(row["family"], row["trait"]): row["value"] for row in tables.rows(TABLE)}
 
 
 def has_trait(family: str, trait: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gpulint import engines, sizing
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.facts.on_demand import OnDemand
 from gpulint.workload import Value
 
@@ -29,7 +29,7 @@ def find_formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
 
 def _list_topics() -> Mapping[str, Iterable[str]]:
     """Return the names of the formulas of each topic and of each engine's own module."""
-    return shipped.functions(Path(sizing.__path__[0]))
+    return package_data.list_functions(Path(sizing.__path__[0]))
 
 
 def _import_functions(module: str) -> Mapping[str, Callable[..., Value]]:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.facts.on_demand import OnDemand
 from gpulint.workload import Value
 
@@ -39,7 +39,7 @@ class Quantity(NamedTuple):
 @functools.cache
 def glossary() -> Mapping[str, Quantity]:
     """Return every quantity by name."""
-    rows = shipped.glossary()
+    rows = package_data.load_glossary()
     return OnDemand(rows, lambda name: _read_quantity(name, rows[name]))
 
 

@@ -7,13 +7,13 @@ import math
 
 from gpulint.facts import providers
 from gpulint.facts.glossary import Quantity
-from gpulint.facts.model import Facts, Known, Missing, constant, is_constant
+from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant
 from gpulint.workload import Value
 
 DEVIATING = ("best", "worst")
 
 
-def combine_terms(name: str, found: Known, facts: Facts) -> tuple[Value, Value]:
+def combine_terms(name: str, found: ResolvedFact, facts: Facts) -> tuple[Value, Value]:
     """Combine independent terms by quadrature around the likely value, within the scenarios."""
     expected = found.scenarios.expected
     if is_constant(found.scenarios) or isinstance(expected, bool) or not isinstance(expected, int | float):
@@ -25,7 +25,7 @@ def combine_terms(name: str, found: Known, facts: Facts) -> tuple[Value, Value]:
     return (round(low), round(high)) if isinstance(expected, int) else (low, high)
 
 
-def span_scenarios(name: str, found: Known, facts: Facts) -> tuple[Value, Value]:
+def span_scenarios(name: str, found: ResolvedFact, facts: Facts) -> tuple[Value, Value]:
     """Span all scenarios, the smaller value first, for things that err together."""
     first, _, last = found.scenarios
     if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
@@ -57,7 +57,9 @@ def _deviate(parent: Facts, term: str, scenario: str) -> Facts:
     return parent.layered(override, providers.assumed_shape, providers.engine_formula, providers.general_formula)
 
 
-def _override(parent: Facts, term: str, scenario: str, quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def _override(
+    parent: Facts, term: str, scenario: str, quantity: Quantity, facts: Facts
+) -> ResolvedFact | Missing | None:
     """Provide the parent's fact at its likely value, unless it depends on the term."""
     found = parent.find(quantity.name)
     if isinstance(found, Missing) or not found.terms:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from gpulint.catalog import hardware, offers
-from gpulint.catalog.architecture import Resolved
+from gpulint.catalog.architecture import Resolution
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.trace import Trace
 from gpulint.report.model import Fact, Scenarios
@@ -21,7 +21,7 @@ class Missing(NamedTuple):
     names: frozenset[str]
 
 
-class Known(NamedTuple):
+class ResolvedFact(NamedTuple):
     """The values of a fact, where they come from, and the uncertain quantities that they depend on."""
 
     scenarios: Scenarios[Value]
@@ -29,11 +29,11 @@ class Known(NamedTuple):
     terms: frozenset[str] = frozenset()
 
 
-Provider: TypeAlias = "Callable[[Quantity, Facts], Known | Missing | None]"
+Provider: TypeAlias = "Callable[[Quantity, Facts], ResolvedFact | Missing | None]"
 """A function that resolves a quantity, or returns None if another one has to."""
 Providers: TypeAlias = Callable[[str], tuple[Provider, ...]]
 """A function that lists the providers of a quantity in the order in which they are asked."""
-Interval: TypeAlias = "Callable[[str, Known, Facts], tuple[Value, Value]]"
+Interval: TypeAlias = "Callable[[str, ResolvedFact, Facts], tuple[Value, Value]]"
 """A function that returns the printed interval of a fact."""
 
 
@@ -41,7 +41,7 @@ Interval: TypeAlias = "Callable[[str, Known, Facts], tuple[Value, Value]]"
 class Results:
     """What was resolved so far. Facts of components with the same content share it, but for the names `unshared`."""
 
-    found: dict[str, Known | Missing] = field(default_factory=dict)
+    found: dict[str, ResolvedFact | Missing] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     unshared: frozenset[str] = frozenset()
 
@@ -56,7 +56,7 @@ class Facts:
     def __init__(
         self,
         role: Role,
-        resolved: Resolved | None,
+        resolved: Resolution | None,
         providers: Providers,
         interval: Interval,
         *,
@@ -85,7 +85,7 @@ class Facts:
 
     # ---- reading
 
-    def find(self, name: str) -> Known | Missing:
+    def find(self, name: str) -> ResolvedFact | Missing:
         """Return a fact with its origin."""
         if self._open:
             self._open[-1].add(name)
@@ -124,7 +124,7 @@ class Facts:
 
     # ---- resolving
 
-    def _resolve(self, name: str) -> Known | Missing:
+    def _resolve(self, name: str) -> ResolvedFact | Missing:
         if name in self._unshared:
             return self._ask(name)
         parent = self._parent
@@ -142,12 +142,12 @@ class Facts:
                 found = self._ask(name)
             finally:
                 self._trace.end()
-        if isinstance(found, Known) and not found.terms and not is_constant(found.scenarios):
+        if isinstance(found, ResolvedFact) and not found.terms and not is_constant(found.scenarios):
             found = found._replace(terms=frozenset({name}))  # an uncertain quantity is a term of its own
         self._found[name] = found
         return found
 
-    def _ask(self, name: str) -> Known | Missing:
+    def _ask(self, name: str) -> ResolvedFact | Missing:
         """Ask the providers in their order."""
         quantity = glossary()[name]
         for provider in self._layer:
@@ -160,7 +160,7 @@ class Facts:
 
     # ---- facts of other roles
 
-    def fresh(self, role: Role, resolved: Resolved | None) -> Facts:
+    def fresh(self, role: Role, resolved: Resolution | None) -> Facts:
         """Return the facts of another role, which are resolved independently of these."""
         return Facts(role, resolved, self._providers, self._interval)
 
@@ -212,7 +212,7 @@ class Facts:
             self.role.text(name) for name in ("accelerator", "instance_type", "node_pool", "cloud")
         )
         count = math.ceil(gpus) if not self.role.text("mig_profile") else 1
-        return offers.carrying(self.role.available, accelerator, count, machine, pool, cloud or None)
+        return offers.select_machine(self.role.available, accelerator, count, machine, pool, cloud or None)
 
     def possible(self) -> tuple[Facts, ...]:
         """Return the facts on each accelerator with the declared memory; none if the accelerator is known."""
@@ -226,9 +226,9 @@ class Facts:
         return self._possible
 
 
-def constant(value: object, how: str) -> Known:
+def constant(value: object, how: str) -> ResolvedFact:
     """Make a fact that has the same value in all scenarios."""
-    return Known(Scenarios(value, value, value), how)  # type: ignore[arg-type]
+    return ResolvedFact(Scenarios(value, value, value), how)  # type: ignore[arg-type]
 
 
 def is_constant(scenarios: Scenarios[Value]) -> bool:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gpulint import engines
-from gpulint.catalog import architecture, hardware, offers
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import architecture, hardware, offers, tables
 from gpulint.catalog.errors import MissingInput
 from gpulint.facts import table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters, optional_parameters, title
 from gpulint.facts.glossary import Quantity, glossary
-from gpulint.facts.model import Facts, Known, Missing, constant, is_constant
+from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant
 from gpulint.report.model import Scenarios
 from gpulint.workload import Field, Unknown, Value
 
@@ -57,7 +56,7 @@ ASSUMED = ASSUMED_ZERO | {"quantised_parameters", "quantised_excess", "stage_sha
 # ---- what the role declares
 
 
-def stated(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def stated(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a field of the role."""
     field = facts.role.fields.get(quantity.name)
     if field is None:
@@ -92,26 +91,26 @@ def open_arguments(quantity: Quantity, facts: Facts) -> Missing | None:
 # ---- what the engine does
 
 
-def engine_purpose(quantity: Quantity, facts: Facts) -> Known | None:
+def engine_purpose(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
     """Provide the task of an engine that has only one."""
-    purpose = engines.purpose(facts.engine or "")
+    purpose = engines.find_purpose(facts.engine or "")
     return constant(purpose, "what the engine does") if purpose else None
 
 
-def engine_formula(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def engine_formula(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what a formula of the role's own engine computes."""
     formula = find_formulas(facts.engine).get(quantity.name) if facts.engine else None
     return compute(formula, facts) if formula else None
 
 
-def engine_default(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def engine_default(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the default of the engine's release."""
     candidates = table_rows.find_rows("engine_defaults", "field", quantity.name, facts)
     if not candidates:
         return None
     if missing := table_rows.missing_inputs(candidates, facts):
         return missing
-    rows = [row for row in candidates if table_rows.holds(row["condition"], facts)]
+    rows = [row for row in candidates if table_rows.is_verified(row["condition"], facts)]
     values = [(table_rows.read_cell(row["value"], quantity.type, facts), row["kinder"]) for row in rows]
     if not values:
         return Missing(frozenset({quantity.name}))
@@ -121,13 +120,13 @@ def engine_default(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     if better == "none" or len({value for value, _ in values}) == 1:
         return constant(newest, how)
     ordered = sorted((value for value, _ in values), key=float, reverse=better == "higher")  # type: ignore[arg-type]
-    return Known(Scenarios(ordered[0], newest, ordered[-1]), how)
+    return ResolvedFact(Scenarios(ordered[0], newest, ordered[-1]), how)
 
 
 # ---- what the checkpoint says
 
 
-def assumed_shape(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what weights need of an architecture of which only the name is known."""
     shape = facts.resolved.architecture if facts.resolved else None
     if shape is None or shape.named_parameters is None:
@@ -147,11 +146,11 @@ def assumed_shape(quantity: Quantity, facts: Facts) -> Known | Missing | None:
 
 def _format_counts_all_tensors(facts: Facts) -> bool:
     """Whether the size of the number format was measured over whole files, embeddings included."""
-    row = catalog.by("quantization", "quantization").get(str(facts.expected("weight_format")))
+    row = tables.index_rows("quantization", "quantization").get(str(facts.expected("weight_format")))
     return row is not None and row["best"] != ""
 
 
-def checkpoint(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def checkpoint(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the shape of the checkpoint's architecture, and what is known of the checkpoint itself."""
     name = quantity.name
     if name == "checkpoint":  # its own name is declared or missing
@@ -171,33 +170,33 @@ def checkpoint(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     return Missing(frozenset({name if shape.known else "architecture"}))
 
 
-def number_format(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def number_format(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the bytes of a weight in the number format that the weights have."""
     weight_format = facts.find("weight_format")
     if isinstance(weight_format, Missing):
         return weight_format
-    formats = catalog.by("quantization", "quantization")
+    formats = tables.index_rows("quantization", "quantization")
     row = formats.get(str(weight_format.scenarios.expected))
     if row is None:
         facts.reasons["weight_format"] = f"the catalog has no format {weight_format.scenarios.expected}"
         return Missing(frozenset({"weight_format"}))
     nominal = float(row["bytes_per_weight"])
     if row["best"]:
-        return Known(Scenarios(float(row["best"]), nominal, float(row["worst"])), "measured: " + row["source"])
+        return ResolvedFact(Scenarios(float(row["best"]), nominal, float(row["worst"])), "measured: " + row["source"])
     shape = facts.resolved.architecture if facts.resolved else None
     if shape is None or shape.format_assumed is None or isinstance(facts.expected("quantization"), str):
         return constant(nominal, "catalog")
     small, middle = (float(formats[name]["bytes_per_weight"]) for name in ("int4-g128", shape.format_assumed))
     expected = nominal if shape.format_assumed == shape.checkpoint_dtype else middle
-    return Known(Scenarios(small, expected, nominal), "4, 8 or 16 bits: nothing states the number format")
+    return ResolvedFact(Scenarios(small, expected, nominal), "4, 8 or 16 bits: nothing states the number format")
 
 
-def draft(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def draft(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a fact of a speculative draft model that has its own checkpoint."""
     inputs = [facts.find(name) for name in ("draft_checkpoint", "draft_tensor_parallel", "tensor_parallel")]
     if missing := [found.names for found in inputs if isinstance(found, Missing)]:
         return Missing(frozenset().union(*missing))
-    reference, own_ranks, ranks = (found.scenarios.expected for found in inputs if isinstance(found, Known))
+    reference, own_ranks, ranks = (found.scenarios.expected for found in inputs if isinstance(found, ResolvedFact))
     if not isinstance(reference, str) or reference == facts.role.value("checkpoint"):
         return None
     resolved = architecture.resolve(reference)
@@ -213,23 +212,23 @@ def draft(quantity: Quantity, facts: Facts) -> Known | Missing | None:
 # ---- what the hardware is
 
 
-def accelerator(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def accelerator(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the catalog's row of the accelerator, or the share of it that a MIG slice has."""
     if quantity.name == "slice_memory_bytes":
         return _find_slice_memory(facts)
     return _find_slice_share(quantity, facts) or _find_in_catalog(quantity, facts)
 
 
-def _find_slice_memory(facts: Facts) -> Known | Missing:
+def _find_slice_memory(facts: Facts) -> ResolvedFact | Missing:
     if not (profile := facts.role.text("mig_profile")):
         return constant(None, "a whole card")
     found = hardware.slice_memory_bytes(profile, facts.role.text("accelerator") or None)
     if not found:
         return Missing(frozenset({"accelerator"}))
-    return Known(Scenarios(found[-1], found[0], found[0]), "catalog")
+    return ResolvedFact(Scenarios(found[-1], found[0], found[0]), "catalog")
 
 
-def _find_slice_share(quantity: Quantity, facts: Facts) -> Known | None:
+def _find_slice_share(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
     """Return what a MIG slice has instead of the whole accelerator's value; None if it has the same."""
     if not (profile := facts.role.text("mig_profile")):
         return None
@@ -243,7 +242,7 @@ def _find_slice_share(quantity: Quantity, facts: Facts) -> Known | None:
     return None if value is None or share is None else constant(value * share, "its share of a card")
 
 
-def _find_in_catalog(quantity: Quantity, facts: Facts) -> Known | Missing:
+def _find_in_catalog(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing:
     product = hardware.accelerator(facts.role.text("accelerator"))
     if product is None:
         if quantity.name in _MEMORY_TOTALS and "device_memory_bytes" in facts.role.fields:
@@ -258,7 +257,7 @@ def _find_in_catalog(quantity: Quantity, facts: Facts) -> Known | Missing:
     return constant(value, "catalog")
 
 
-def node(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def node(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the catalog's row of the machine type, or what all that fit have in common."""
     machine = hardware.node(facts.role.text("instance_type"))
     if machine is None:
@@ -267,7 +266,7 @@ def node(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     return Missing(frozenset({quantity.name})) if value is None else constant(value, "catalog")
 
 
-def _find_in_cloud(name: str, facts: Facts) -> Known | Missing:
+def _find_in_cloud(name: str, facts: Facts) -> ResolvedFact | Missing:
     """Return what all machine types of the declared cloud have in common that hold the GPUs of a pod."""
     cloud, gpus = facts.role.text("cloud"), facts.role.value("gpus_per_pod")
     fitting = hardware.holding(facts.role.text("accelerator"), gpus, cloud) if cloud and isinstance(gpus, int) else ()
@@ -282,16 +281,16 @@ def _ask_for(name: str) -> Missing:
     return Missing(frozenset({name if glossary()[name].ask else "instance_type"}))
 
 
-def offer(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def offer(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the cost of the machine that a pod runs on, and what is known of its site."""
     found = facts.offer()
     if quantity.name in offers.SITE:
-        value, how = offers.site(facts.role.available, found, quantity.name)
+        value, how = offers.find_site_fact(facts.role.available, found, quantity.name)
     elif found is None:
         names = facts.missing(("gpus_per_pod", "accelerator"))
         return Missing(names) if names else _ask_for("node_gpus")
     else:
-        value, how = offers.of_machine(found, quantity.name)
+        value, how = offers.find_machine_fact(found, quantity.name)
     if value is not None:
         return constant(value, how)
     return constant(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
@@ -300,7 +299,7 @@ def offer(quantity: Quantity, facts: Facts) -> Known | Missing | None:
 # ---- what the policy requires
 
 
-def policy(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def policy(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what follows from the requirements of gpulint.yaml and from what is known of the role."""
     if quantity.name == "accelerator_permitted":
         barred, product = facts.role.available.barred, hardware.accelerator(facts.role.text("accelerator"))
@@ -316,7 +315,7 @@ def policy(quantity: Quantity, facts: Facts) -> Known | Missing | None:
 # ---- what is computed, fitted and measured
 
 
-def capacity(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def capacity(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a fact of the same role with as many requests as it admits in each scenario."""
     name = AT_CAPACITY[quantity.name]
     admitted, replicas = facts.find("admitted_sequences"), facts.find("service_replicas")
@@ -330,10 +329,10 @@ def capacity(quantity: Quantity, facts: Facts) -> Known | Missing | None:
         if isinstance(loaded, Missing):
             return loaded
         values[scenario] = getattr(loaded.scenarios, scenario) if requests else 0.0
-    return Known(Scenarios(**values), f"{name} of a full replica")
+    return ResolvedFact(Scenarios(**values), f"{name} of a full replica")
 
 
-def general_formula(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def general_formula(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what the formula for every engine computes."""
     formula = find_formulas(None).get(quantity.name)
     if formula is None:
@@ -342,7 +341,7 @@ def general_formula(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     return constant(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
 
 
-def compute(formula: Callable[..., Value], facts: Facts, likely_everywhere: bool = False) -> Known | Missing:
+def compute(formula: Callable[..., Value], facts: Facts, likely_everywhere: bool = False) -> ResolvedFact | Missing:
     """Compute a formula in each scenario, once if all inputs are certain."""
     inputs, missing = _find_inputs(formula, facts)
     if missing:
@@ -354,7 +353,7 @@ def compute(formula: Callable[..., Value], facts: Facts, likely_everywhere: bool
             return constant(formula(*(values.expected for values in scenarios)), how)
         result = Scenarios(*(formula(*values) for values in zip(*scenarios, strict=True)))
         terms = frozenset().union(*(found.terms for found in inputs))
-        return Known(result, how, frozenset() if is_constant(result) else terms)
+        return ResolvedFact(result, how, frozenset() if is_constant(result) else terms)
     except MissingInput as error:
         name = str(error.args[0])
         return Missing(facts.missing([name]) or frozenset({name}))
@@ -363,12 +362,12 @@ def compute(formula: Callable[..., Value], facts: Facts, likely_everywhere: bool
         return Missing(frozenset({formula.__name__}))
 
 
-def _find_inputs(formula: Callable[..., Value], facts: Facts) -> tuple[list[Known], list[frozenset[str]]]:
+def _find_inputs(formula: Callable[..., Value], facts: Facts) -> tuple[list[ResolvedFact], list[frozenset[str]]]:
     """Return the inputs of a formula and what is missing; None stands for an optional input."""
     optional, inputs, missing = optional_parameters(formula), [], []
     for name in list_parameters(formula):
         found = facts.find(name)
-        if isinstance(found, Known):
+        if isinstance(found, ResolvedFact):
             inputs.append(found)
         elif name in optional:
             inputs.append(constant(None, "not known"))
@@ -377,21 +376,21 @@ def _find_inputs(formula: Callable[..., Value], facts: Facts) -> tuple[list[Know
     return inputs, missing
 
 
-def fitted(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def fitted(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a fitted row of the catalog."""
     candidates = table_rows.find_rows("fitted", "name", quantity.name, facts)
     if missing := table_rows.missing_inputs(candidates, facts):
         return missing
-    rows = [row for row in candidates if table_rows.holds(row["condition"], facts)]
+    rows = [row for row in candidates if table_rows.is_verified(row["condition"], facts)]
     if not rows:
         return Missing(frozenset({quantity.name}))
     worst = max(float(row["worst"]) for row in rows)
     best = min(float(row["best"]) for row in rows)
     decisive = max(rows, key=lambda row: float(row["expected"])) if facts.possible() else rows[-1]
-    return Known(Scenarios(best, float(decisive["expected"]), worst), "fitted: " + decisive["source"])
+    return ResolvedFact(Scenarios(best, float(decisive["expected"]), worst), "fitted: " + decisive["source"])
 
 
-def measured(quantity: Quantity, facts: Facts) -> Known | Missing | None:
+def measured(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what groups of as many ranks were measured to achieve on the medium that connects them."""
     name = quantity.name
     axis, _, column = name.partition("_")
@@ -406,10 +405,10 @@ def measured(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     if found is None:
         facts.reasons[name] = f"the catalog has no measurement over {link}"
         return Missing(frozenset({name}))
-    return Known(getattr(found, column), "measured: " + found.source)
+    return ResolvedFact(getattr(found, column), "measured: " + found.source)
 
 
-def absent(quantity: Quantity, facts: Facts) -> Known | None:
+def absent(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
     """Provide the value that means absence, if nothing declares the quantity."""
     unknown = quantity.of == "engine" and not facts.engine
     return None if unknown else constant(quantity.absent[0], "nothing states it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from gpulint.catalog.architecture import Resolved
+from gpulint.catalog.architecture import Resolution
 from gpulint.facts import intervals, providers
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Provider
@@ -59,6 +59,6 @@ def list_providers(fact: str) -> tuple[Provider, ...]:
     return tuple(provider for condition, provider in PROVIDERS if condition(quantity))
 
 
-def of(role: Role, resolved: Resolved | None) -> Facts:
+def resolve(role: Role, resolved: Resolution | None) -> Facts:
     """Return the facts of a role, whose checkpoint resolves to an architecture or to none."""
     return Facts(role, resolved, list_providers, intervals.combine_terms)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from gpulint import engines
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Value
 
@@ -27,30 +27,30 @@ DEVICE_CLASS = "device_class"
 """The fact that a condition without a comparison names a value of."""
 
 
-def find_rows(table: str, column: str, name: str, facts: Facts) -> tuple[catalog.Row, ...]:
+def find_rows(table: str, column: str, name: str, facts: Facts) -> tuple[tables.Row, ...]:
     """Find the rows of a quantity for the role's engine and release."""
     return _find_rows(table, column, name, facts.role.text("engine"), facts.role.text("engine_version"))
 
 
 @functools.cache
-def _find_rows(table: str, column: str, name: str, engine: str, release: str) -> tuple[catalog.Row, ...]:
+def _find_rows(table: str, column: str, name: str, engine: str, release: str) -> tuple[tables.Row, ...]:
     """Find the rows for a release of an engine; for an unknown release, those of any it may be."""
-    version, oldest = catalog.release(release), engines.oldest(engine)
+    version, oldest = tables.release(release), engines.oldest_release(engine)
     return tuple(
         row
-        for row in catalog.rows(table)
+        for row in tables.rows(table)
         if row[column] == name and row["engine"] in ("", engine) and _is_in_release(row, version, oldest)
     )
 
 
-def _is_in_release(row: catalog.Row, version: tuple[int, ...] | None, oldest: tuple[int, ...] | None) -> bool:
+def _is_in_release(row: tables.Row, version: tuple[int, ...] | None, oldest: tuple[int, ...] | None) -> bool:
     if version is not None:
-        return catalog.in_version(row, version)
-    until = catalog.release(row["until"])
+        return tables.is_in_version(row, version)
+    until = tables.release(row["until"])
     return until is None or oldest is None or until > oldest
 
 
-def missing_inputs(rows: Iterable[catalog.Row], facts: Facts) -> Missing | None:
+def missing_inputs(rows: Iterable[tables.Row], facts: Facts) -> Missing | None:
     """Return what is missing to evaluate the conditions of rows; None if nothing is."""
     compared = {name for row in rows for name in _facts_of_condition(row["condition"])}
     copied = (row["value"][1:] for row in rows if row.get("value", "").startswith("="))
@@ -58,10 +58,10 @@ def missing_inputs(rows: Iterable[catalog.Row], facts: Facts) -> Missing | None:
     return None if not names or (names == {"accelerator"} and facts.possible()) else Missing(names)
 
 
-def holds(condition: str, facts: Facts) -> bool:
+def is_verified(condition: str, facts: Facts) -> bool:
     """Whether a row's condition holds, or holds on an accelerator that the role may have."""
     if facts.possible() and facts.missing(_facts_of_condition(condition)):
-        return any(holds(condition, alternative) for alternative in facts.possible())
+        return any(is_verified(condition, alternative) for alternative in facts.possible())
     return all(_comparison_holds(comparison, facts) for comparison in _split_condition(condition))
 
 

@@ -68,8 +68,8 @@ class Search:
         """
         before, rule = self.role.outcome, self.verdict.rule
         changed = _trace(self.role.facts).variant(changed_role.apply(self.role.facts.role, candidate.values))
-        rules = tuple(evaluate.matching(self.role.rules, self.role.workload, changed.role))
-        after = evaluate.judged(rules, changed)
+        rules = tuple(evaluate.select(self.role.rules, self.role.workload, changed.role))
+        after = evaluate.evaluate(rules, changed)
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
         sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
         if not clears([rule.name], before, sure):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.facts.formulas import find_formulas
 from gpulint.facts.glossary import glossary
-from gpulint.policy.config import did_you_mean as spelling
+from gpulint.policy.config import did_you_mean
 from gpulint.policy.rules import cel
 
 TOKEN = re.compile(
@@ -82,11 +82,11 @@ class _Token(NamedTuple):
     start: int
 
 
-def mistakes(expression: str, about_workloads: bool = True) -> Iterator[Mistake]:
+def find_mistakes(expression: str, about_workloads: bool = True) -> Iterator[Mistake]:
     """Yield what keeps a condition from compiling, or else the first reason why it can never work as intended."""
     tokens = [_Token(match[0], match.start()) for match in TOKEN.finditer(expression)]
     try:
-        cel.compiled(expression)
+        cel.compile(expression)
     except cel.ConditionError as error:
         yield from list(_explain_errors(expression, tokens, str(error)))
         return
@@ -129,10 +129,10 @@ def _explain_undeclared(error: Mistake, tokens: list[_Token]) -> Mistake:
         return Mistake(token.start, f"{name} is not CEL: {WORDS[name.lower()]}")
     if tokens[index + 1 : index + 2] and tokens[index + 1].text == "(":
         meant = token.text.rpartition(".")[2]
-        return Mistake(token.start, f"no such function: {meant}{spelling.nearest(meant, FUNCTIONS)}")
+        return Mistake(token.start, f"no such function: {meant}{did_you_mean.suggest_one(meant, FUNCTIONS)}")
     if _is_unquoted_text(tokens, index):
         return Mistake(token.start, f"text needs quotation marks: write '{token.text}'")
-    return Mistake(token.start, f"no such fact: {name}{nearest(name)}")
+    return Mistake(token.start, f"no such fact: {name}{suggest_fact(name)}")
 
 
 def _is_unquoted_text(tokens: list[_Token], index: int) -> bool:
@@ -209,7 +209,7 @@ def _explain_mismatch(name: str, sign: str, literal: str) -> str:
 
 def _find_unguarded(expression: str) -> Iterator[Mistake]:
     """Yield facts that a condition uses without a guard although they may be absent, alone or together."""
-    quantities = [glossary()[name] for name in cel.names(expression)]
+    quantities = [glossary()[name] for name in cel.find_names(expression)]
     present = {quantity.name: ORDINARY.get(quantity.type, []) for quantity in quantities}
     nullable = [quantity.name for quantity in quantities if may_be_null(quantity.name)]
     for count in range(min(len(nullable), ABSENCES_MAX) + 1):
@@ -288,8 +288,8 @@ def _type(name: str) -> str:
     return glossary()[name].type if name in glossary() else ""
 
 
-def nearest(name: str) -> str:
+def suggest_fact(name: str) -> str:
     """Suggest the fact that a name may mean: by common word, by a part of its path, or by spelling."""
     parts = [part for part in reversed(name.split(".")) if part in glossary()]
     meant = MEANT.get(name.lower(), next(iter(parts), ""))
-    return f"; did you mean {meant}?" if meant else spelling.nearest(name, glossary())
+    return f"; did you mean {meant}?" if meant else did_you_mean.suggest_one(name, glossary())

@@ -10,7 +10,7 @@ from gpulint.report.model import Edit, Suggestion
 from gpulint.workload import Origin
 
 
-def of(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
+def propose(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
     """Return the replacement that a rule proposes at its location; empty if location or word is
     unknown.
     """
