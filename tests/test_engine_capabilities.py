@@ -154,7 +154,14 @@ def test_the_new_engine_is_among_the_roles_that_each_general_rule_is_about(tree:
         "from gpulint.policy.rules.rule import shipped_rules\n"
         "print(*(r.name for r in shipped_rules().values() if r.target.does and r.target.includes_engine('acme')))"
     )
-    run = subprocess.run([sys.executable, "-c", program], cwd=tree, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tree,
+        env={"PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     asking = {one.name for one in load_shipped().values() if one.target.does and one.target.kind == ("inference",)}
     assert set(run.stdout.split()) == asking
 
