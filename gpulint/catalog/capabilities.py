@@ -145,6 +145,23 @@ def compile_packages() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(names)})\b")
 
 
+@functools.cache
+def compile_official_images() -> re.Pattern[str]:
+    """Return a pattern of the makers' own images, which download weights to `find_download_folder` and contain none."""
+    names = (re.escape(row["official_image"]) for row in tables.rows(TABLE) if row["official_image"])
+    return re.compile(rf"(?:^|/)(?:{'|'.join(names)})(?:[:@]|$)")
+
+
+def find_download_folder(engine: str) -> str | None:
+    """Return the folder to which an engine's official image downloads weights; None if the table has none.
+
+    >>> find_download_folder("tgi"), find_download_folder("ollama")
+    ('/data', None)
+    """
+    row = tables.index_rows(TABLE, "engine").get(engine)
+    return row["download_folder"] or None if row else None
+
+
 def _read_cell(engine: str, capability: str) -> str:
     row = tables.index_rows(TABLE, "engine").get(engine)
     return row[capability] if row else ""

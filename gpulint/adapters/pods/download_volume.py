@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpulint import units
+from gpulint.catalog import capabilities
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
@@ -19,10 +20,6 @@ ARGUMENTS = ("--download-dir", "--download_dir", "--huggingface-hub-cache", "--w
 """Arguments of vLLM, SGLang and TGI that move the weights to another folder."""
 MOVING = ("VLLM_USE_MODELSCOPE", "SGLANG_USE_MODELSCOPE", "WEIGHTS_CACHE_OVERRIDE")
 """Variables that move the weights to another folder."""
-CACHES = {"vllm": "/root/.cache/huggingface", "sglang": "/root/.cache/huggingface", "tgi": "/data"}
-"""Download folders of the official images: docker/Dockerfile of vLLM and SGLang (root's home),
-Dockerfile of TGI.
-"""
 
 
 def size(
@@ -51,7 +48,7 @@ def _find_cache(environment: Mapping[str, Argument], engine: str) -> str | None:
     for name in CACHE_VARIABLES:
         if name in environment:
             return environment[name].text
-    return CACHES.get(engine)
+    return capabilities.find_download_folder(engine)
 
 
 def _is_mounted_at(mount: object, folder: str) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import replace
 
 from gpulint import engines
 from gpulint.adapters.objects import pod_templates
 from gpulint.adapters.pods import download_volume, volume_claims
 from gpulint.adapters.programs import container_command
+from gpulint.catalog import capabilities
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-OFFICIAL = re.compile(r"(?:^|/)(?:vllm/vllm-openai|lmsysorg/sglang|huggingface/text-generation-inference)(?:[:@]|$)")
-"""Images whose cache is where `volume.CACHES` says, and that contain no weights."""
 ONE_NODE = "kubernetes.io/hostname"
 
 
@@ -91,8 +89,8 @@ def _find_folder(
         if name in environment:
             stated = environment[name].text
             return None if stated is None else posixpath.join(stated, "hub") if name == "HF_HOME" else stated
-    default = download_volume.CACHES.get(role.text("engine"))
-    official = OFFICIAL.search(str(document.get((*container, "image"))))
+    default = capabilities.find_download_folder(role.text("engine"))
+    official = capabilities.compile_official_images().search(str(document.get((*container, "image"))))
     if default is None or environment.open_ended or official is None:
         return None
     return default if default == "/data" else posixpath.join(default, "hub")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gpulint.catalog.family_traits import has_trait
+
 
 def weight_format(checkpoint_quantization: str | None, quantization: str | None, weight_dtype: str) -> str:
     """Number format of the weights in memory.
@@ -311,9 +313,6 @@ def kv_heads_remainder(kv_heads: int, family: str, tensor_parallel: int) -> int:
     Source: text-generation-inference v2.3.1, server/…/models/custom_modeling/flash_gemma_modeling.py, _load_gqa, and
         its siblings; v3.3.7, flash_llama_modeling.py: "`num_key_value_heads` must be divisible by `num_shards`".
     """
-    if kv_heads % tensor_parallel and family not in _GROUPED:
+    if kv_heads % tensor_parallel and not has_trait(family, "divides_kv_heads_in_tgi"):
         raise LookupError(f"TGI's sharding of the KV heads of {family or 'this architecture'} is not known")
     return kv_heads % tensor_parallel
-
-
-_GROUPED = frozenset({"llama", "mistral", "mixtral", "qwen2", "gemma", "gemma-2", "phi-3"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gpulint import units
+from gpulint.catalog.family_traits import has_trait
 
 
 def max_model_len(trained_context: int) -> int:
@@ -102,17 +103,18 @@ def activation_bytes(
 
     Source: vLLM, v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
     """
-    if family in _CROSS_ATTENTION and tensor_parallel > 1:
+    if has_trait(family, "attends_to_pictures") and tensor_parallel > 1:
         raise LookupError("activations of a cross-attention encoder over several ranks are not modelled")
     tokens, width = max_num_batched_tokens, bytes_per_activation
     rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), tokens)
-    sampler = 0.0 if family in _POOLING else sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
+    sampler = sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
+    sampler = 0.0 if has_trait(family, "pools") else sampler
     mlp = 0.0 if moe_intermediate else prefill_intermediate_multiple * intermediate / tensor_parallel
     prefill = tokens * width * (mlp + prefill_hidden_multiple * hidden)
     expert = (moe_intermediate or 0) / tensor_parallel
     workspace = tokens * (experts_per_token or 0) * width * (max(2 * expert, hidden) + max(expert, hidden))
     encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes * profiled_pictures
-    if family in _CROSS_ATTENTION and encoder:
+    if has_trait(family, "attends_to_pictures") and encoder:
         return max(prefill, sampler, max_num_seqs * sequence_encoder_bytes) + activation_slack_bytes
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
@@ -133,25 +135,13 @@ def profiled_pictures(family: str, max_model_len: int) -> int:
 
     Source: vLLM v0.8.5, model_executor/models/qwen2_vl.py, get_num_frames_with_most_features: the sequence less one image.
     """
-    if family not in _SEES_VIDEO:
+    if not has_trait(family, "sees_video"):
         return 1
     return min(_MOST_PICTURES, max(1, (max_model_len - _PICTURE_TOKENS) // _PICTURE_TOKENS))
 
 
-_SEES_VIDEO = frozenset({"qwen2-vl", "qwen2.5-vl", "qwen3-vl", "qwen3-vl-moe"})
 _PICTURE_TOKENS = 16384
 _MOST_PICTURES = 8
-
-_ENCODERS = frozenset(
-    {
-        *("bert", "deberta-v3", "distilbert", "embeddinggemma", "gte", "jina-bert", "modernbert", "mpnet"),
-        *("nomic-bert", "xlm-roberta"),
-    }
-)
-_POOLING = _ENCODERS | {"llama-embed", "llama-rerank", "mistral-embed", "qwen2-embed", "qwen3-embed"}
-"""Models that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
-_CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
-"""Every profiled sequence brings its picture: vllm-project/vllm pull 12126, Llama-3.2-11B-Vision with 128 peaks at 36.63 GiB."""
 
 
 def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
@@ -608,7 +598,7 @@ def kv_needed_bytes(
     Source: vLLM, v1/core/kv_cache_utils.py, check_enough_kv_cache_memory; v1/kv_cache_interface.py,
         EncoderOnlyAttentionSpec.
     """
-    if family in _ENCODERS:
+    if has_trait(family, "encodes"):
         return 0.0
     return kv_blocks * kv_group_layers * kv_page_bytes * stage_share + draft_kv_bytes_per_token * max_model_len
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-JOINED = frozenset({"falcon", "mpt", "gpt-neox", "bloom", "gpt-2", "starcoder", "phi-3"})
-"""Families whose checkpoints have queries, keys and values in one matrix."""
+from gpulint.catalog.family_traits import has_trait
 
 
 def generation_attention(attention_backend: str | None, default_attention: str) -> str:
@@ -348,7 +347,7 @@ def load_excess_bytes(
     """
     if engine == "litgpt" and quantization:
         return 2 * vocab * hidden * bytes_per_activation
-    if not joins_projections or family in JOINED:
+    if not joins_projections or has_trait(family, "one_qkv_matrix"):
         return 0.0
     width = (attention_heads + 2 * kv_heads) * head_dim
     return layers * hidden * width * bytes_per_weight * stage_share / tensor_parallel

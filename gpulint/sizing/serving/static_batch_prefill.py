@@ -4,12 +4,7 @@ KV cache.
 
 from __future__ import annotations
 
-SIMPLE_GELU = frozenset({"gpt-2", "gpt-j", "gpt-neo", "phi-2"})
-"""Families whose activation is computed in single operations."""
-ONE_INPUT_MATRIX = frozenset({"phi-3", "glm-4"})
-"""Families with one matrix for gate and up, whose output stays whole."""
-MORE_STREAMS = {"gpt-2": 6, "stablelm-2": 6, "olmo-2": 3}
-"""Tensors of the stream that are alive besides the MLP where they are not four."""
+from gpulint.catalog.family_traits import has_trait, read_trait
 
 
 def prompt_cache_bytes(
@@ -75,13 +70,13 @@ def prompt_mlp_bytes(
         speed_benchmark.rst: Qwen2.5-32B takes 74.47 GiB at 30,720 tokens, of which 61.03 weights, 7.5 cache.
     """
     tokens = batch_size * prompt_tokens
-    stream = MORE_STREAMS.get(family, 4)
+    stream = read_trait(family, "prompt_streams", 4)
     if experts and moe_intermediate and experts_per_token:
         visit = max(4 * moe_intermediate / tensor_parallel + hidden, 4.3 * hidden)
         shared = hidden + 2 * (shared_intermediate or 0) / tensor_parallel if shared_intermediate else 0
         visits = experts_per_token * expert_token_share
         return tokens * bytes_per_activation * (2 * hidden + shared + visits * visit)
-    whole = family in SIMPLE_GELU or family in ONE_INPUT_MATRIX
+    whole = has_trait(family, "simple_gelu") or has_trait(family, "one_input_matrix")
     tensors = 4 if whole else 3 if gated_mlp else 2
     return tokens * bytes_per_activation * (stream * hidden + tensors * (intermediate or 0) / tensor_parallel)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint.sizing.training import attention_activations
+from gpulint.catalog.family_traits import has_trait
 
 
 def training_tokens(
@@ -74,75 +74,23 @@ def norm_bytes(
         PyTorch's fake tensors; NVIDIA/Megatron-LM, training/theoretical_memory_usage.py.
     """
     cast = parameter_bytes > compute_bytes and lora_rank is None and sharding not in ("fsdp", "deepspeed")
-    inputs = 0 if lora_rank is not None else 2 if family in ONE_NORM or not cast else 5 if gated_mlp else 4
-    if family in LAYER_NORM or training_kernels == "fused" or compiled:
-        norms = 1 if family in ONE_NORM else 2
-        kept = 1 if family in SHARED_INPUT else norms
+    one_norm = has_trait(family, "one_norm")
+    inputs = 0 if lora_rank is not None else 2 if one_norm or not cast else 5 if gated_mlp else 4
+    if has_trait(family, "layer_norm") or training_kernels == "fused" or compiled:
+        norms = 1 if one_norm else 2
+        kept = 1 if has_trait(family, "shared_input") else norms
         outputs = 0 if lora_rank is not None else inputs if cast else norms
-        whole = cast or (family in NORM_IN_32_BITS and training_kernels == "eager" and not compiled)
-        masks = 2 if family in DROPPED else 0
+        whole = cast or (has_trait(family, "norm_of_32_bit_copy") and training_kernels == "eager" and not compiled)
+        masks = 2 if has_trait(family, "drops_stream") else 0
         return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes + masks))
-    scaled = 0 if lora_rank is not None else 4 if cast or family in SCALED_IN_32_BITS else compute_bytes
-    on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if family in HEAD_NORMS else 0
-    if family in CENTRED:
+    widened = cast or has_trait(family, "norm_scaled_in_32_bits")
+    scaled = 0 if lora_rank is not None else 4 if widened else compute_bytes
+    on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if has_trait(family, "head_norms") else 0
+    if has_trait(family, "centred_norm"):
         centred = 8 if lora_rank is not None else 12
         return float(hidden * (centred + (inputs if cast or not inputs else 1) * compute_bytes) + on_heads)
-    norms = 4 if family in FOUR_NORMS else 2
+    norms = 4 if has_trait(family, "four_norms") else 2
     return float(norms * hidden * (4 + scaled) + inputs * hidden * compute_bytes + on_heads)
-
-
-LAYER_NORM = frozenset(
-    {
-        "gpt-2",
-        "gpt-neox",
-        "gpt-j",
-        "gpt-neo",
-        "opt",
-        "bloom",
-        "falcon",
-        "mpt",
-        "phi-2",
-        "starcoder",
-        "starcoder2",
-        "stablelm-2",
-        "nemotron",
-        "olmo",
-        "phimoe",
-        *("bert", "roberta", "xlm-roberta", "deberta-v3", "distilbert", "mpnet", "jina-bert", "nomic-bert", "gte"),
-        *("modernbert", "bart", "whisper", "m2m-100"),
-    }
-)
-"""Families whose norm is one operation of PyTorch."""
-DROPPED = frozenset({*attention_activations.DROPPED, "opt"})
-"""Families that drop a tenth of the stream after attention and MLP (opt: Transformers 5.23.0, configuration_opt.py)."""
-NORM_IN_32_BITS = frozenset({"olmo"})
-"""Families that hand a 32-bit copy to that operation."""
-CENTRED = frozenset({"cohere", "cohere2"})
-"""Families whose one norm is single 32-bit operations: the difference from the mean, its copy for the variance, the scaled."""
-ONE_NORM = frozenset({"phi-2", "gpt-j", "falcon", "cohere", "cohere2"})
-"""Families whose attention and MLP read the same norm."""
-SHARED_INPUT = frozenset({"gpt-neox", *ONE_NORM})
-"""Families whose attention and MLP read the same stream."""
-SCALED_IN_32_BITS = frozenset({"gemma", "gemma-2", "gemma-3", "gemma-3n", "gemma-4", "olmo-2", "olmo-3", "gpt-oss"})
-"""Families whose norm is scaled before it is cast."""
-FOUR_NORMS = frozenset({"gemma-2", "gemma-3", "gemma-3n", "gemma-4", "glm-4"})
-HEAD_NORMS = frozenset(
-    {
-        *(
-            "qwen3",
-            "qwen3-moe",
-            "gemma-3",
-            "gemma-4",
-            "qwen3-vl",
-            "qwen3-vl-moe",
-            "olmo-2",
-            "olmo-3",
-            "olmoe",
-            "qwen3-next",
-        ),
-        *("exaone-4", "apertus", "hunyuan-moe", "minimax-m2"),
-    }
-)
 
 
 def layer_activation_bytes(
@@ -371,11 +319,8 @@ def loss_bytes(
 
     Source: huggingface/transformers 5.23.0 loss/loss_utils.py, ForCausalLMLoss (32-bit logits); traced.
     """
-    capped = compute_bytes if family in CAPPED and loss_bytes_per_logit >= compute_bytes else 0
+    caps = has_trait(family, "capped_logits") and loss_bytes_per_logit >= compute_bytes
+    capped = compute_bytes if caps else 0
     return training_tokens * (
         (loss_bytes_per_logit + capped) * vocab / tensor_parallel + (4 + 2 * compute_bytes) * hidden
     )
-
-
-CAPPED = frozenset({"gemma-2", "gemma-3n", "gemma-4"})
-"""Families with a cap on their logits (config.json, final_logit_softcapping)."""

@@ -4,6 +4,8 @@ scores in unfused kernels.
 
 from __future__ import annotations
 
+from gpulint.catalog.family_traits import has_trait
+
 
 def attention_activation_bytes(
     family: str,
@@ -54,10 +56,10 @@ def attention_activation_bytes(
         eager_attention_forward (scores, 32-bit softmax, its cast), `_supports_sdpa` of each family, models/gpt_neo and gptj
         (`_attn`: queries and keys in 32 bits), gpt_oss (softmax as computed); traced.
     """
-    if linear_attention_layers and family not in AS_ATTENTION:
+    if linear_attention_layers and not has_trait(family, "keeps_as_attention"):
         raise LookupError("the activations of state-space layers are not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
-    fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
+    fused = compute_bytes * (2 * wide + narrow) if has_trait(family, "rotates_split_qkv") else 0
     lean = fused + _fused_bytes(
         family,
         attention_heads,
@@ -73,7 +75,7 @@ def attention_activation_bytes(
         return lean
     if sequence_length is None:
         raise LookupError("the length of the sequence is not stated")
-    widened = 2 * wide * (4 - compute_bytes) if family in SCORES_OF_32_BITS else 0
+    widened = 2 * wide * (4 - compute_bytes) if has_trait(family, "scores_of_32_bits") else 0
     scores = attention_heads * sequence_length / (context_parallel or 1) * _score_bytes(family, compute_bytes)
     return (1 - share) * lean + share * (4.0 * compute_bytes * wide + fused + widened + scores)
 
@@ -102,7 +104,7 @@ def _fused_bytes(
 ) -> float:
     """Return the bytes of queries, keys, values and output in kernels that keep no scores."""
     parts = wide - attention_heads * (qk_rope_head_dim or 0) if kv_lora_rank else wide
-    copied = compute_bytes * parts if kv_lora_rank or family in PARTLY_ROTATED else 0
+    copied = compute_bytes * parts if kv_lora_rank or has_trait(family, "rotates_part_of_head") else 0
     return 2.0 * compute_bytes * (wide + (wide if repeats else narrow)) + 4 * attention_heads + copied
 
 
@@ -110,11 +112,12 @@ def _score_bytes(family: str, compute_bytes: int) -> int:
     """Return the bytes of one score kept by unfused attention: its 32-bit softmax, and the factor
     that is multiplied with the values.
     """
-    if family == "gpt-oss":
+    if has_trait(family, "scores_in_given_dtype"):
         return compute_bytes
-    if family in DROPPED:
+    if has_trait(family, "drops_scores"):
         return 4 + 1 + compute_bytes
-    return 4 + (compute_bytes if compute_bytes < 4 else 0) + (compute_bytes if family == "gemma-2" else 0)
+    capped = compute_bytes if has_trait(family, "capped_scores") else 0
+    return 4 + (compute_bytes if compute_bytes < 4 else 0) + capped
 
 
 def score_gradient_bytes(
@@ -152,7 +155,8 @@ def score_gradient_bytes(
         return 0.0
     if sequence_length is None:
         raise LookupError("the length of the sequence is not stated")
-    width = 2 * (compute_bytes if family == "gpt-oss" else 4) if training_kernels == "eager" else compute_bytes
+    softmax = compute_bytes if has_trait(family, "scores_in_given_dtype") else 4
+    width = 2 * softmax if training_kernels == "eager" else compute_bytes
     return (
         share * width * training_tokens * attention_heads / tensor_parallel * sequence_length / (context_parallel or 1)
     )
@@ -161,21 +165,6 @@ def score_gradient_bytes(
 def _scores_share(family: str, attention_backend: str | None, training_kernels: str, kept_scores: float) -> float:
     """Return the share of attention that runs as unfused operations, which keep the scores."""
     chosen = attention_backend is None and training_kernels == "eager"
-    if chosen and family in DROPPED:
+    if chosen and has_trait(family, "drops_scores"):
         return kept_scores
-    return float(attention_backend == "eager" or (chosen and family in EAGER_ONLY))
-
-
-DROPPED = frozenset({"bert", "roberta", "xlm-roberta", "deberta-v3", "distilbert", "mpnet", "gpt-2", "starcoder"})
-"""Families that drop a tenth of the scores and of the stream in training unless their config.json says otherwise
-(huggingface/transformers 5.23.0 models/bert, roberta, deberta_v2, distilbert, mpnet, gpt2, gpt_bigcode: configuration)."""
-AS_ATTENTION = frozenset({"lfm2", "lfm2-moe", "qwen3-next", "qwen3.5", "qwen3.5-moe"})
-"""Families whose layers without softmax keep about what attention keeps."""
-FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3"})
-"""Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
-EAGER_ONLY = frozenset({"bloom", "gemma-2", "gpt-j", "gpt-neo", "gpt-oss", "mpt"})
-"""Families without scaled_dot_product_attention in Transformers, which takes single operations unless told otherwise."""
-SCORES_OF_32_BITS = frozenset({"gpt-j", "gpt-neo"})
-"""Families whose single operations multiply queries and keys in 32 bits."""
-PARTLY_ROTATED = frozenset({"glm-4", "glm-4.5", "glm-4.5-air", "minimax-m2", "nemotron", "phi-2", "stablelm-2"})
-"""Families that rotate a part of each head: what is put together lies by head, as the output does, which is copied."""
+    return float(attention_backend == "eager" or (chosen and has_trait(family, "eager_attention_only")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpulint.catalog.family_traits import has_trait
+
 
 def adapter_parameters(
     lora_rank: int | None,
@@ -153,13 +155,11 @@ def frozen_bytes_per_parameter(
         return float(compute_bytes)
     if scheme not in FROZEN:
         raise LookupError(f"the bytes of a base in {scheme} are not listed")
-    whole = family in ONE_TENSOR_EXPERTS and (engine, family) != ("unsloth", "gpt-oss")
+    whole = has_trait(family, "experts_in_one_tensor") and (engine, family) != ("unsloth", "gpt-oss")
     kept = embedding_parameters + encoder_parameters + (expert_parameters if whole else 0)
     return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * compute_bytes) / parameters
 
 
-ONE_TENSOR_EXPERTS = frozenset({"gemma-4", "gpt-oss", "llama-4", "qwen3-vl-moe", "dbrx"})
-"""Families whose routed experts are one tensor of a layer instead of linear modules."""
 FROZEN = {
     "nf4": 0.5 + 4 / 64,
     "nf4-double": 0.5 + 1 / 64 + 4 / (64 * 256),
@@ -236,7 +236,7 @@ def adapter_activation_bytes(
     if lora_rank is None:
         return 0.0
     letters = (lora_targets or "").replace("g", "g" if gated_mlp else "")
-    if family in ONE_MATRIX and set(letters) & set("qkv"):
+    if has_trait(family, "one_qkv_matrix") and set(letters) & set("qkv"):
         letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
     if sharding == "fsdp":
         adapter_bytes = min(adapter_bytes, compute_bytes)
@@ -287,5 +287,3 @@ def quantised_input_bytes(
 
 
 FOUR_BITS = frozenset({"nf4", "nf4-double", "int4-bnb"})
-ONE_MATRIX = frozenset({"bloom", "falcon", "gpt-2", "gpt-neox", "mpt", "phi-3", "starcoder"})
-"""Families with one matrix for queries, keys and values."""

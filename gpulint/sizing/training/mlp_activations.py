@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpulint.catalog.family_traits import has_trait, read_trait
+
 
 def mlp_activation_bytes(
     intermediate: int | None,
@@ -43,36 +45,16 @@ def mlp_activation_bytes(
         NVIDIA/Megatron-LM, --moe-token-dispatcher-type alltoall.
     """
     fused = training_kernels == "fused" or compiled
-    plain = TENSORS.get(family, 2) if training_kernels == "eager" and not compiled else 2
-    tensors = (3 if fused else GATED.get(family, 4) if training_kernels == "eager" else 4) if gated_mlp else plain
+    single = training_kernels == "eager"
+    plain = read_trait(family, "plain_mlp_tensors", 2) if single and not compiled else 2
+    gated = 3 if fused else read_trait(family, "gated_mlp_tensors", 4) if single else 4
+    tensors = gated if gated_mlp else plain
     tensors -= 0 if lora_rank is None else 1
     dense = compute_bytes * (intermediate or 0) * tensors
     if not moe_layers or not moe_intermediate or not experts_per_token:
         return float(dense)
     visit = compute_bytes * (moe_intermediate * tensors + (2 if lora_rank is None else 1) * hidden)
     uneven = expert_imbalance if (expert_parallel_size or 1) > 1 else 1
-    router = 4 * hidden if family in ROUTER_IN_32_BITS and lora_rank is None else 0
+    router = 4 * hidden if has_trait(family, "router_in_32_bits") and lora_rank is None else 0
     routed = uneven * experts_per_token * visit + compute_bytes * (shared_intermediate or 0) * tensors + router
     return (moe_layers * routed + (layers - moe_layers) * dense) / layers
-
-
-GATED = {"gpt-oss": 7}
-"""Tensors of a gated MLP in families that clamp and scale its halves in single operations."""
-ROUTER_IN_32_BITS = frozenset(
-    {
-        "deepseek-v2",
-        "deepseek-v2-lite",
-        "deepseek-v3",
-        "deepseek-v3.2",
-        "kimi-k2",
-        "glm-4.5",
-        "glm-4.5-air",
-        "glm-4.7-flash",
-        "ernie-4.5-moe",
-        "hunyuan-moe",
-    }
-)
-"""Families whose router multiplies a 32-bit copy of the stream."""
-TENSORS = {"opt": 1, "apertus": 5.5, **dict.fromkeys(("gpt-2", "gpt-j", "gpt-neo", "phi-2"), 5)}
-"""Tensors as wide as an MLP without a gate that families keep: ReLU its output alone, GELU in single operations five,
-xIELU as many and a mask of one byte."""
