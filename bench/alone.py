@@ -58,7 +58,7 @@ class Folder:
         """The report on one file; an exception that escapes the pipeline is the caller's."""
         source = repository.Source(path, self.content(path))
         start = time.process_time()
-        report = lint.lint([source], self.tree, self.given)
+        report = lint.check_files([source], self.tree, self.given)
         return Alone(report, time.process_time() - start)
 
     def loaded(self, path: str) -> documents.Loaded:

@@ -38,7 +38,7 @@ def named(name: str | None, visible_gib: float | None = None) -> str | None:
     wanted = _words(re.sub(r"\([^)]*GiB[^)]*\)", "", name))
     if all(word[0].isdigit() for word in wanted):
         return None
-    found = [one for one in hardware.accelerators() if wanted <= _words(f"{one.id} {one.name}")]
+    found = [one for one in hardware.list_accelerators() if wanted <= _words(f"{one.id} {one.name}")]
     if len({_model(one) for one in found}) > 1:
         found = [one for one in found if _model(one) == min(map(_model, found), key=len)]
     if len(found) > 1 and visible_gib:

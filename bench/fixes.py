@@ -77,8 +77,8 @@ def _one(counts: Counts, folder: Folder, path: str, unsafe: bool, copies: Path) 
     counts.findings += len(run.report.open)
     counts.offered += sum(bool(one.suggestions) for one in run.report.open)
     counts.safe += sum(any(better.is_safe for better in one.suggestions) for one in run.report.open)
-    counts.fixed.update(one.finding.rule for one in run.outcome.done)
-    counts.left.update(BRIEF.sub("…", reason) for one in run.outcome.left for reason in {_brief(one.reason)})
+    counts.fixed.update(one.finding.rule for one in run.outcome.applied)
+    counts.left.update(BRIEF.sub("…", reason) for one in run.outcome.skipped for reason in {_brief(one.reason)})
     if not run.outcome.contents:
         return
     counts.touched += 1
@@ -110,13 +110,13 @@ def _written(folder: Folder, path: str, after: bytes, copies: Path) -> Path:
 
 def _objections(counts: Counts, folder: Folder, path: str, run: Run, after: bytes) -> Iterator[str]:
     before = run.files[path]
-    edits = [edit for one in run.outcome.done for edit in one.suggestion.edits]
+    edits = [edit for one in run.outcome.applied for edit in one.suggestion.edits]
     yield from _of_bytes(before, after)
     old, new = before.decode("utf-8-sig"), after.decode("utf-8-sig")
     yield from _of_text(old, new, edits)
     yield from _of_data(counts, path, old, new, edits)
     changed = folder.tree.rewritten({path: after})
-    yield from _of_rules(run, lint.lint([repository.Source(path, after)], changed, folder.given))
+    yield from _of_rules(run, lint.check_files([repository.Source(path, after)], changed, folder.given))
 
 
 FORMS: Mapping[str, Callable[[bytes], bytes]] = {
@@ -238,7 +238,7 @@ def _of_rules(run: Run, after: Report) -> Iterator[str]:
     for rule, count in now.items():
         if count > said[rule]:
             yield f"{rule} speaks anew"
-    for one in run.outcome.done:
+    for one in run.outcome.applied:
         if now[one.finding.rule] == said[one.finding.rule] and (one.finding.rule, one.finding.message) in messages:
             yield f"{one.finding.rule} still speaks"
     if new := _lacking(after) - _lacking(before):

@@ -98,7 +98,7 @@ def _links(text: str) -> Fields:
 def card(text: str) -> Accelerator | None:
     """The product that the text names, by the words of its id; of several, the one with the most of them."""
     words = set(_words(text))
-    fitting = [one for one in hardware.accelerators() if _family(one.id) <= words]
+    fitting = [one for one in hardware.list_accelerators() if _family(one.id) <= words]
     fitting = [one for one in fitting if not (_forms(one.id) and words & FORMS) or _alike(_forms(one.id), words)]
     return max(fitting, key=lambda one: _rank(one, words), default=None)
 

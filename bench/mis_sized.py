@@ -25,17 +25,17 @@ from typing import NamedTuple
 from gpulint.catalog.offers import Available
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import check as lint
-from gpulint.pipeline.check import Judged
+from gpulint.pipeline import evaluate
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.config import availability, settings
 from gpulint.policy.config.files import Disk
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import selection
+from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source, WorkTree
-from gpulint.suggestions import alternatives as suggest
-from gpulint.suggestions import plans
+from gpulint.suggestions import changed_role
 from gpulint.suggestions.edits import apply as fix
 from gpulint.suggestions.edits.splices import Inexact
 
@@ -159,7 +159,7 @@ def _same(value: object, text: str) -> bool:
 
 
 def _value(known: Facts, quantity: str) -> object:
-    value = known.likely(quantity)
+    value = known.expected(quantity)
     return None if isinstance(value, Missing) else value
 
 
@@ -172,14 +172,14 @@ def outcome(row: Row) -> Outcome:
     tree = WorkTree(path.parent, base=path.parent)
     stated = settings.nearest(Disk(path.parent))
     source, given = Source(path.name, path.read_bytes()), _given(stated)
-    roles = [one for one in lint.judged(source, tree, given) if not one.known.role.text("part_of")]
-    planned = list(zip(roles, plans.of(source, None, tree, given), strict=True))
+    roles = [one for one in evaluate.file(source, tree, given).roles if not one.facts.role.text("part_of")]
+    planned = list(zip(roles, plan_file(source, None, tree, given), strict=True))
     now, plan = max(planned, key=lambda pair: bool(pair[1].options), default=(None, None))
     if now is None or plan is None:
         return Outcome(row, None, (), None, None)
     answers = tuple(_answer(row, one, now, plan, source, tree, given) for one in plan.options)
     cost = _cost(answers[0].known, given.available) if answers else None
-    return Outcome(row, plan, answers, cost, _reference(row, now.known, given.available))
+    return Outcome(row, plan, answers, cost, _reference(row, now.facts, given.available))
 
 
 def _given(stated: settings.Settings) -> Given:
@@ -188,8 +188,10 @@ def _given(stated: settings.Settings) -> Given:
     return Given(rules, names, hints=stated.hints, pools=stated.pools, available=availability.of(stated))
 
 
-def _answer(row: Row, one: Suggestion, now: Judged, plan: Plan, source: Source, tree: WorkTree, given: Given) -> Answer:
-    known = facts.of(suggest.applied(now.known.role, one.values), now.known.resolved)  # type: ignore[arg-type]
+def _answer(
+    row: Row, one: Suggestion, now: EvaluatedRole, plan: Plan, source: Source, tree: WorkTree, given: Given
+) -> Answer:
+    known = facts.of(changed_role.apply(now.facts.role, one.values), now.facts.resolved)
     try:
         changed = fix.written(one, {source.path: source.content})
     except Inexact:
@@ -205,13 +207,13 @@ Said = tuple[Mapping[str, int], frozenset[str]]
 """The severity of each rule that speaks, and the rules that lacked a fact."""
 
 
-def _objection(cures: Iterable[str], now: Judged, known: Facts) -> str:
+def _objection(cures: Iterable[str], now: EvaluatedRole, known: Facts) -> str:
     after = check.judged(check.matching(now.rules, now.workload, known.role), known)
     return _difference(cures, _said([now.outcome]), _said([after]))
 
 
 def _objection_in_text(cures: Iterable[str], before: Source, after: Source, tree: WorkTree, given: Given) -> str:
-    said = [_said([one.outcome for one in lint.judged(source, tree, given)]) for source in (before, after)]
+    said = [_said([one.outcome for one in evaluate.file(source, tree, given).roles]) for source in (before, after)]
     return _difference(cures, *said)
 
 

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import evaluate
 from gpulint.pipeline import session as preparation
-from gpulint.pipeline.check import Judged
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.source import repository
-from gpulint.suggestions import plans, search
 from gpulint.suggestions import ranking as planner
+from gpulint.suggestions import search
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 3
@@ -43,21 +44,21 @@ def timed(path: Path) -> Iterator[Timed]:
     for source in tree.sources([str(path)]):
         if not isinstance(source, repository.Source):
             continue
-        for one in lint.judged(source, tree, given):
+        for one in evaluate.file(source, tree, given).roles:
             targets = planner.targets(one.outcome)
-            before = search.Before(one.workload, one.known, one.rules, one.outcome, targets)
+            before = search.Before(one.workload, one.facts, one.rules, one.outcome, targets)
             yield Timed(
-                f"{path.name} {one.workload.name}/{one.known.role.name}",
+                f"{path.name} {one.workload.name}/{one.facts.role.name}",
                 fastest(lambda before=before: planner.plan(before)),  # type: ignore[misc]
-                fastest(lambda source=source: plans.of(source, None, tree, given)),  # type: ignore[misc]
+                fastest(lambda source=source: plan_file(source, None, tree, given)),  # type: ignore[misc]
                 fastest(lambda one=one: _judged(one)),  # type: ignore[misc]
             )
 
 
-def _judged(one: Judged) -> None:
+def _judged(one: EvaluatedRole) -> None:
     from gpulint.facts import resolver as facts
 
-    check.judged(one.rules, facts.of(one.known.role, one.known.resolved))
+    check.judged(one.rules, facts.of(one.facts.role, one.facts.resolved))
 
 
 def fastest(run: Callable[[], object]) -> float:

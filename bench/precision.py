@@ -25,7 +25,7 @@ def findings(directory: Path) -> list[Finding]:
     rules = selection.speaking(selection.known())
     given = Given(rules, tuple(rule.name for rule in rules), alternatives=False)
     tree = repository.WorkTree(directory, base=directory)
-    return list(lint.lint(tree.sources([str(directory)]), tree, given).findings)
+    return list(lint.check_files(tree.sources([str(directory)]), tree, given).findings)
 
 
 def place(finding: Finding) -> str:

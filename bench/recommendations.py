@@ -99,7 +99,7 @@ def role(text: str) -> tuple[RoleSummary, tuple[str, ...]]:
     """What a report says of the one role of a spec, and the errors it finds."""
     source = Source("recommended.yaml", text.encode())
     nowhere = Folder(Path(__file__).parent)
-    report = lint.lint([source], nowhere.tree, nowhere.given)
+    report = lint.check_files([source], nowhere.tree, nowhere.given)
     (workload,) = report.workloads
     (summary,) = workload.roles
     return summary, tuple(sorted({one.rule for one in report.open if one.severity is Severity.ERROR}))

@@ -116,15 +116,16 @@ TARGETS_S: Mapping[str, float | None] = {
 SETTINGS = "hints:\n  - {path: 'other/*.yaml', accelerator: l4}\n"
 IN_PROCESS = """\
 import json, sys, time
-from gpulint.given import Given
-from gpulint import lint, repository
-from gpulint.policy import selection
+from gpulint.pipeline.check import check_files
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import selection
+from gpulint.source import repository
 rules = selection.speaking(selection.known())
 source = repository.Source("bad.yaml", open(sys.argv[1], "rb").read())
 def run(alternatives):
     given = Given(rules, alternatives=alternatives)
     start = time.process_time()
-    report = lint.lint([source], repository.WorkTree("."), given)
+    report = check_files([source], repository.WorkTree("."), given)
     return time.process_time() - start, len(report.findings), sum(bool(one.suggestions) for one in report.findings)
 cold_off, cold_on = run(False), run(True)
 off, on = [run(False)[0] for _ in range(7)], [run(True)[0] for _ in range(7)]

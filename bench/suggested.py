@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gpulint.pipeline import check as lint
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import selection
 from gpulint.report.model import Suggestion
 from gpulint.source import repository
-from gpulint.suggestions import plans
 
 
 def main(folder: Path) -> None:
@@ -31,10 +31,10 @@ def main(folder: Path) -> None:
 
 def lines(source: repository.Source, tree: repository.Repository, given: Given) -> Iterator[str]:
     """What is said of one file."""
-    report = lint.lint([source], tree, given)
+    report = lint.check_files([source], tree, given)
     if not report.workloads:
         return
-    for plan in plans.of(source, None, tree, given):
+    for plan in plan_file(source, None, tree, given):
         yield from told(source.path, "plan", plan.now, ", ".join(plan.cures), plan.options)
     for finding in report.findings:
         yield from told(source.path, "finding", finding.message, finding.rule, finding.suggestions)

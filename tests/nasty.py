@@ -14,13 +14,13 @@ from gpulint.report.model import (
     Report,
     RoleSummary,
     RuleCard,
+    Scenarios,
     Severity,
     Skip,
     Subject,
     Suggestion,
     Waiver,
     WorkloadSummary,
-    Worlds,
 )
 
 EVIL = "two\nlines ]]> 100% | `t` @octocat #7 <b> [a](http://evil.example) \\| ::error::, \x1b[31m\u202e𝔘"
@@ -28,7 +28,7 @@ SHOWN = "two\ufffdlines ]]> 100% | `t` @octocat #7 <b> [a](http://evil.example) 
 """The same without what a terminal would obey."""
 LINE = '      args: ["ü 𝔘 ", --tensor-parallel-size=8]'
 LONG = "x" * 5_000 + "WRONG"
-PAGE = "https://github.com/OWNER/gpulint/blob/main/docs/rules/parallel-size-exceeds-gpus.md"
+PAGE = "https://gpulint.example/rules/parallel-size-exceeds-gpus/"
 
 ARGUMENT = Location("apps/chat.yaml", 3, 22, 3, 46, LINE)
 DIGIT = Location("apps/chat.yaml", 3, 45, 3, 46, LINE)
@@ -62,7 +62,7 @@ ERROR = Finding(
     arithmetic=("8 > 4",),
     workload="chat",
     role="server",
-    facts=(Fact("spare_gpus", "", Worlds(-4, -4, -4)),),
+    facts=(Fact("spare_gpus", "", Scenarios(-4, -4, -4)),),
     suggestions=(FEWER, MORE, INEXACT),
     fingerprint="0123456789abcdef",
     help="Start-up fails.",

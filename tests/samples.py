@@ -36,7 +36,7 @@ def report(
     if not path and not files and len(samples.files_of(text)) > 1:
         return samples.report(text, Given(chosen, every, **given))
     source = Source(path or path_of(text), text.encode())
-    return lint.lint([source], Alone(files), Given(chosen, every, **given))
+    return lint.check_files([source], Alone(files), Given(chosen, every, **given))
 
 
 def of_rule(found: Report, name: str) -> list[Finding]:

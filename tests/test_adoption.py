@@ -19,13 +19,13 @@ from checkout import committed, git
 from click.testing import CliRunner
 
 from gpulint import __version__, cli
-from gpulint.cli.scaffold import settings as scaffold
 from gpulint.pipeline import today as day
 
 PAGE = checkout.ROOT / "docs" / "adoption.md"
 BLOCK = re.compile(r"```console\n(.*?)```\n", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.+)$", re.MULTILINE)
 DAY = "2026-11-22"
+ADDRESS = "https://git.example.com/tools/gpulint"
 
 
 def began(folder: Path) -> dict[str, str]:
@@ -35,7 +35,7 @@ def began(folder: Path) -> dict[str, str]:
     checkout.copied(folder / "gpulint")
     committed(folder / "gpulint", variables)
     git(folder / "gpulint", variables, "tag", f"v{__version__}")
-    git(folder, variables, "config", "--global", f"url.file://{folder}/gpulint.insteadOf", scaffold.PROJECT)
+    git(folder, variables, "config", "--global", f"url.file://{folder}/gpulint.insteadOf", ADDRESS)
     old_repository.write(folder / "fleet")
     committed(folder / "fleet", variables)
     return variables

@@ -421,7 +421,7 @@ def test_a_file_and_one_workload_of_it_are_sized(run: Run) -> None:
 
 def test_sizes_are_given_as_json_in_base_units(run: Run) -> None:
     (table,) = json.loads(run("size", "Qwen/Qwen3-8B", "--accelerator", "l4", "--format", "json").stdout)
-    assert table["terms"]["weight_bytes_per_gpu"]["likely"] == 16_381_470_720
+    assert table["terms"]["weight_bytes_per_gpu"]["expected"] == 16_381_470_720
     assert table["terms"]["weight_bytes_per_gpu"]["unit"] == "bytes"
 
 
@@ -441,7 +441,7 @@ def test_init_writes_a_hint_for_each_workload_that_lacks_one(run: Run) -> None:
 
 def test_init_says_what_stands_and_what_to_do_next(run: Run) -> None:
     write("apps/wrong.yaml", WRONG)
-    result = run("init", "--hook")
+    result = run("init", "--hook", "--repo", "https://git.example.com/tools/gpulint")
     assert result.stdout == (
         "wrote gpulint.yaml\nwrote .pre-commit-config.yaml\n"
         "1 workload found, 0 of them without a value that a hint can declare\ncurrent findings: 1 error\nnext\n"
@@ -467,7 +467,7 @@ def test_init_counts_the_workloads_that_it_writes_a_hint_for(run: Run) -> None:
 
 def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_settings(run: Run) -> None:
     write(".pre-commit-config.yaml", "# mine\n")
-    result = run("init", "--hook")
+    result = run("init", "--hook", "--repo", "https://git.example.com/tools/gpulint")
     assert (result.exit_code, Path("gpulint.yaml").is_file()) == (0, True)
     assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stdout
     assert Path(".pre-commit-config.yaml").read_text(encoding="utf-8") == "# mine\n"
@@ -475,7 +475,7 @@ def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_setti
 
 def test_init_says_what_to_add_to_a_hook_file_where_settings_are_there(run: Run) -> None:
     write("gpulint.yaml", "# mine\n")
-    result = run("init", "--hook")
+    result = run("init", "--hook", "--repo", "https://git.example.com/tools/gpulint")
     assert (result.exit_code, [path.name for path in Path().glob("[.g]*.yaml")]) == (2, ["gpulint.yaml"])
     assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stderr
 

@@ -89,7 +89,7 @@ def test_an_adapter_shows_the_key_of_the_file_where_a_chart_or_an_operator_makes
     assert "pods_per_replica" in seen.places("kubernetes")["spec.leaderWorkerTemplate.size"]
     assert "gpus_per_pod" in seen.places("helm_values")["servingEngineSpec.modelSpec[].requestGPU"]
     assert "checkpoint" in seen.places("kserve")["spec.predictor.model.storageUri"]
-    assert "gpus_per_pod" in seen.places("script")["#SBATCH --gpus-per-node"]
+    assert "gpus_per_pod" in seen.places("scripts")["#SBATCH --gpus-per-node"]
 
 
 # ---- what pages name

@@ -10,8 +10,7 @@ import samples
 from gpulint import adapters
 from gpulint.report.model import Suggestion
 from gpulint.source import documents
-from gpulint.suggestions import alternatives as suggest
-from gpulint.suggestions import edits
+from gpulint.suggestions import changed_role, edits
 from gpulint.suggestions.edits import apply as fix
 from gpulint.workload import Role, Unknown, Value
 
@@ -583,7 +582,7 @@ def test_what_is_not_plainly_stated_is_not_written(name: str) -> None:
 def test_what_was_judged_is_what_the_file_says_afterwards(
     path: str, asked: str, values: Mapping[str, Value], expected: str
 ) -> None:
-    judged = suggest.applied(role(path, FILES[path](asked)), values)
+    judged = changed_role.apply(role(path, FILES[path](asked)), values)
     again = role(path, FILES[path](expected))
     for name, field in judged.fields.items():
         if not isinstance(field.value, Unknown) and name in again.fields:

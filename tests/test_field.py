@@ -30,7 +30,7 @@ G6 = "node.kubernetes.io/instance-type: g6.12xlarge"
 SMALL = "Qwen/Qwen2.5-7B-Instruct"
 MIXTRAL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 MEMORY = {"weights-exceed-memory", "serving-does-not-fit", "default-context-does-not-fit", "mig-slice-too-small"}
-SHARED = "the card is shared: what its other users take is not counted"
+SHARED = "the GPU is shared: the memory of its other programs is not counted"
 
 Check = Callable[..., Report]
 
@@ -98,7 +98,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
             (tmp_path / path).write_text(text, encoding="utf-8")
         rules = shipped_rules()
         tree = repository.WorkTree(tmp_path)
-        found = lint.lint(tree.sources(paths or ["."]), tree, Given(tuple(rules.values()), tuple(rules)))
+        found = lint.check_files(tree.sources(paths or ["."]), tree, Given(tuple(rules.values()), tuple(rules)))
         assert found.failures == ()
         return found
 
@@ -368,7 +368,7 @@ def test_a_manifest_in_json_without_trouble_is_silent() -> None:
 # ---- G. releases that nothing states
 
 
-RELEASE = "release of vllm not stated: 0.9.0 or later"
+RELEASE = "the release of vllm is not declared: 0.9.0 or later"
 
 
 @pytest.mark.parametrize(
@@ -728,7 +728,7 @@ def test_clusters_that_borrow_a_clouds_label_write_plain_product_names(selector:
 
 def test_a_name_that_means_nothing_stays_unknown_under_a_borrowed_label() -> None:
     role = only_role(checked(NAMED_BY_CLASS.format(selector="gpu.nvidia.com/class: fast")))
-    assert role.accelerator == "1 × nvidia.com/gpu (the label value fast is not known)"
+    assert role.accelerator == "1 × nvidia.com/gpu (the label value fast is unknown)"
 
 
 def test_a_missing_document_marker_is_one_finding_that_says_so() -> None:
@@ -761,7 +761,7 @@ def test_a_product_label_of_the_single_mig_strategy_makes_each_gpu_a_slice() -> 
     )
     assert role.accelerator == "1 × 1g.10gb of A100 SXM4 80GB"
     (memory,) = (fact for fact in role.facts if fact.name == "device_memory_bytes")
-    assert memory.values.likely < 10 * 2**30  # type: ignore[operator]
+    assert memory.values.expected < 10 * 2**30  # type: ignore[operator]
 
 
 def test_a_length_beyond_the_trained_one_is_answered_even_where_the_weights_do_not_fit() -> None:

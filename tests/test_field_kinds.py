@@ -249,7 +249,7 @@ def test_a_pod_that_any_node_with_gpus_may_take_says_who_decides_the_product() -
     (role,) = samples.roles(samples.report(pod.format(selector="", container=asking)))
     (told,) = (one for one in role.explained if one.quantity == "accelerator")
     assert (told.category, told.location.line) == ("any host", 4)
-    assert told.reason == "no label names the product: the nodes that offer nvidia.com/gpu decide"
+    assert told.reason == "no label names the GPU model: the nodes that offer nvidia.com/gpu determine it"
 
 
 @pytest.mark.parametrize(

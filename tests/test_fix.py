@@ -15,17 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpulint import cli
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules
-from gpulint.report.model import Edit, Location, Report, Suggestion
+from gpulint.report.model import Edit, Location, Suggestion
 from gpulint.source import documents
 from gpulint.source.repository import Source
-from gpulint.suggestions import plans
+from gpulint.suggestions import fixes, verification
 from gpulint.suggestions.edits import apply as fix
 from gpulint.suggestions.edits import splices
-from gpulint.suggestions.edits.apply import Files, Outcome
+from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.edits.splices import Inexact, Splice
+from gpulint.suggestions.fixes import Outcome
+from gpulint.suggestions.verification import Evaluate
 
 Run = Callable[..., Result]
 
@@ -77,23 +80,18 @@ def small(arguments: str, gpus: object = 2, card: str = "nvidia-l4") -> str:
     return SMALL.format(arguments=lines, gpus=gpus, card=card)
 
 
-def linter(others: Files | None = None) -> fix.Linted:
-    def linted(files: Files, alternatives: bool) -> Report:
-        rules = tuple(shipped_rules().values())
-        asked = Given(rules, tuple(shipped_rules()), alternatives=alternatives)
-        sources = [Source(path, content) for path, content in files.items()]
-        return lint.lint(sources, samples.Alone({**(others or {}), **files}), asked)
-
-    return linted
+def evaluator(others: Files | None = None) -> Evaluate:
+    rules = tuple(shipped_rules().values())
+    return check.build_evaluator(samples.Alone({}), Given(rules, tuple(shipped_rules())), contents=others)
 
 
 def outcome(text: str, unsafe: bool = False, path: str = "spec.yaml") -> Outcome:
-    return fix.fixed(path, {path: text.encode()}, linter(), unsafe)
+    return fixes.fix_file(path, {path: text.encode()}, evaluator(), unsafe)
 
 
 def fixed(text: str, unsafe: bool = False, path: str = "spec.yaml") -> str:
     found = outcome(text, unsafe, path)
-    assert not found.left, found.left
+    assert not found.skipped, found.skipped
     return found.contents[path].decode()
 
 
@@ -101,7 +99,7 @@ def reasons(text: str, unsafe: bool = False, path: str = "spec.yaml") -> str:
     """Why nothing was written."""
     found = outcome(text, unsafe, path)
     assert not found.contents
-    return "\n".join(one.reason for one in found.left)
+    return "\n".join(one.reason for one in found.skipped)
 
 
 # ---- must be fixed
@@ -126,7 +124,7 @@ def test_a_count_is_changed_in_limits_and_requests_and_a_word_where_it_stands() 
     ],
 )
 def test_bytes_outside_the_changes_stay_as_they_are(encoded: Callable[[str], bytes]) -> None:
-    found = fix.fixed("spec.yaml", {"spec.yaml": encoded(CHAT)}, linter(), unsafe=False)
+    found = fixes.fix_file("spec.yaml", {"spec.yaml": encoded(CHAT)}, evaluator(), unsafe=False)
     assert found.contents == {"spec.yaml": encoded(CHAT_FIXED)}
 
 
@@ -423,19 +421,19 @@ def test_a_fix_that_brings_another_finding_is_dropped() -> None:
     (count,) = (edit for edit in finding.suggestions[0].edits if edit.location and edit.location.line == 19)
     half = Suggestion("limits only", (count,), values={"gpus_per_pod": 1})
     with pytest.raises(Inexact, match="would fire"):
-        fix.proven(finding, half, "spec.yaml", {"spec.yaml": CHAT.encode()}, linter())
+        verification.apply_verified(finding, half, "spec.yaml", {"spec.yaml": CHAT.encode()}, evaluator())
 
 
 def test_a_fix_after_which_the_finding_stays_is_dropped() -> None:
     (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
     edits = tuple(edit._replace(new="4") for edit in finding.suggestions[0].edits)
     with pytest.raises(Inexact, match="the finding would remain"):
-        fix.proven(
+        verification.apply_verified(
             finding,
             Suggestion("more", edits, values={"gpus_per_pod": 4}),
             "spec.yaml",
             {"spec.yaml": CHAT.encode()},
-            linter(),
+            evaluator(),
         )
 
 
@@ -492,7 +490,7 @@ def test_splices_change_their_characters_and_no_others(text: str, drawn: list[tu
 def test_a_file_with_a_slip_in_it_is_fixed_in_its_places_or_left(at: int, slip: str, crlf: bool) -> None:
     text = CHAT[:at] + slip + CHAT[at:]
     content = text.replace("\n", "\r\n").encode() if crlf else text.encode()
-    found = fix.fixed("spec.yaml", {"spec.yaml": content}, linter(), unsafe=False)
+    found = fixes.fix_file("spec.yaml", {"spec.yaml": content}, evaluator(), unsafe=False)
     for after in found.contents.values():
         assert len(documents.load("spec.yaml", after).problems) <= len(documents.load("spec.yaml", content).problems)
         assert after.count(b"\n") == content.count(b"\n")
@@ -628,12 +626,13 @@ def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
         for finding in samples.report(text, path=path).open:
             for one in finding.suggestions:
                 if all(edit.exact for edit in one.edits):
-                    assert fix.holds(finding, one, path, {path: text.encode()}, linter())
+                    changed = verification.apply_verified(finding, one, path, {path: text.encode()}, evaluator())
+                    assert changed[path] != text.encode()
 
 
 def test_the_options_of_a_plan_tell_the_characters_too() -> None:
     rules = tuple(shipped_rules().values())
-    (plan,) = plans.of(Source("spec.yaml", CHAT.encode()), None, samples.Alone(), Given(rules, tuple(shipped_rules())))
+    (plan,) = plan_file(Source("spec.yaml", CHAT.encode()), None, samples.Alone(), Given(rules, tuple(shipped_rules())))
     edits = [edit for one in plan.options for edit in one.edits if edit.location]
     assert edits
     assert all(edit.exact for edit in edits)

@@ -473,7 +473,7 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
             budgets=tuple(one._replace(whole=False) for one in given.governance.budgets)
         )
         sources, repository = samples.sources_of(text)
-        return lint.lint(sources, repository, replace(given, governance=partial, governed=None)).budgets
+        return lint.check_files(sources, repository, replace(given, governance=partial, governed=None)).budgets
 
     (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
     assert (one.verdict, one.reason) == ("cannot tell", "only part of the repository was checked")
@@ -606,5 +606,5 @@ def test_a_rule_about_a_budget_that_nobody_takes_from_points_at_the_budget() -> 
 def test_a_rule_that_breaks_over_a_budget_is_counted_and_leaves_the_report_whole() -> None:
     files = {"gpulint.yaml": "budgets: [{team: search, gpus: 8}]\n", "a.yaml": team("a", 1)}
     found = under(of_a_team("counted_gpus.size() == 0"), files)
-    assert [(one.path, one.doing) for one in found.failures] == [("gpulint.yaml", "judging its budgets")]
+    assert [(one.path, one.doing) for one in found.failures] == [("gpulint.yaml", "evaluating its budgets")]
     assert len(found.workloads) == 1

@@ -31,9 +31,9 @@ def test_a_part_of_a_name_is_no_name(typed: str) -> None:
 
 
 def test_no_two_products_have_one_name() -> None:
-    names = [one.name.lower() for one in hardware.accelerators()]
+    names = [one.name.lower() for one in hardware.list_accelerators()]
     assert len(set(names)) == len(names)
 
 
 def test_every_name_that_is_printed_is_understood() -> None:
-    assert [one.id for one in hardware.accelerators() if hardware.named(one.name) != one] == []
+    assert [one.id for one in hardware.list_accelerators() if hardware.named(one.name) != one] == []

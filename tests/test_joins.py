@@ -46,7 +46,7 @@ def checked(root: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], 
     monkeypatch.chdir(root / below)
     rules = shipped_rules()
     tree = repository.WorkTree(root)
-    found = lint.lint(tree.sources([path]), tree, Given(tuple(rules.values()), tuple(rules)))
+    found = lint.check_files(tree.sources([path]), tree, Given(tuple(rules.values()), tuple(rules)))
     assert found.failures == ()
     return found
 

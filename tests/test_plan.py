@@ -10,12 +10,12 @@ import test_schemas
 from click.testing import CliRunner
 
 from gpulint import cli
+from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.formats import plan as plan_report
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source
-from gpulint.suggestions import plans
 
 SERVER = """\
 apiVersion: apps/v1
@@ -82,7 +82,7 @@ def planned(text: str, line: int | None = None, **given: object) -> Plan:
     """The plan of the one role of a text."""
     rules = tuple(shipped_rules().values())
     source = Source(samples.path_of(text), text.encode())
-    (found,) = plans.of(source, line, samples.Alone(), Given(rules, **given))  # type: ignore[arg-type]
+    (found,) = plan_file(source, line, samples.Alone(), Given(rules, **given))  # type: ignore[arg-type]
     return found
 
 
@@ -273,8 +273,8 @@ def test_a_run_that_has_time_may_take_less_power_and_says_what_that_costs_in_spe
     capped = {one.values["power_cap_w"]: one for one in planned(RUN).options if "power_cap_w" in one.values}
     assert 560 in capped
     assert capped[560].gives_up
-    shown = {fact.name: fact.values.likely for fact in capped[560].facts}
-    today = {fact.name: fact.values.likely for fact in planned(RUN).facts}
+    shown = {fact.name: fact.values.expected for fact in capped[560].facts}
+    today = {fact.name: fact.values.expected for fact in planned(RUN).facts}
     assert shown["power_w"] == pytest.approx(0.8 * today["power_w"])  # type: ignore[operator]
     assert 1.0 < shown["step_s"] / today["step_s"] < 1.25  # type: ignore[operator]
 

@@ -473,7 +473,7 @@ def checked(files: Mapping[str, str], path: str, **given: Any) -> Report:
     kept = {name: text.encode() for name, text in files.items()}
     rules = shipped_rules()
     source = repository.Source(path, kept[path])
-    return lint.lint([source], samples.Alone(kept), Given(tuple(rules.values()), tuple(rules), **given))
+    return lint.check_files([source], samples.Alone(kept), Given(tuple(rules.values()), tuple(rules), **given))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_surrogates_of_a_broken_file_do_not_stop_a_report(name: str) -> None:
 def test_a_format_is_the_same_from_one_process_to_the_next(name: str) -> None:
     code = (
         "import sys, nasty\n"
-        "from gpulint import outputs\n"
+        "from gpulint.cli import output_files as outputs\n"
         f"sys.stdout.buffer.write(outputs.rendered(nasty.REPORT, {name!r}).encode())"
     )
     seeds = ("1", "2")
@@ -311,14 +311,14 @@ def test_checkstyle_lists_the_findings_of_each_file() -> None:
     fault = "internal error of gpulint while checking the file: RuntimeError: ]]> \ufffd"
     first = SHOWN.replace("two\ufffdlines", "two\nlines")
     found = style(3, 22, "error", first, "gpulint.parallelism.parallel-size-exceeds-gpus")
-    likely = style(5, 3, "warning", "over several lines", "gpulint.team.team-rule")
+    expected = style(5, 3, "warning", "over several lines", "gpulint.team.team-rule")
     possible = style(1, 5001, "info", "far to the right", "gpulint.team.team-rule")
     broken = ("error", {"line": "1", "severity": "error", "message": fault, "source": "gpulint.internal-error"}, None)
     assert tree(checkstyle.render(REPORT)) == (
         "checkstyle",
         {"version": "4.3"},
         [
-            ("file", {"name": "apps/chat.yaml"}, [found, likely]),
+            ("file", {"name": "apps/chat.yaml"}, [found, expected]),
             ("file", {"name": "b.json"}, [possible]),
             ("file", {"name": "c.yaml"}, [broken]),
         ],
@@ -426,7 +426,7 @@ def span(start: tuple[int, int], end: tuple[int, int]) -> dict[str, object]:
 def test_reviewdog_gets_columns_in_bytes_and_the_change_of_the_same_line() -> None:
     said = "internal error of gpulint while checking the file: RuntimeError: ]]> \x00"
     assert json.loads(rdjson.render(REPORT)) == {
-        "source": {"name": "gpulint", "url": "https://github.com/OWNER/gpulint"},
+        "source": {"name": "gpulint"},
         "diagnostics": [
             {"message": said, "location": {"path": "c.yaml"}, "severity": "ERROR", "code": {"value": "internal-error"}},
             {

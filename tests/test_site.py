@@ -130,7 +130,7 @@ def test_a_page_of_a_rule_says_what_a_user_needs(reference: dict[str, str]) -> N
 
 
 def test_an_argument_of_an_engine_leads_to_the_fact_that_it_sets(reference: dict[str, str]) -> None:
-    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | whole number, also 4k |"
+    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) |"
     assert row in reference["engines/vllm.md"]
 
 

@@ -19,12 +19,12 @@ from gpulint.catalog import architecture
 from gpulint.catalog.offers import EVERYTHING, Available, Offer, Pool, Price
 from gpulint.facts import resolver as facts
 from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.pipeline.summary.role import Fitting
 from gpulint.report.formats.text import render
 from gpulint.report.model import Fit, RoleSummary
 from gpulint.source import documents
 from gpulint.source.repository import WorkTree
 from gpulint.suggestions import smallest_fit as smallest
+from gpulint.suggestions.smallest_fit import Fitting
 from gpulint.workload import Field, Origin, Role, Unknown
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
@@ -97,7 +97,7 @@ def test_8_billion_parameters_need_an_l4_and_no_more() -> None:
     assert shapes(fits) == [("l4", 1, 1)]
     assert fits[0].cost_usd_per_hour == pytest.approx(5.68 / 8)
     assert fits[0].prices == "gcp us-central1 2026-08-03"
-    assert fits[0].headroom is not None and fits[0].headroom.adverse >= 0
+    assert fits[0].headroom is not None and fits[0].headroom.worst >= 0
 
 
 def test_4_bits_of_7_billion_parameters_fit_on_a_t4() -> None:

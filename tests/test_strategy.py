@@ -15,8 +15,8 @@ from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts
 from gpulint.report.model import Suggestion
 from gpulint.source import documents
-from gpulint.suggestions.serving import layouts
-from gpulint.suggestions.serving.changes import Move
+from gpulint.suggestions import generators
+from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.training import layouts as training_layouts
 from gpulint.workload import Field, Origin, Role
 
@@ -707,9 +707,9 @@ def known(**values: object) -> Facts:
     return facts.of(Role("server", HERE, {name: Field(value, (HERE,)) for name, value in given.items()}), None)  # type: ignore[arg-type]
 
 
-def ranks(move: Move, of: Facts) -> int:
+def ranks(move: Candidate, of: Facts) -> int:
     sizes = (
-        move.values.get(name, of.likely(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
+        move.values.get(name, of.expected(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
     )
     return math.prod(size for size in sizes if isinstance(size, int))
 
@@ -717,14 +717,14 @@ def ranks(move: Move, of: Facts) -> int:
 @pytest.mark.parametrize("quantity", ["data_parallel", "pipeline_parallel"])
 def test_a_server_keeps_its_ranks(quantity: str) -> None:
     server = known(tensor_parallel=8, gpus_per_pod=8, gpus_per_replica=8, replicas=1)
-    moves = list(layouts.serving(quantity, server))
+    moves = list(generators.propose(quantity, server))
     assert moves
     assert {ranks(move, server) for move in moves} == {8}
 
 
 def test_replicas_of_fewer_ranks_hold_as_many_gpus_in_all() -> None:
     server = known(tensor_parallel=4, gpus_per_pod=4, replicas=2)
-    split = [move for move in layouts.serving("replicas", server) if "gpus_per_pod" in move.values]
+    split = [move for move in generators.propose("replicas", server) if "gpus_per_pod" in move.values]
     held = [move.values["gpus_per_pod"] * move.values["replicas"] for move in split]  # type: ignore[operator]
     assert held == [8, 8]
 
@@ -736,8 +736,10 @@ RUN = {"gpus_per_pod": 8, "gpus_per_replica": 64, "pods_per_replica": 8, "proces
 def test_a_run_keeps_its_batch_where_its_parts_are_stated(quantity: str) -> None:
     """64 GPUs of tensor parallel 8 are 8 copies of 16 micro-batches: 128 micro-batches of a step."""
     run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 1, "gradient_accumulation_steps": 16})
-    for move in training_layouts.training(quantity, run):
-        size = {name: move.values.get(name, run.likely(name)) for name in ("tensor_parallel", "pipeline_parallel")}
+    layouts = [move for move in generators.propose(quantity, run) if move.values.keys() != {"tensor_parallel"}]
+    assert layouts or quantity == "context_parallel"
+    for move in layouts:
+        size = {name: move.values.get(name, run.expected(name)) for name in ("tensor_parallel", "pipeline_parallel")}
         together = math.prod(size.values()) * move.values.get("context_parallel", 1)  # type: ignore[arg-type,operator]
         steps = move.values.get("gradient_accumulation_steps", 16)
         assert 64 // together * steps == 128, move.title  # type: ignore[operator]
@@ -747,10 +749,10 @@ def test_more_machines_share_the_same_batch() -> None:
     """64 GPUs are 64 copies of 2 micro-batches of 2: 128 copies take one each, and 192 cannot."""
     parts = {"micro_batch_size": 2, "gradient_accumulation_steps": 2, "tensor_parallel": 1}
     run = known(engine="torchtitan", **{**RUN, **parts})
-    more = [move.values for move in training_layouts.training("world_size", run)]
+    more = [move.values for move in generators.propose("world_size", run)]
     assert more == [{"pods_per_replica": 16, "gradient_accumulation_steps": 1}]
     whole = known(engine="torchtitan", **{**RUN, "tensor_parallel": 1, "micro_batch_size": 2, "global_batch_size": 512})
-    assert [move.values for move in training_layouts.training("world_size", whole)] == [
+    assert [move.values for move in generators.propose("world_size", whole)] == [
         {"pods_per_replica": 16},
         {"pods_per_replica": 32},
     ]
@@ -764,13 +766,13 @@ def test_a_batch_stated_whole_is_kept_only_where_it_divides() -> None:
 
 def test_micro_batches_grow_by_what_accumulation_loses() -> None:
     run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 3, "gradient_accumulation_steps": 12})
-    made = [tuple(move.values.values()) for move in training_layouts.training("gradient_accumulation_steps", run)]
+    made = [tuple(move.values.values()) for move in generators.propose("gradient_accumulation_steps", run)]
     assert made == [(18, 2), (12, 3), (9, 4), (6, 6)]
 
 
 def test_hybrid_sharding_groups_are_whole_machines() -> None:
     run = known(engine="torchtitan", **{**RUN, "tensor_parallel": 1, "sharding": "fsdp"})
-    assert [move.values for move in training_layouts.training("shard_group", run)] == [
+    assert [move.values for move in generators.propose("shard_group", run)] == [
         {"shard_group": 8},
         {"shard_group": 16},
         {"shard_group": 32},
@@ -795,21 +797,21 @@ def test_a_network_that_a_hint_states_counts_as_one_of_a_machine_type() -> None:
 
 def test_a_trainer_without_stages_is_offered_none() -> None:
     run = known(engine="transformers", **{**RUN, "tensor_parallel": 1, "micro_batch_size": 1, "global_batch_size": 128})
-    assert list(training_layouts.training("pipeline_parallel", run)) == []
+    assert list(generators.propose("pipeline_parallel", run)) == []
 
 
 def test_hybrid_sharding_is_not_offered_twice() -> None:
     run = known(engine="transformers", **{**RUN, "tensor_parallel": 1, "sharding": "fsdp", "hybrid_sharding": True})
-    assert list(training_layouts.training("shard_group", run)) == []
+    assert list(generators.propose("shard_group", run)) == []
 
 
 @pytest.mark.parametrize("quantity", ["replicas", "data_parallel", "pipeline_parallel", "expert_parallel", "link"])
 def test_a_server_of_one_gpu_is_not_shared_out(quantity: str) -> None:
     server = known(tensor_parallel=1, gpus_per_pod=1, replicas=1, accelerator="no-such-card")
-    assert [move for move in layouts.serving(quantity, server) if "tensor_parallel" in move.values] == []
+    assert [move for move in generators.propose(quantity, server) if "tensor_parallel" in move.values] == []
 
 
 def test_nothing_is_guessed_of_a_run_whose_ranks_are_unknown() -> None:
     run = known(engine="megatron-lm")
     for quantity in ("pipeline_parallel", "expert_parallel_size", "rollout_tensor_parallel", "shard_group"):
-        assert list(training_layouts.training(quantity, run)) == []
+        assert list(generators.propose(quantity, run)) == []

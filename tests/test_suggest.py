@@ -155,8 +155,8 @@ def test_an_alternative_carried_out_answers_its_rule_and_says_nothing_new(text: 
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_the_rule_holds_in_no_world_after_an_alternative(text: str) -> None:
-    """Asked as an error, a rule that holds in the adverse world alone would still be heard, as a note."""
+def test_the_rule_holds_in_no_scenario_after_an_alternative(text: str) -> None:
+    """Asked as an error, a rule that holds in the worst scenario alone would still be heard, as a note."""
     before = samples.report(text)
     for finding in before.open:
         alone = [dataclasses.replace(rule.shipped_rules()[finding.rule], severity=Severity.ERROR, absorbs=())]
@@ -290,7 +290,7 @@ def test_an_alternative_that_another_rule_would_speak_of_is_not_printed() -> Non
     assert only(text, "spare_gpus < 0", ("tensor_parallel",), small).suggestions == ()
 
 
-def test_an_alternative_that_still_holds_in_the_adverse_world_is_not_printed() -> None:
+def test_an_alternative_that_still_holds_in_the_worst_scenario_is_not_printed() -> None:
     """Of an unknown release the share of memory is 0.92, 0.92 and 0.90: the last would be heard by none."""
     text = server(release="latest", ranks=4, gpus=2)
     when = "spare_gpus < 0 || gpu_memory_utilization < 0.91"

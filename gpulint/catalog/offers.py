@@ -203,7 +203,7 @@ def _cost_key(offer: Offer) -> tuple[float, str, str]:
 def _list_types(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
     """Return every machine type of the catalog with an accelerator."""
     team = Available(prices=prices, regions=regions)
-    return tuple(_price_node(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
+    return tuple(_price_node(node, team) for node in hardware.list_nodes() if node.accelerator == accelerator)
 
 
 def _sort_key(offer: Offer) -> tuple[str, int, float, str, str, str, str]:
@@ -213,7 +213,7 @@ def _sort_key(offer: Offer) -> tuple[str, int, float, str, str, str, str]:
 
 def _list_rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    nodes = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
+    nodes = (node for node in hardware.list_nodes() if accelerator in ("", node.accelerator))
     fitting = (node for node in nodes if (not clouds or node.cloud in clouds) and _is_admitted(node, available))
     found = (_price_node(node, available) for node in fitting)
     return tuple(offer for offer in found if not _is_elsewhere(offer, available.regions))

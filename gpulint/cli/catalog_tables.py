@@ -15,7 +15,7 @@ def rows(name: str) -> list[tuple[str, ...]]:
     """Return a table of the catalog with its header."""
     if name == "accelerators":
         head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
-        return [head, *(_render_accelerator(accelerator) for accelerator in hardware.accelerators())]
+        return [head, *(_render_accelerator(accelerator) for accelerator in hardware.list_accelerators())]
     if name == "servers":
         head = ("server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling")
         return [head, *(_render_server(server) for server in servers.servers())]

@@ -54,7 +54,7 @@ def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]
     """Return accelerators by their catalog names."""
     from gpulint.catalog import hardware
 
-    return _match_prefix((accelerator.id for accelerator in hardware.accelerators()), typed)
+    return _match_prefix((accelerator.id for accelerator in hardware.list_accelerators()), typed)
 
 
 def engines(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facts.resolver import Known, Missing, Quantity, glossary
-from gpulint.pipeline.check import Judged
 from gpulint.pipeline.rule_tests.runner import literal
-from gpulint.policy.rules.evaluate import shown
-from gpulint.report.model import Worlds
+from gpulint.policy.rules.evaluate import EvaluatedRole, shown
+from gpulint.report.model import Scenarios
 from gpulint.workload import Value
 
 FORMAT = "gpulint-facts/1"
@@ -33,7 +32,7 @@ class Worth(NamedTuple):
     """
 
     quantity: Quantity
-    worlds: Worlds[Value] | None = None
+    scenarios: Scenarios[Value] | None = None
     printed: str = ""
     how: str = ""
     needs: tuple[str, ...] = ()
@@ -60,30 +59,32 @@ def _join_words(quantity: Quantity) -> str:
     )
 
 
-def held(role: Judged, wanted: Sequence[Quantity]) -> Held:
+def held(role: EvaluatedRole, wanted: Sequence[Quantity]) -> Held:
     """Return the values of these facts for a role or a component of a facility."""
-    where = role.known.role.anchor.location()
+    where = role.facts.role.anchor.location()
     values = tuple(_find_value(role, quantity) for quantity in wanted if _has_quantity(role, quantity))
     return Held(*role.owner, f"{where.path}:{where.line}", values)
 
 
-def _has_quantity(role: Judged, quantity: Quantity) -> bool:
+def _has_quantity(role: EvaluatedRole, quantity: Quantity) -> bool:
     """Return whether such an object has the quantity at all."""
-    if role.part or role.workload.adapter == OF_PARTS:
+    if role.component or role.workload.adapter == OF_PARTS:
         return role.workload.kind in quantity.part
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _find_value(role: Judged, quantity: Quantity) -> Worth:
-    value = role.known.find(quantity.name)
+def _find_value(role: EvaluatedRole, quantity: Quantity) -> Worth:
+    value = role.facts.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, role.known), _describe_source(role, quantity.name, value))
+    return Worth(
+        quantity, value.scenarios, shown(quantity.name, role.facts), _describe_source(role, quantity.name, value)
+    )
 
 
-def _describe_source(role: Judged, name: str, value: Known) -> str:
+def _describe_source(role: EvaluatedRole, name: str, value: Known) -> str:
     """Return the source of a value: the line that declares it, else a description."""
-    field = role.known.role.fields.get(name)
+    field = role.facts.role.fields.get(name)
     if field is None or not field.origins:
         return value.how
     place = field.origins[0].location()
@@ -115,16 +116,16 @@ def values_text(roles: Sequence[Held], every: bool) -> str:
 
 def _render_role(role: Held, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
-    shown_facts = [fact for fact in role.facts if fact.worlds is not None and (every or fact.how != UNSTATED)]
+    shown_facts = [fact for fact in role.facts if fact.scenarios is not None and (every or fact.how != UNSTATED)]
     rows = [
         (fact.quantity.name, _render_compared(fact), _render_printed(fact), textwrap.shorten(fact.how, HOW_MAX))
         for fact in shown_facts
     ]
     yield _align([("fact", "in a condition", "printed", "source"), *rows])
-    silent = sum(fact.worlds is not None for fact in role.facts) - len(shown_facts)
+    silent = sum(fact.scenarios is not None for fact in role.facts) - len(shown_facts)
     if silent:
         yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
-    unknown = [fact for fact in role.facts if fact.worlds is None]
+    unknown = [fact for fact in role.facts if fact.scenarios is None]
     if every:
         yield from (f"unknown: {fact.quantity.name} (missing: {', '.join(fact.needs)})" for fact in unknown)
     elif unknown:
@@ -136,7 +137,7 @@ def _render_role(role: Held, every: bool) -> Iterator[str]:
 
 def _render_compared(fact: Worth) -> str:
     """Return the values as a condition would write them; three if the scenarios differ."""
-    return " / ".join(dict.fromkeys(literal(value) for value in fact.worlds or ()))
+    return " / ".join(dict.fromkeys(literal(value) for value in fact.scenarios or ()))
 
 
 def _render_printed(fact: Worth) -> str:
@@ -173,11 +174,11 @@ def values_json(roles: Sequence[Held]) -> str:
 
 def _build_role(role: Held) -> dict[str, object]:
     values_known = {
-        fact.quantity.name: {"unit": fact.quantity.unit, **fact.worlds._asdict(), "from": fact.how}
+        fact.quantity.name: {"unit": fact.quantity.unit, **fact.scenarios._asdict(), "from": fact.how}
         for fact in role.facts
-        if fact.worlds is not None
+        if fact.scenarios is not None
     }
-    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.worlds is None}
+    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.scenarios is None}
     return {
         "workload": role.workload,
         "role": role.role,

@@ -22,7 +22,9 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     wanted = product.id if product else name
     found = [
         _render_row(node, price, today)
-        for node in sorted(hardware.nodes(), key=lambda node: (node.accelerator, node.node_gpus, node.instance_type))
+        for node in sorted(
+            hardware.list_nodes(), key=lambda node: (node.accelerator, node.node_gpus, node.instance_type)
+        )
         if wanted in (None, node.instance_type, node.accelerator)
         for price in hardware.list_prices(node.instance_type)
         if name or price.home
@@ -32,7 +34,9 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
 
 def names() -> list[str]:
     """Return the names for which there are prices."""
-    return [node.instance_type for node in hardware.nodes()] + sorted({node.accelerator for node in hardware.nodes()})
+    return [node.instance_type for node in hardware.list_nodes()] + sorted(
+        {node.accelerator for node in hardware.list_nodes()}
+    )
 
 
 def cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:

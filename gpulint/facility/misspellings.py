@@ -67,6 +67,6 @@ def _suggest_key(key: str, part: str) -> str:
 
 def near_accelerator(stated: str) -> str:
     """Return accelerators with a similar name to an unknown one, or where to look."""
-    ids = [accelerator.id for accelerator in hardware.accelerators()]
+    ids = [accelerator.id for accelerator in hardware.list_accelerators()]
     near = difflib.get_close_matches(stated.lower(), ids, n=NAMED, cutoff=NEAR)
     return f"; did you mean {', '.join(near)}?" if near else "; gpulint catalog accelerators lists them"

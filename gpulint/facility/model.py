@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gpulint.catalog import hardware
 from gpulint.catalog.hardware import servers
 from gpulint.facts.resolver import Facts, Known, Missing, Quantity, Shifted, glossary, same
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.workload import Field, Role, Value
 
 LISTS: Mapping[str, str] = {
@@ -161,7 +161,7 @@ class PartFacts(Facts):
     def _find_at_ends(self, kind: str) -> Iterator[PartFacts]:
         """Yield the components of a kind that the ends of this one name."""
         called = self.root().called(kind)
-        for device in dict.fromkeys(_find_device(self.likely(name)) for name in ENDS[self.kind]):
+        for device in dict.fromkeys(_find_device(self.expected(name)) for name in ENDS[self.kind]):
             yield from called.get(device, ())
 
     def _find_contained(self, kind: str) -> Iterator[PartFacts]:
@@ -176,7 +176,7 @@ class PartFacts(Facts):
             yield from self.root().ending(kind).get(self.role.name, ())
             return
         for component in self.above.of_kind(kind) if self.above else ():
-            if component.likely(self.kind) == self.role.name:
+            if component.expected(self.kind) == self.role.name:
                 yield component
 
     def called(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
@@ -195,7 +195,7 @@ class PartFacts(Facts):
         if kind not in self._ending:
             found: dict[str, dict[PartFacts, None]] = {}
             for component in self.of_kind(kind):
-                for device in filter(None, (_find_device(component.likely(name)) for name in ENDS[kind])):
+                for device in filter(None, (_find_device(component.expected(name)) for name in ENDS[kind])):
                     found.setdefault(device, {})[component] = None
             self._ending[kind] = {name: tuple(components) for name, components in found.items()}
         return self._ending[kind]
@@ -283,7 +283,7 @@ class PartFacts(Facts):
         found = self.find(name)
         if isinstance(found, Missing):
             return None
-        first, _, last = found.worlds
+        first, _, last = found.scenarios
         if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
             return last, first
         return first, last
@@ -295,9 +295,9 @@ class PartFacts(Facts):
             return self._find_above(quantity)
         if quantity.of == "list":
             return self._gather(quantity)
-        if quantity.of == "likely":
+        if quantity.of == "expected":
             found = self.find(quantity.each)
-            return found if isinstance(found, Missing) else same(found.worlds.likely, found.how)
+            return found if isinstance(found, Missing) else same(found.scenarios.expected, found.how)
         if quantity.name in self.role.fields:
             return super()._resolve(quantity)
         if _is_type_quantity(quantity) and (supplied := self._find_typed(quantity)) is not None:
@@ -314,7 +314,7 @@ class PartFacts(Facts):
             product = self.find("accelerator")
             if isinstance(product, Missing):
                 return product
-            card = hardware.accelerator(str(product.worlds.likely))
+            card = hardware.accelerator(str(product.scenarios.expected))
             value = getattr(card, quantity.name, None)
             return Missing(frozenset({"accelerator"})) if value is None else same(value, "catalog")
         if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
@@ -337,8 +337,10 @@ class PartFacts(Facts):
         resolved = [fact for fact in found if isinstance(fact, Known)]
         if len(resolved) == 0:
             return same((), "none")
-        worlds = Worlds(*(tuple(getattr(fact.worlds, world) for fact in resolved) for world in Worlds._fields))
-        return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
+        scenarios = Scenarios(
+            *(tuple(getattr(fact.scenarios, scenario) for fact in resolved) for scenario in Scenarios._fields)
+        )
+        return Known(scenarios, f"each {quantity.over}")  # type: ignore[arg-type]
 
     def _find_typed(self, quantity: Quantity) -> Known | Missing | None:
         """Return a server's fact from its type: an entry of the file's own types, else the

@@ -1,4 +1,4 @@
-"""Facts: the value of every named quantity of a role in three worlds, found by wiring formulas to their parameter names."""
+"""Facts: the value of every named quantity of a role in three scenarios, found by wiring formulas to their parameter names."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gpulint.catalog import architecture, hardware, offers
 from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.catalog.architecture import Resolved
-from gpulint.report.model import Fact, Worlds
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
+from gpulint.report.model import Fact, Scenarios
 from gpulint.workload import Field, Role, Unknown, Value
 
 OF_ENGINES = "engines."
@@ -42,7 +42,7 @@ DRAFT_FACTS: Mapping[str, str] = {
 AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"}
 """Facts of a replica that has as many requests as it admits, by the fact of that load."""
 ALIKE = frozenset({"admission_limit"})
-"""Facts that are the likely one in all worlds: who waits for admission makes nobody faster where less memory is left."""
+"""Facts that are the expected one in all scenarios: who waits for admission makes nobody faster where less memory is left."""
 AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),
     "context": ("context_ranks", "all_gather"),
@@ -68,7 +68,7 @@ class Quantity(NamedTuple):
 
     Of a quantity of a facility, `part` names the kinds of part that have it, `key` is its word in the file, and `words` are
     all its values; a part that does not state one that `inherits` has it from the part above. A list holds the fact `each`
-    of every part of the kind `over`, or of those where it is `known`; what is likely is the fact `each` of its own part.
+    of every part of the kind `over`, or of those where it is `known`; what is expected is the fact `each` of its own part.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Missing(NamedTuple):
 class Known(NamedTuple):
     """A fact's values, in words where they come from, and the uncertain quantities behind them."""
 
-    worlds: Worlds[Value]
+    scenarios: Scenarios[Value]
     how: str
     terms: frozenset[str] = frozenset()
 
@@ -230,19 +230,19 @@ class Facts:
         """The facts of the same role with other fields."""
         return Facts(role, self.resolved)
 
-    def worlds(self, name: str) -> Worlds[Value] | Missing:
+    def scenarios(self, name: str) -> Scenarios[Value] | Missing:
         """The values of a fact, or what is missing for it."""
         found = self.find(name)
-        return found if isinstance(found, Missing) else found.worlds
+        return found if isinstance(found, Missing) else found.scenarios
 
-    def likely(self, name: str) -> Value | Missing:
-        """The value of a fact in the likely world."""
+    def expected(self, name: str) -> Value | Missing:
+        """The value of a fact in the expected scenario."""
         found = self.find(name)
-        return found if isinstance(found, Missing) else found.worlds.likely
+        return found if isinstance(found, Missing) else found.scenarios.expected
 
     def number(self, name: str) -> float | None:
-        """A fact in the likely world; None where it is missing, no number, or known to be absent."""
-        found = self.likely(name)
+        """A fact in the expected scenario; None where it is missing, no number, or known to be absent."""
+        found = self.expected(name)
         return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
     def find(self, name: str) -> Known | Missing:
@@ -255,48 +255,48 @@ class Facts:
 
     def _told_apart(self, name: str, found: Known | Missing) -> Known | Missing:
         """An uncertain quantity that no formula gave is a term of its own."""
-        if isinstance(found, Missing) or found.terms or _constant(found.worlds):
+        if isinstance(found, Missing) or found.terms or _constant(found.scenarios):
             return found
         return found._replace(terms=frozenset({name}))
 
     def ends(self, name: str) -> tuple[Value, Value] | None:
-        """The interval that is printed: independent terms combined by quadrature around the likely value."""
+        """The interval that is printed: independent terms combined by quadrature around the expected value."""
         found = self.find(name)
         if isinstance(found, Missing):
             return None
-        likely = found.worlds.likely
-        if _constant(found.worlds) or isinstance(likely, bool) or not isinstance(likely, int | float):
-            return found.worlds.favourable, found.worlds.adverse
-        shifts = [self._shifts(name, term, likely) for term in sorted(found.terms)]
+        expected = found.scenarios.expected
+        if _constant(found.scenarios) or isinstance(expected, bool) or not isinstance(expected, int | float):
+            return found.scenarios.best, found.scenarios.worst
+        shifts = [self._shifts(name, term, expected) for term in sorted(found.terms)]
         down, up = (math.sqrt(sum(shift[side] ** 2 for shift in shifts)) for side in (0, 1))
-        extremes = [value for value in found.worlds if isinstance(value, int | float)]
-        low, high = max(likely - down, min(extremes)), min(likely + up, max(extremes))
-        return (round(low), round(high)) if isinstance(likely, int) else (low, high)
+        extremes = [value for value in found.scenarios if isinstance(value, int | float)]
+        low, high = max(expected - down, min(extremes)), min(expected + up, max(extremes))
+        return (round(low), round(high)) if isinstance(expected, int) else (low, high)
 
-    def _shifts(self, name: str, term: str, likely: float) -> tuple[float, float]:
+    def _shifts(self, name: str, term: str, expected: float) -> tuple[float, float]:
         """How far one term alone moves a fact down and up."""
         moved = [0.0]
-        for world in ("favourable", "adverse"):
-            if self._unmoved(term, world):
+        for scenario in ("best", "worst"):
+            if self._unmoved(term, scenario):
                 continue
-            if (term, world) not in self._shifted:
-                self._shifted[term, world] = Shifted(self, term, world)
-            value = self._shifted[term, world].likely(name)
-            moved += [value - likely] if isinstance(value, int | float) else []
+            if (term, scenario) not in self._shifted:
+                self._shifted[term, scenario] = Shifted(self, term, scenario)
+            value = self._shifted[term, scenario].expected(name)
+            moved += [value - expected] if isinstance(value, int | float) else []
         return min(moved), max(moved)
 
-    def _unmoved(self, term: str, world: str) -> bool:
-        worlds = self.worlds(term)
-        return isinstance(worlds, Missing) or getattr(worlds, world) == worlds.likely
+    def _unmoved(self, term: str, scenario: str) -> bool:
+        scenarios = self.scenarios(term)
+        return isinstance(scenarios, Missing) or getattr(scenarios, scenario) == scenarios.expected
 
     def shown(self, name: str) -> Fact | None:
         """A fact as reports carry it; None when it is missing."""
-        found = self.worlds(name)
-        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Worlds(*found))
+        found = self.scenarios(name)
+        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Scenarios(*found))
 
     def offer(self) -> offers.Offer | None:
         """The machine that one pod of the role runs on."""
-        gpus = self.likely("gpus_per_pod")
+        gpus = self.expected("gpus_per_pod")
         if isinstance(gpus, bool) or not isinstance(gpus, int | float) or gpus <= 0:
             return None
         card, machine, pool, cloud = (
@@ -368,13 +368,13 @@ class Facts:
             return self.find("named_quantised_excess")
         if name == "stage_share":
             stages = self.find("pipeline_parallel")
-            return stages if isinstance(stages, Missing) else same(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
+            return stages if isinstance(stages, Missing) else same(1 / float(stages.scenarios.expected), "even stages")  # type: ignore[arg-type]
         return None
 
     def _counts_all_tensors(self) -> bool:
         """Whether the size of the number format was measured over whole files, embeddings included."""
-        row = catalog.by("quantization", "quantization").get(str(self.likely("weight_format")))
-        return row is not None and row["favourable"] != ""
+        row = catalog.by("quantization", "quantization").get(str(self.expected("weight_format")))
+        return row is not None and row["best"] != ""
 
     def _of_draft(self, name: str) -> Known | Missing | None:
         """A fact of the speculative draft's own checkpoint; None for another fact, and where it has no checkpoint."""
@@ -383,7 +383,7 @@ class Facts:
         stated = [self.find(one) for one in ("draft_checkpoint", "draft_tensor_parallel", "tensor_parallel")]
         if lacking := [one.names for one in stated if isinstance(one, Missing)]:
             return Missing(frozenset().union(*lacking))
-        reference, own_ranks, ranks = (one.worlds.likely for one in stated if isinstance(one, Known))
+        reference, own_ranks, ranks = (one.scenarios.expected for one in stated if isinstance(one, Known))
         if not isinstance(reference, str) or reference == self.role.value("checkpoint"):
             return None
         resolved = architecture.resolve(reference)
@@ -396,19 +396,19 @@ class Facts:
         return Facts(role, resolved).find(DRAFT_FACTS[name])
 
     def _at_capacity(self, name: str) -> Known | Missing:
-        """A fact of the same role, in each world with as many requests as it admits there."""
+        """A fact of the same role, in each scenario with as many requests as it admits there."""
         admitted, replicas = self.find("admitted_sequences"), self.find("service_replicas")
         if isinstance(admitted, Missing) or isinstance(replicas, Missing):
             return Missing(self.missing(("admitted_sequences", "service_replicas")))
         found = {}
-        for world, count in zip(Worlds._fields, admitted.worlds, strict=True):
-            requests = int(count) * int(replicas.worlds.likely)  # type: ignore[arg-type]
+        for scenario, count in zip(Scenarios._fields, admitted.scenarios, strict=True):
+            requests = int(count) * int(replicas.scenarios.expected)  # type: ignore[arg-type]
             full = {"target_concurrency": Field(max(1, requests)), "admission_limit": Field(max(1, int(count)))}  # type: ignore[arg-type]
             loaded = self.variant(self.role.having(**full)).find(name)
             if isinstance(loaded, Missing):
                 return loaded
-            found[world] = getattr(loaded.worlds, world) if requests else 0.0
-        return Known(Worlds(**found), f"{name} of a full replica")
+            found[scenario] = getattr(loaded.scenarios, scenario) if requests else 0.0
+        return Known(Scenarios(**found), f"{name} of a full replica")
 
     def _supplied(self, quantity: Quantity) -> Known | Missing | None:
         """What the checkpoint, the accelerator, the node or the number format's row supplies; None when it is none's."""
@@ -485,7 +485,7 @@ class Facts:
         found = hardware.slice_memory_bytes(profile, self.role.text("accelerator") or None)
         if not found:
             return Missing(frozenset({"accelerator"}))
-        return Known(Worlds(found[-1], found[0], found[0]), "catalog")
+        return Known(Scenarios(found[-1], found[0], found[0]), "catalog")
 
     def _of_node(self, name: str) -> Known | Missing:
         machine = hardware.node(self.role.text("instance_type"))
@@ -522,34 +522,34 @@ class Facts:
         found = self.find("weight_format")
         if isinstance(found, Missing):
             return found
-        row = catalog.by("quantization", "quantization").get(str(found.worlds.likely))
+        row = catalog.by("quantization", "quantization").get(str(found.scenarios.expected))
         if row is None:
-            self.reasons["weight_format"] = f"the catalog has no format {found.worlds.likely}"
+            self.reasons["weight_format"] = f"the catalog has no format {found.scenarios.expected}"
             return Missing(frozenset({"weight_format"}))
         held = float(row["bytes_per_weight"])
-        if row["favourable"]:
-            return Known(Worlds(float(row["favourable"]), held, float(row["adverse"])), "measured: " + row["source"])
+        if row["best"]:
+            return Known(Scenarios(float(row["best"]), held, float(row["worst"])), "measured: " + row["source"])
         shape = self.resolved.architecture if self.resolved else None
-        if shape is None or shape.format_assumed is None or isinstance(self.likely("quantization"), str):
+        if shape is None or shape.format_assumed is None or isinstance(self.expected("quantization"), str):
             return same(held, "catalog")
         rows = catalog.by("quantization", "quantization")
         small, middle = (float(rows[name]["bytes_per_weight"]) for name in ("int4-g128", shape.format_assumed))
-        likely = held if shape.format_assumed == shape.checkpoint_dtype else middle
-        return Known(Worlds(small, likely, held), "4, 8 or 16 bits: nothing states the number format")
+        expected = held if shape.format_assumed == shape.checkpoint_dtype else middle
+        return Known(Scenarios(small, expected, held), "4, 8 or 16 bits: nothing states the number format")
 
     def _computed(self, formula: Callable[..., Value], alike: bool = False) -> Known | Missing:
         inputs, lacking = self._inputs(formula)
         if lacking:
             return Missing(frozenset().union(*lacking))
-        triples = [fact.worlds for fact in inputs]
+        triples = [fact.scenarios for fact in inputs]
         how = _called(formula)
         try:
             if alike or all(_constant(triple) for triple in triples):
-                return same(formula(*(triple.likely for triple in triples)), how)
-            found = Worlds(*(formula(*values) for values in zip(*triples, strict=True)))
+                return same(formula(*(triple.expected for triple in triples)), how)
+            found = Scenarios(*(formula(*values) for values in zip(*triples, strict=True)))
             terms = frozenset().union(*(fact.terms for fact in inputs))
             return Known(found, how, frozenset() if _constant(found) else terms)
-        except Unstated as error:
+        except MissingInput as error:
             name = str(error.args[0])
             return Missing(self.missing([name]) or frozenset({name}))
         except (LookupError, ArithmeticError) as error:
@@ -576,10 +576,10 @@ class Facts:
         medium, ranks = self.find(f"{axis}_medium"), self.find(counted)
         if isinstance(medium, Missing) or isinstance(ranks, Missing):
             return medium if isinstance(medium, Missing) else ranks
-        joined = str(medium.worlds.likely or "")
+        joined = str(medium.scenarios.expected or "")
         if not joined:
             return same(1.0 if quantity == "slowdown" else 0.0, "one rank")
-        found = hardware.measured(joined, operation, self._engine or "", int(ranks.worlds.likely))  # type: ignore[arg-type]
+        found = hardware.measured(joined, operation, self._engine or "", int(ranks.scenarios.expected))  # type: ignore[arg-type]
         if found is None:
             self.reasons[name] = f"the catalog has no measurement over {joined}"
             return Missing(frozenset({name}))
@@ -602,12 +602,12 @@ class Facts:
         if kinder == "none" or len({value for value, _ in values}) == 1:
             return same(newest, how)
         ordered = sorted((value for value, _ in values), key=float, reverse=kinder == "higher")  # type: ignore[arg-type]
-        return Known(Worlds(ordered[0], newest, ordered[-1]), how)
+        return Known(Scenarios(ordered[0], newest, ordered[-1]), how)
 
     def _cell(self, cell: str, kind: str) -> Value:
         """A table's value; `=name` is the value of that fact."""
         if cell.startswith("="):
-            found = self.likely(cell[1:])
+            found = self.expected(cell[1:])
             return None if isinstance(found, Missing) else found
         return _typed(cell, kind)
 
@@ -618,10 +618,10 @@ class Facts:
         rows = [row for row in held if self._holds(row["condition"])]
         if not rows:
             return Missing(frozenset({name}))
-        worst = max(float(row["adverse"]) for row in rows)
-        best = min(float(row["favourable"]) for row in rows)
-        told = max(rows, key=lambda row: float(row["likely"])) if self._possible() else rows[-1]
-        return Known(Worlds(best, float(told["likely"]), worst), "fitted: " + told["source"])
+        worst = max(float(row["worst"]) for row in rows)
+        best = min(float(row["best"]) for row in rows)
+        told = max(rows, key=lambda row: float(row["expected"])) if self._possible() else rows[-1]
+        return Known(Scenarios(best, float(told["expected"]), worst), "fitted: " + told["source"])
 
     def _rows(self, table: str, column: str, name: str) -> tuple[catalog.Row, ...]:
         return _rows_of(table, column, name, self.role.text("engine"), self.role.text("engine_version"))
@@ -651,9 +651,9 @@ class Facts:
 
     def _holds_alone(self, condition: str) -> bool:
         if (compared := _comparison(condition)) is None:
-            return condition == self.likely("device_class")
+            return condition == self.expected("device_class")
         name, sign, operand = compared
-        value = self.likely(name)
+        value = self.expected(name)
         if isinstance(value, str) or value is None or isinstance(value, bool):
             return (_word(value) == operand) is (sign != "!=")
         return COMPARE[sign](float(value), float(operand))  # type: ignore[arg-type]
@@ -689,35 +689,35 @@ def _held(row: catalog.Row, version: tuple[int, ...] | None, oldest: tuple[int, 
 
 
 class Shifted(Facts):
-    """The same facts with one term moved to a world and all others likely; only what rests on the term is computed anew."""
+    """The same facts with one term in a scenario and all others as expected; only what depends on the term is new."""
 
-    def __init__(self, likely: Facts, term: str, world: str) -> None:
-        super().__init__(likely.role, likely.resolved)
-        self._likely, self._term, self._world = likely, term, world
+    def __init__(self, expected: Facts, term: str, scenario: str) -> None:
+        super().__init__(expected.role, expected.resolved)
+        self._expected, self._term, self._scenario = expected, term, scenario
 
     def find(self, name: str) -> Known | Missing:
         found = self._found.get(name)
         if found is None:
-            found = self._found[name] = self._from(name, self._likely.find(name))
+            found = self._found[name] = self._from(name, self._expected.find(name))
         return found
 
     def _from(self, name: str, found: Known | Missing) -> Known | Missing:
         if isinstance(found, Missing) or not found.terms:
             return found
         if self._term not in found.terms:
-            return same(found.worlds.likely, found.how)
-        return same(getattr(found.worlds, self._world), found.how) if name == self._term else self._again(name)
+            return same(found.scenarios.expected, found.how)
+        return same(getattr(found.scenarios, self._scenario), found.how) if name == self._term else self._again(name)
 
     def _again(self, name: str) -> Known | Missing:
         own = formulas(self._engine).get(name) if self._engine else None
         formula = own or formulas(None).get(name)
         if (assumed := self._without_shape(name)) is not None:
-            return same(assumed.worlds.likely, "moved") if isinstance(assumed, Known) else assumed
+            return same(assumed.scenarios.expected, "moved") if isinstance(assumed, Known) else assumed
         if formula is None:
             return self._resolve(glossary()[name])
         inputs, _ = self._inputs(formula)
         try:
-            return same(formula(*(fact.worlds.likely for fact in inputs)), "moved")
+            return same(formula(*(fact.scenarios.expected for fact in inputs)), "moved")
         except (LookupError, ArithmeticError):
             return Missing(frozenset({name}))
 
@@ -760,9 +760,9 @@ def _typed(text: str, kind: str) -> Value:
 
 
 def same(value: object, how: str) -> Known:
-    """A fact that has one value in all worlds."""
-    return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
+    """A fact that has one value in all scenarios."""
+    return Known(Scenarios(value, value, value), how)  # type: ignore[arg-type]
 
 
-def _constant(triple: Worlds[Value]) -> bool:
-    return triple.favourable == triple.likely == triple.adverse
+def _constant(triple: Scenarios[Value]) -> bool:
+    return triple.best == triple.expected == triple.worst

@@ -4,19 +4,20 @@ at all.
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.policy.resolved import Given
-from gpulint.report.formats.escaping import counted
+from gpulint.report.escaping import counted
 from gpulint.report.model import Report, Skip
 from gpulint.source import atomic_write as disk
 from gpulint.source.repository import Source, Tree
-from gpulint.suggestions.edits import apply as fix
-from gpulint.suggestions.edits.apply import Files, Left, Outcome
+from gpulint.suggestions import fixes
+from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits.apply import Files
+from gpulint.suggestions.fixes import Outcome, SkippedFix
 
 
 class Run(NamedTuple):
@@ -32,7 +33,7 @@ def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool
     """Check sources and compute their fixes; nothing is written."""
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
-    report = lint.lint(found, tree, rules)
+    report = check.check_files(found, tree, rules)
     skipped = tuple(source for source in found if isinstance(source, Skip))
     return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
 
@@ -42,7 +43,7 @@ def remaining(run: Run, tree: Tree, rules: Given) -> Report:
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return lint.lint([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
+    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
 def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) -> Outcome:
@@ -52,24 +53,16 @@ def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) 
     for path in dict.fromkeys(finding.location.path for finding in report.open):
         if path in given:
             now = {**given, **contents}
-            outcome = fix.fixed(path, now, _build_linter(tree, rules, contents), unsafe)
+            evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
+            outcome = fixes.fix_file(path, now, evaluate, unsafe)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
         {path: content for path, content in contents.items() if content != given[path]},
-        tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.done),
-        tuple(skipped for outcome in outcomes for skipped in outcome.left),
+        tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.applied),
+        tuple(skipped for outcome in outcomes for skipped in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
     )
-
-
-def _build_linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
-    def linted(files: Files, alternatives: bool) -> Report:
-        seen = tree.rewritten({**contents, **files})
-        asked = dataclasses.replace(rules, alternatives=alternatives)
-        return lint.lint([Source(path, content) for path, content in files.items()], seen, asked)
-
-    return linted
 
 
 # ---- what is shown
@@ -86,24 +79,24 @@ def _diff_file(path: str, before: bytes, after: bytes) -> str:
 
 
 def _split_lines(content: bytes) -> list[str]:
-    text = fix.decoded(content)
-    marked = "\ufeff" if content.startswith(fix.MARK_8) else ""
+    text = edits.decoded(content)
+    marked = "\ufeff" if content.startswith(edits.MARK_8) else ""
     return [line for line in (marked + text).replace("\n", "\n\0").split("\0") if line]
 
 
 def said(outcome: Outcome, preview: bool) -> Iterator[str]:
     """Yield lines about applied and skipped fixes, and about those that need --unsafe."""
-    for fixed_finding in outcome.done:
+    for fixed_finding in outcome.applied:
         place = fixed_finding.finding.location
         word = "would fix" if preview else "fixed"
         yield f"{word} {place.path}:{place.line} {fixed_finding.finding.rule}: {fixed_finding.suggestion.title}"
-    for left in outcome.left:
+    for left in outcome.skipped:
         yield _describe_skipped(left)
     if outcome.unsafe:
         yield f"{counted(outcome.unsafe, 'finding')} with alternatives that have a trade-off or cost more: see --unsafe"
 
 
-def _describe_skipped(left: Left) -> str:
+def _describe_skipped(left: SkippedFix) -> str:
     place = left.finding.location
     return f"not fixed {place.path}:{place.line} {left.finding.rule}: {left.reason}"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, engines, units
+from gpulint import engines, units
 from gpulint.adapters import native
 from gpulint.adapters.logs import comparison
 from gpulint.adapters.logs.reader import Log
@@ -17,14 +17,17 @@ from gpulint.catalog.architecture import Resolved
 from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.pipeline import evaluate
 from gpulint.pipeline.summary import role as summary
-from gpulint.pipeline.summary.role import Fitting
+from gpulint.policy.resolved import Given
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.formats import text as text_report
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
-from gpulint.source.repository import Repository
+from gpulint.source.repository import Repository, Source
+from gpulint.suggestions import smallest_fit
+from gpulint.suggestions.smallest_fit import Fitting
 from gpulint.workload import Field, Origin, Role, Value, Workload
 
 TERMS = (
@@ -76,7 +79,7 @@ class Term(NamedTuple):
 
     name: str
     unit: str
-    worlds: Worlds[Value]
+    scenarios: Scenarios[Value]
     low: Value
     high: Value
     share: float | None
@@ -123,7 +126,7 @@ def roles(
     """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
-        ids = (product.id for product in hardware.accelerators())
+        ids = (product.id for product in hardware.list_accelerators())
         raise Unsized(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
     quantities = served({name: value for name, value in stated.items() if name != "accelerator"})
     if strange := [name for name in quantities if name not in (*glossary(), *BATCH)]:
@@ -191,15 +194,14 @@ def from_file(
     """Return the roles of a file's workloads, or of one of them, with the overrides of the command
     line.
     """
+    source = Source(path, Path(path).read_bytes())
+    fields = _build_fields({key: value for key, value in stated.items() if key != "engine"}, accelerator)
     found: list[tuple[Role, Resolved | None]] = []
-    for document in documents.load(path, Path(path).read_bytes()).documents:
-        for workload in adapters.read(document, repository):
-            for role in workload.roles if name in ("", workload.name) else ():
-                own = role.having(
-                    **_build_fields({key: value for key, value in stated.items() if key != "engine"}, accelerator)
-                )
-                named = dataclasses.replace(own, name=f"{workload.name}/{role.name}")
-                found.append((named, checkpoints.resolve(named, path, repository, None)))
+    for evaluated in evaluate.file(source, repository, Given(()), name or None).roles:
+        if not evaluated.component:
+            own = evaluated.facts.role.having(**fields)
+            named = dataclasses.replace(own, name=f"{evaluated.workload.name}/{own.name}")
+            found.append((named, checkpoints.resolve(named, path, repository, None)))
     return found
 
 
@@ -220,7 +222,7 @@ def _build_empty_document() -> documents.Document:
 def table(role: Role, resolved: Resolved | None) -> Sizing:
     """Return each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
-    device = known.likely("device_memory_bytes")
+    device = known.expected("device_memory_bytes")
     shown = _list_shown(known)
     speed = TRAINING_SPEED if engines.trains(role) else _list_speed(role)
     rows = [row for name in (*shown, *speed) if (row := _build_term(name, known, device))]
@@ -243,7 +245,7 @@ def _find_hardware(known: Facts) -> Fitting:
     kind = "training" if engines.trains(role) else "inference"
     workload = Workload(role.name, kind, "size", role.anchor.document, (), (role,))
     rules = tuple(check.matching(shipped_rules().values(), workload, role))
-    return summary.fitting(known, check.judged(rules, known), rules)
+    return smallest_fit.find_fitting(known, check.judged(rules, known), rules)
 
 
 def _list_speed(role: Role) -> tuple[str, ...]:
@@ -290,17 +292,23 @@ def _build_term(name: str, known: Facts, device: Value | Missing) -> Term | None
     if isinstance(found, Missing):
         return None
     quantity, share = glossary()[name], None
-    if quantity.unit == "bytes" and isinstance(device, int | float) and isinstance(found.worlds.likely, int | float):
-        share = found.worlds.likely / device
-    low, high = known.ends(name) or found.worlds[::2]
-    return Term(name, quantity.unit, found.worlds, low, high, share, found.how)
+    if (
+        quantity.unit == "bytes"
+        and isinstance(device, int | float)
+        and isinstance(found.scenarios.expected, int | float)
+    ):
+        share = found.scenarios.expected / device
+    low, high = known.ends(name) or found.scenarios[::2]
+    return Term(name, quantity.unit, found.scenarios, low, high, share, found.how)
 
 
 def _render_title(role: Role, known: Facts) -> str:
     product = hardware.accelerator(role.text("accelerator"))
     ranks = (("tensor parallel", "tensor_parallel"), ("pipeline parallel", "pipeline_parallel"))
-    layout = ", ".join(f"{word} {known.likely(name)}" for word, name in ranks if isinstance(known.likely(name), int))
-    length = known.likely("max_model_len")
+    layout = ", ".join(
+        f"{word} {known.expected(name)}" for word, name in ranks if isinstance(known.expected(name), int)
+    )
+    length = known.expected("max_model_len")
     tokens = f"{units.human(length, 'tokens')} tokens" if isinstance(length, int) else ""
     return ", ".join(filter(None, (role.name, product.name if product else "", layout, tokens)))
 
@@ -329,9 +337,9 @@ def _render_text(sizing: Sizing) -> str:
 
 
 def _render_cells(row: Term) -> tuple[str, ...]:
-    low, likely, high = (units.human(value, row.unit) for value in (row.low, row.worlds.likely, row.high))
+    low, expected, high = (units.human(value, row.unit) for value in (row.low, row.scenarios.expected, row.high))
     share = f"{row.share:.1%}" if row.share is not None else ""
-    return (row.name, low, likely, high, share)
+    return (row.name, low, expected, high, share)
 
 
 def as_json(tables: Sequence[Sizing]) -> str:
@@ -344,7 +352,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "terms": {
                 row.name: {
                     "unit": row.unit,
-                    **row.worlds._asdict(),
+                    **row.scenarios._asdict(),
                     "low": row.low,
                     "high": row.high,
                     "share": row.share,

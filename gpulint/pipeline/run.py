@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.pipeline.session import Run, Unusable
 from gpulint.policy.config.settings import SettingsError
 from gpulint.policy.rules.rule import RuleError
@@ -47,7 +47,7 @@ def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
 def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
-    found = lint.lint(_record(files, seen), run.tree, run.given)
+    found = check.check_files(_record(files, seen), run.tree, run.given)
     return found._replace(comment=run.settings.comment), tuple(seen)
 
 

@@ -1,4 +1,4 @@
-"""Preparation: what governs a run, worked out from its paths, its options and the policies of the repository."""
+"""The session: the settings, policies and repository of a run, resolved from its paths and options."""
 
 from __future__ import annotations
 
@@ -31,23 +31,25 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", Hint, NamedFabric)
 STATED = "policy.yaml"
-"""What a policy is called that stands in no file."""
+"""The name of a policy that the caller passes without a file."""
 Stands = str | Path | Mapping[str, object] | None
-"""A policy in place of every gpulint.yaml: its file, or what that would hold."""
+"""A policy instead of every gpulint.yaml: its file, or the content of one."""
 RENDERED = " (rendered).yaml"
-"""How what a tool makes of a folder is called: the policy of that folder governs it."""
+"""The end of the name of a rendered folder, which the policy of that folder governs."""
 
 
 class Unusable(ValueError):
-    """Options, settings or rules that no run can be made with."""
+    """Options, settings or rules that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22.
+    """The options of a run; an empty one is left to the settings. `today` is a date such as
+    2026-11-22.
 
-    `base` is a commit: what the change from there to the commit `head` introduces counts, and nothing else. Of the commit
-    `policy_from` are the policies and waivers that count. `changed` looks only at files that differ from base, else from HEAD.
+    With the commit `base`, only findings that the change from there to the commit `head` introduces
+    are reported. The policies and waivers are those of the commit `policy_from`. `changed` checks
+    only files that differ from `base`, or from HEAD.
     """
 
     today: str = ""
@@ -66,17 +68,17 @@ class Options:
     ignores: bool = True
 
     def __post_init__(self) -> None:
-        """Unusable for a text where a list is meant, a day that is none, and a severity that is none."""
+        """Raise Unusable for a text instead of a list, and for an invalid date or severity."""
         for name in ("select", "ignore", "exclude", "rules"):
             if isinstance(value := getattr(self, name), str):
                 raise Unusable(f'{name} is a list of names: write ("{value}",)')
-        if self.today and not _is_day(self.today):
+        if self.today and not _is_date(self.today):
             raise Unusable(f"today is a day such as 2026-11-22, not {self.today}")
         if self.fail_on and self.fail_on.upper() not in Severity.__members__:
             raise Unusable(f"fail_on is error, warning or note, not {self.fail_on}")
 
 
-def _is_day(text: str) -> bool:
+def _is_date(text: str) -> bool:
     from datetime import date
 
     try:
@@ -86,7 +88,9 @@ def _is_day(text: str) -> bool:
 
 
 class Run(NamedTuple):
-    """What governs a run: the settings, what follows from them and the options, and the repository of the paths."""
+    """A run: its settings, the policy that follows from them and from the options, and the
+    repository of its paths.
+    """
 
     settings: Settings
     given: Given
@@ -103,35 +107,36 @@ def prepared(
     tree: Tree | None = None,
     reader: Reader | None = None,
 ) -> Run:
-    """What governs a run over these paths; Unusable says what is wrong, with its place.
+    """Resolve a run over these paths; raise Unusable with the location of what is wrong.
 
-    A policy is a file, or what one would hold, in place of every gpulint.yaml. Without another `tree` and `reader` of
-    policies the files are those of the work tree, and so are its policies.
+    `policy` replaces every gpulint.yaml. Files and policies are those of the work tree unless
+    another `tree` and another `reader` of policies are given.
     """
-    of_disk = tree is None
+    is_work_tree = tree is None
     tree = tree or WorkTree(repository.root_of(folder(paths)))
-    common = _common(paths, tree)
+    common = _find_common_folder(paths, tree)
     try:
-        policies = Policies(reader or Disk(tree.root), _only(policy, tree) if policy is not None else None)
+        policies = Policies(reader or Disk(tree.root), _read_policy(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
-        if of_disk and found.facility and tree.at_root(found.facility) is None:
+        if is_work_tree and found.facility and tree.at_root(found.facility) is None:
             raise SettingsError(f"{found.place('facility')}: there is no file {tree.shown_at_root(found.facility)}")
-        inside = _inside(options.rules, tree) if reader else {}
-        beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
-        left = replace(options, rules=tuple(path for path in options.rules if path not in inside))
-        whole = () if options.changed else _whole_folders(paths, tree)
-        given = _Givens(policies, found, left, tree, beside, whole).of(found)
-        left_out = [line for lines in policies.excluded(common) for line in lines]
-        tree = tree.leaving_out(left_out, options.exclude)
-        named = _inside([options.baseline], tree) if reader and options.baseline else {}
-        known = _baseline(found, policies, options, named)
+        inside = _find_inside(options.rules, tree) if reader else {}
+        folders = [Folder(policies.reader, folder, "--rules") for folder in inside.values()]
+        remaining = replace(options, rules=tuple(path for path in options.rules if path not in inside))
+        whole = () if options.changed else _list_whole_folders(paths, tree)
+        policy_by_file = PolicyByFile(policies, found, remaining, tree, folders, whole)
+        given = policy_by_file.resolve(found)
+        excluded = [line for lines in policies.excluded(common) for line in lines]
+        tree = tree.leaving_out(excluded, options.exclude)
+        named = _find_inside([options.baseline], tree) if reader and options.baseline else {}
+        baseline = _read_baseline(found, policies, options, named)
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
-    return Run(found, given, tree, policies, options, known)
+    return Run(found, given, tree, policies, options, baseline)
 
 
-def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
-    """The one policy that a caller names."""
+def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
+    """Return the policy that the caller names."""
     if isinstance(policy, Mapping):
         return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
     place = Path(os.path.abspath(policy))
@@ -141,31 +146,31 @@ def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
 
 
 def folder(paths: Sequence[str]) -> Path:
-    """The folder of the first path that was given; its repository is the one that siblings are looked for in."""
-    return _folder(paths[0] if paths else "-")
+    """Return the folder of the first path; its repository is searched for sibling files."""
+    return _find_folder(paths[0] if paths else "-")
 
 
-def _folder(path: str) -> Path:
+def _find_folder(path: str) -> Path:
     place = Path(path) if path != "-" else Path.cwd()
     return (place if place.is_dir() else place.parent).resolve()
 
 
-def _whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
-    """The folders that are read whole, from the root."""
+def _list_whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
+    """Return the folders that are read completely, as paths from the root."""
     places = [Path(path).resolve() for path in paths or (".",) if path != "-" and Path(path).is_dir()]
     inside = (place.relative_to(tree.root).as_posix() for place in places if place.is_relative_to(tree.root))
-    return tuple("" if one == "." else one for one in inside)
+    return tuple("" if path == "." else path for path in inside)
 
 
-def _common(paths: Sequence[str], tree: Tree) -> str:
-    """The folder that holds all paths, from the root; paths of other repositories are passed by."""
-    places = [place for path in paths or ("-",) if (place := _folder(path)).is_relative_to(tree.root)]
+def _find_common_folder(paths: Sequence[str], tree: Tree) -> str:
+    """Return the folder that holds all paths of this repository, as a path from the root."""
+    places = [place for path in paths or ("-",) if (place := _find_folder(path)).is_relative_to(tree.root)]
     common = Path(os.path.commonpath(places)).relative_to(tree.root).as_posix()
     return "" if common == "." else common
 
 
-class _Givens:
-    """What governs each file of a run; what follows from one policy is worked out once."""
+class PolicyByFile:
+    """The policy of each file of a run; each gpulint.yaml is resolved once."""
 
     def __init__(
         self,
@@ -183,41 +188,45 @@ class _Givens:
         self._folders = folders
         self._whole_folders = whole_folders
         self._known: dict[str, Mapping[str, Rule]] = {}
-        self._made: dict[int, Given] = {}
+        self._resolved: dict[int, Given] = {}
 
     def at(self, path: str) -> Given:
-        """What governs a file by its path as shown; one outside the repository has the policy of the run."""
+        """Return the policy of a file by its path as shown; outside the repository it is the policy
+        of the run.
+        """
         inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
-            return self._demanded(self.of(self.whole), None)
+            return self._filter_requirements(self.resolve(self.whole), None)
         found = self.policies.at(inside)
-        given = self._demanded(_placed(self.of(found), path, self.tree.from_root(path) or inside), inside)
-        return self._waived(given, found, inside)
+        given = _filter_hints(self.resolve(found), path, self.tree.from_root(path) or inside)
+        return self._add_waivers(self._filter_requirements(given, inside), found, inside)
 
-    def _demanded(self, given: Given, inside: str | None) -> Given:
-        """What governs a file, with what its policy demands there."""
+    def _filter_requirements(self, given: Given, inside: str | None) -> Given:
+        """Return the policy of a file with the requirements that apply to its path."""
         about = given.governance.about(lambda lines: inside is not None and self.policies.matches(lines, inside))
         return given if about is given.governance else replace(given, governance=about)
 
-    def _waived(self, given: Given, found: Settings, inside: str) -> Given:
-        """What governs a file, with what its policy accepts there."""
+    def _add_waivers(self, given: Given, found: Settings, inside: str) -> Given:
+        """Return the policy of a file with the waivers that apply to its path."""
         if not found.waivers:
             return given
         from gpulint.policy.waivers.waivers import Suppression
 
-        reaching = [one for one in found.waivers if self.policies.reaches(one, inside)]
-        accepted = (
-            Suppression(name, one.waiver, None, one.workload, one.object) for one in reaching for name in one.rules
+        applying = [entry for entry in found.waivers if self.policies.reaches(entry, inside)]
+        waivers = (
+            Suppression(name, entry.waiver, None, entry.workload, entry.object)
+            for entry in applying
+            for name in entry.rules
         )
-        return replace(given, waivers=tuple(accepted))
+        return replace(given, waivers=tuple(waivers))
 
-    def of(self, found: Settings) -> Given:
-        """What follows from a policy."""
-        if id(found) not in self._made:
-            self._made[id(found)] = self._given(found)
-        return self._made[id(found)]
+    def resolve(self, found: Settings) -> Given:
+        """Return the resolved policy of a gpulint.yaml; each is resolved once."""
+        if id(found) not in self._resolved:
+            self._resolved[id(found)] = self._resolve(found)
+        return self._resolved[id(found)]
 
-    def _given(self, found: Settings) -> Given:
+    def _resolve(self, found: Settings) -> Given:
         options = self.options
         if found.path not in self._known:
             both = found._replace(rules=(*found.rules, *self._folders))
@@ -227,54 +236,60 @@ class _Givens:
         return Given(
             selection.speaking(known, found, options.select, options.ignore, options.preview),
             tuple(known),
-            _accelerator(found, options),
+            _find_accelerator(found, options),
             found.hints,
             found.pools,
             found.like,
             fabrics=found.fabrics,
             fail_on=Severity.named(options.fail_on or found.fail_on),
-            available=_available(found)._replace(today=options.today or day.today()),
-            demands=_demands(found),
+            available=_list_available(found)._replace(today=options.today or day.today()),
+            demands=_find_waiver_requirements(found),
             governed=self.at,
-            governance=self._governance(found),
+            governance=self._mark_complete(found),
             facility=self.tree.shown_at_root(found.facility) if found.facility else "",
             whole=self._is_whole(found),
         )
 
-    def _governance(self, found: Settings) -> Governance:
-        """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
+    def _mark_complete(self, found: Settings) -> Governance:
+        """Return the requirements of a policy; its budgets are complete if the run reads all that
+        the policy governs.
+        """
         return found.governance.read_whole() if self._is_whole(found) else found.governance
 
     def _is_whole(self, found: Settings) -> bool:
-        """Whether the run reads all that a policy governs."""
+        """Whether the run reads every file that a policy governs."""
         return not self.options.exclude and any(
-            f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders
+            f"{found.folder}/".startswith(f"{folder}/" if folder else "") for folder in self._whole_folders
         )
 
 
-def _inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
-    """The folders of rules that lie in the repository, by their paths as they were given, with those from its root."""
+def _find_inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
+    """Return the paths that lie in the repository, each with its path from the root."""
     return {path: inside for path in paths if (inside := tree.from_root(path)) is not None}
 
 
-def _placed(given: Given, path: str, inside: str) -> Given:
-    """What governs a file, with the hints that are about its path from the folder of who says so."""
-    said: tuple[Hint | NamedFabric, ...] = (*given.hints, *given.fabrics)
-    if path == inside and not any(one.folder for one in said):
+def _filter_hints(given: Given, path: str, inside: str) -> Given:
+    """Return the policy of a file with the hints whose pattern matches its path from their folder."""
+    entries: tuple[Hint | NamedFabric, ...] = (*given.hints, *given.fabrics)
+    if path == inside and not any(entry.folder for entry in entries):
         return given
-    return replace(given, hints=_about(given.hints, inside), fabrics=_about(given.fabrics, inside))
+    return replace(given, hints=_select(given.hints, inside), fabrics=_select(given.fabrics, inside))
 
 
-def _about(said: Iterable[T], inside: str) -> tuple[T, ...]:
-    return tuple(one._replace(path="*") for one in said if fnmatch.fnmatchcase(_relative(inside, one.folder), one.path))
+def _select(entries: Iterable[T], inside: str) -> tuple[T, ...]:
+    return tuple(
+        entry._replace(path="*")
+        for entry in entries
+        if fnmatch.fnmatchcase(_relative_to(inside, entry.folder), entry.path)
+    )
 
 
-def _relative(path: str, folder: str) -> str:
+def _relative_to(path: str, folder: str) -> str:
     return path.removeprefix(f"{folder}/") if folder else path
 
 
-def _demands(found: Settings) -> Demands | None:
-    """What a policy wants of waivers; None where it wants nothing."""
+def _find_waiver_requirements(found: Settings) -> Demands | None:
+    """Return what a policy requires of waivers; None if it requires nothing."""
     if not found.waivers_need and found.waivers_last_s is None:
         return None
     from gpulint.policy.waivers.waivers import Demands
@@ -282,15 +297,17 @@ def _demands(found: Settings) -> Demands | None:
     return Demands(found.waivers_need, found.waivers_last_s)
 
 
-def _baseline(found: Settings, policies: Policies, options: Options, inside: Mapping[str, str]) -> Baseline | None:
-    """The baseline that the options or the policy name, else that of the root; SettingsError where it is unusable.
+def _read_baseline(found: Settings, policies: Policies, options: Options, inside: Mapping[str, str]) -> Baseline | None:
+    """Return the baseline that the options or the policy name, else that of the root; raise
+    SettingsError if unusable.
 
-    One that the options name is a file of the disk, or `inside` the tree that policies are read from.
+    A baseline of the options is a file on disk, or one of `inside`, in the tree that policies are
+    read from.
     """
     named = inside.get(options.baseline) or found.baseline or BASELINE
     elsewhere = options.baseline and not inside
     try:
-        content = _content(options.baseline) if elsewhere else policies.reader.read(named)
+        content = _read_file(options.baseline) if elsewhere else policies.reader.read(named)
     except Refused as error:
         raise SettingsError(str(error)) from None
     if content is None and (found.baseline or inside):
@@ -306,27 +323,31 @@ def _baseline(found: Settings, policies: Policies, options: Options, inside: Map
         raise SettingsError(str(error)) from None
 
 
-def _content(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
         raise SettingsError(f"--baseline {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
-def _accelerator(found: Settings, options: Options) -> str:
-    """The accelerator of workloads that name none; SettingsError where the catalog has no such."""
+def _find_accelerator(found: Settings, options: Options) -> str:
+    """Return the accelerator of workloads that name none; raise SettingsError if the catalog does
+    not have it.
+    """
     named = options.accelerator or found.accelerator
     if not named or hardware.named(named) is not None:
         return named
     from gpulint.policy.config import did_you_mean as spelling
 
     place = "" if options.accelerator else f"{found.place('accelerator')}: "
-    similar = spelling.near(named, (one.id for one in hardware.accelerators()))
+    similar = spelling.near(named, (product.id for product in hardware.list_accelerators()))
     raise SettingsError(f"{place}no accelerator is called {named}{similar}")
 
 
-def _available(found: Settings) -> Available:
-    """What gpulint.yaml says that the team has; of the settings of most repositories, everything."""
+def _list_available(found: Settings) -> Available:
+    """Return the machines that gpulint.yaml says the team has; without such settings, all of the
+    catalog.
+    """
     permitted = found.governance.permitted
     if found.available == EVERYTHING and not found.pools and not (permitted.allowed or permitted.forbidden):
         return EVERYTHING

@@ -1,60 +1,63 @@
-"""Plans: what the roles of a file, or those of one of its lines, could run on instead."""
+"""Plans: what the roles of a file, or those of one of its lines, can run on instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.pipeline import check as lint
-from gpulint.pipeline.check import Judged
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.report.model import Finding, Location, Plan
-from gpulint.source.repository import Repository, Source
-from gpulint.suggestions import ranking as planner
-from gpulint.suggestions import search
-from gpulint.suggestions import verification as proof
-from gpulint.suggestions import verified_text as written
+from gpulint.source.repository import Source
+from gpulint.suggestions import ranking, search, verification
+from gpulint.suggestions.verification import Evaluate, Verification
 
-OF_PARTS = "facility"
-"""Who reads parts of a facility, which run on nothing."""
+FACILITY = "facility"
+"""The adapter of facilities, whose components run on nothing."""
 
 
-def of(source: Source, line: int | None, repository: Repository, given: Given) -> list[Plan]:
-    """The plan of each role; of a line, only those that a finding there is about, or whose workload it belongs to."""
-    judged = list(lint.judged(source, repository, given))
-    roles = [one for one in judged if one.workload.adapter != OF_PARTS and not one.known.role.text("part_of")]
-    named = [(one, names) for one in roles if line is not None and (names := frozenset(_at(line, one)))]
-    chosen = named or [(one, frozenset()) for one in (roles if line is None else _around(line, roles))]
-
-    proven = proof.Proof(source, lint.judge(repository, given))
-    plans = (_plan(one, names, proven) for one, names in chosen)
-    return [
-        one._replace(options=written.placed(one.options, source.path, source.content, repository.read)) for one in plans
-    ]
-
-
-def _plan(one: Judged, names: frozenset[str], proven: proof.Proof) -> Plan:
-    before = search.Before(one.workload, one.known, one.rules, one.outcome, planner.targets(one.outcome, names))
-    return planner.plan(before, lambda option, cures: proven.objection(option, cures, one.owner))
+def plan_workloads(
+    source: Source, line: int | None, evaluate: Evaluate, read: Callable[[str], bytes | None]
+) -> list[Plan]:
+    """Return a plan for each role; with a line, only for the roles that a finding there is about,
+    or that stand there.
+    """
+    evaluated = evaluate({source.path: source.content}).roles(source.path)
+    roles = [role for role in evaluated if role.workload.adapter != FACILITY and not role.facts.role.text("part_of")]
+    verify = Verification(source, evaluate)
+    plans = (_plan_role(role, names, verify) for role, names in _select_roles(roles, line))
+    return [plan._replace(options=verification.locate_edits(plan.options, source, read)) for plan in plans]
 
 
-def _at(line: int, one: Judged) -> Iterator[str]:
-    """The rules whose finding has a span on a line."""
-    for verdict in one.outcome.verdicts:
-        finding = check.finding(verdict, one.workload, one.known)
-        if any(place.line <= line <= place.end_line for place in _places(finding)):
+def _select_roles(roles: Sequence[EvaluatedRole], line: int | None) -> Sequence[tuple[EvaluatedRole, frozenset[str]]]:
+    """Return the roles to plan for, each with the rules whose findings are on the line."""
+    if line is None:
+        return [(role, frozenset()) for role in roles]
+    named = [(role, frozenset(_find_rules(line, role))) for role in roles]
+    return [entry for entry in named if entry[1]] or [(role, frozenset()) for role in _find_nearest(line, roles)]
+
+
+def _plan_role(role: EvaluatedRole, names: frozenset[str], verify: Verification) -> Plan:
+    start = search.Before(role.workload, role.facts, role.rules, role.outcome, ranking.targets(role.outcome, names))
+    return ranking.plan(start, lambda option, cleared: verify.find_objection(option, cleared, role.owner))
+
+
+def _find_rules(line: int, role: EvaluatedRole) -> Iterator[str]:
+    """Yield the rules whose finding has a span on a line."""
+    for verdict in role.outcome.verdicts:
+        finding = rules.finding(verdict, role.workload, role.facts)
+        if any(location.line <= line <= location.end_line for location in _list_locations(finding)):
             yield verdict.rule.name
 
 
-def _places(finding: Finding) -> Iterator[Location]:
+def _list_locations(finding: Finding) -> Iterator[Location]:
     yield finding.location
     yield from (related.location for related in finding.related if related.location.path == finding.location.path)
 
 
-def _around(line: int, roles: Sequence[Judged]) -> Iterable[Judged]:
-    """The roles of the last workload that starts at or before a line."""
-    starts = sorted({one.workload.location().line for one in roles})
+def _find_nearest(line: int, roles: Sequence[EvaluatedRole]) -> Iterable[EvaluatedRole]:
+    """Return the roles of the last workload that starts at or before a line."""
+    starts = sorted({role.workload.location().line for role in roles})
     if not starts:
         return ()
     start = max((first for first in starts if first <= line), default=starts[0])
-    return [one for one in roles if one.workload.location().line == start]
+    return [role for role in roles if role.workload.location().line == start]

@@ -14,10 +14,9 @@ from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules import objectives as aims
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role, generators
+from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.serving import candidates
-from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import Move
 from gpulint.suggestions.training import candidates as training_candidates
 from gpulint.workload import Value, Workload
 
@@ -56,7 +55,7 @@ class Before(NamedTuple):
 class Option(NamedTuple):
     """A verified shape, and the targets that still fire on it."""
 
-    move: Move
+    move: Candidate
     known: Facts
     left: frozenset[str]
 
@@ -87,10 +86,10 @@ class _Search:
     most: int = JUDGED
     too_slow: list[Reading] = field(default_factory=list)
 
-    def new(self, move: Move) -> bool:
+    def new(self, move: Candidate) -> bool:
         """Return whether a change was not tried before under another title."""
         now = self.before.known
-        values = frozenset((name, value) for name, value in move.values.items() if now.likely(name) != value)
+        values = frozenset((name, value) for name, value in move.values.items() if now.expected(name) != value)
         was_tried = values in self.tried
         self.tried.add(values)
         return not was_tried
@@ -98,35 +97,35 @@ class _Search:
 
 def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Yield every verified shape within the two budgets; `refused` counts the others by reason."""
-    loaded = any(isinstance(before.known.likely(name), int | float) for name in LOADS)
+    loaded = any(isinstance(before.known.expected(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
     search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
     runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for target in before.targets for kind in target.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)
-        yield from _verify_changes(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
+        yield from _verify_changes(generators.propose(kind, before.known), min(OF_A_KIND, left), search)
     yield from _verify_changes(_propose_enough(before.known), 1, search)
     yield from _verify_changes(_propose_whole(before, runs), search.most, search)
-    times = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
+    times = (before.known.expected(name) for name in ("target_training_s", "training_run_s"))
     if runs and all(isinstance(value, int | float) for value in times):
-        yield from _verify_changes(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
+        yield from _verify_changes(generators.propose("power_cap_w", before.known), OF_A_KIND, search)
 
 
-def _propose_whole(before: Before, runs: bool) -> Iterator[Move]:
+def _propose_whole(before: Before, runs: bool) -> Iterator[Candidate]:
     """Return whole shapes, cheapest first."""
     if runs:
         return training_candidates.training(before.known, mends=bool(before.targets))
     return candidates.serving(before.known)
 
 
-def _propose_enough(facts: Facts) -> Iterator[Move]:
+def _propose_enough(facts: Facts) -> Iterator[Candidate]:
     """Yield today's shape with the instances that carry the load."""
-    if any(isinstance(facts.likely(name), int | float) for name in LOADS):
-        found = candidates.for_load(Move("the current shape", {}), facts)
+    if any(isinstance(facts.expected(name), int | float) for name in LOADS):
+        found = candidates.for_load(Candidate("the current shape", {}), facts)
         yield from () if found is None else (found,)
 
 
-def _verify_changes(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
+def _verify_changes(changes: Iterator[Candidate], most: int, search: _Search) -> Iterator[Option]:
     """Yield the options among some changes, evaluating at most so many of them."""
     until = min(search.most, search.judged + most)
     for move in changes:
@@ -140,12 +139,12 @@ def _verify_changes(changes: Iterator[Move], most: int, search: _Search) -> Iter
                 search.refused[found] += 1
 
 
-def _verify(move: Move, search: _Search) -> Option | str:
+def _verify(move: Candidate, search: _Search) -> Option | str:
     """Return a change as an option, or the reason why it is none."""
     before = search.before
     if not _is_expressible(move, search):
         return "cannot be written into this file"
-    if not suggest.to_be_had(before.known.role, move):
+    if not changed_role.is_available(before.known.role, move):
         return "no available machine holds it"
     search.sifted += 1
     sized, changed = _fit_load(move, search)
@@ -163,7 +162,7 @@ def _verify(move: Move, search: _Search) -> Option | str:
     return Option(sized, changed, outcome.holding & {target.rule.name for target in before.targets})
 
 
-def _fit_load(move: Move, search: _Search) -> tuple[Move, Facts]:
+def _fit_load(move: Candidate, search: _Search) -> tuple[Candidate, Facts]:
     """Return a shape with sequences cut to the requests if it is too small, and with instances for
     the load.
     """
@@ -172,18 +171,18 @@ def _fit_load(move: Move, search: _Search) -> tuple[Move, Facts]:
         return sized, changed
     if _is_too_large(changed) and (cut := candidates.for_requests(sized, changed)) and _is_expressible(cut, search):
         sized, changed = cut, _change_facts(cut, search)
-    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS) and not _is_too_large(changed)
+    loaded = any(isinstance(changed.expected(name), int | float) for name in LOADS) and not _is_too_large(changed)
     if loaded and (more := candidates.for_load(sized, changed)) and _is_expressible(more, search):
         sized, changed = more, _change_facts(more, search)
     return sized, changed
 
 
-def _change_facts(move: Move, search: _Search) -> Facts:
-    return search.traced.variant(suggest.applied(search.before.known.role, move.values))
+def _change_facts(move: Candidate, search: _Search) -> Facts:
+    return search.traced.variant(changed_role.apply(search.before.known.role, move.values))
 
 
-def _is_expressible(move: Move, search: _Search) -> bool:
-    return suggest.expressible(search.before.known.role, move)
+def _is_expressible(move: Candidate, search: _Search) -> bool:
+    return changed_role.is_expressible(search.before.known.role, move)
 
 
 def _find_rejection(changed: Facts, search: _Search) -> str:
@@ -209,22 +208,22 @@ def _is_too_large(facts: Facts) -> bool:
     the worst scenario.
     """
     name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
-    room = facts.worlds(name)
+    room = facts.scenarios(name)
     if isinstance(room, Missing):
-        weights, memory = facts.likely("weight_bytes_per_gpu"), facts.likely("device_memory_bytes")
+        weights, memory = facts.expected("weight_bytes_per_gpu"), facts.expected("device_memory_bytes")
         is_known = isinstance(weights, int | float) and isinstance(memory, int | float)
         return is_known and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
-    if not isinstance(room.adverse, int | float) or room.adverse >= 0:
+    if not isinstance(room.worst, int | float) or room.worst >= 0:
         return False
-    near = isinstance(room.likely, int | float) and room.likely >= 0 and not facts.role.value("sharing")
+    near = isinstance(room.expected, int | float) and room.expected >= 0 and not facts.role.value("sharing")
     ends = facts.ends(name) if near else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 
 def _build_reading(facts: Facts) -> Reading:
-    floor, ranks = facts.likely("weight_read_floor_s"), facts.likely("tensor_parallel")
+    floor, ranks = facts.expected("weight_read_floor_s"), facts.expected("tensor_parallel")
     read_s = floor if isinstance(floor, int | float) else 0.0
-    return Reading(facts.likely("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
+    return Reading(facts.expected("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
 
 
 def _find_refusal(before: Before, after: Outcome) -> str:

@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import hardware, resource_names
+from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.facts.variants import Traced
-from gpulint.report.model import Fit, Worlds
-from gpulint.suggestions.serving import changes as moves
-from gpulint.workload import Field, Value
+from gpulint.policy.rules import cel, evaluate
+from gpulint.policy.rules.evaluate import Outcome
+from gpulint.policy.rules.rule import Rule, shipped_rules
+from gpulint.report.model import Fit, Scenarios, Severity
+from gpulint.suggestions.serving import changes
+from gpulint.workload import Field, Unknown, Value
 
 COUNTS = (1, 2, 4, 8)
 """GPUs of one machine to try if no count is declared."""
@@ -24,6 +27,8 @@ SHARED = ("mig_profile", "sharing")
 FILLED = 0.98
 """Maximum share of memory for weights before the formulas are computed."""
 HALF = ("half", "float16", "fp16")
+CAPABILITIES = frozenset({"compute_capability", "vendor"})
+"""Facts of an accelerator that rules compare, beside those whose names end in `_capability`."""
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 
 
@@ -93,16 +98,18 @@ def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
     """
     maker, had = maker_of(facts), {offer.accelerator for offer in offered}
     if facts.role.available == EVERYTHING:
-        had |= {node.accelerator for node in hardware.nodes() if cloud_of(facts) in (None, node.cloud)}
+        had |= {node.accelerator for node in hardware.list_nodes() if cloud_of(facts) in (None, node.cloud)}
     found = [
-        accelerator for accelerator in hardware.accelerators() if accelerator.id in had and accelerator.vendor == maker
+        accelerator
+        for accelerator in hardware.list_accelerators()
+        if accelerator.id in had and accelerator.vendor == maker
     ]
     return sorted(found, key=lambda product: (memory_bytes(product), product.id))
 
 
 def cloud_of(facts: Facts) -> str | None:
     """Return the cloud of the file; None if any is possible."""
-    cloud = facts.likely("cloud")
+    cloud = facts.expected("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
@@ -117,11 +124,11 @@ def memory_bytes(product: hardware.Accelerator | None) -> int:
 
 
 def _is_answerable(facts: Facts) -> bool:
-    left = facts.worlds(room(facts))
+    left = facts.scenarios(room(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
     whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
-    return whole and facts.likely("gpus_per_replica") != 0
+    return whole and facts.expected("gpus_per_replica") != 0
 
 
 def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
@@ -149,8 +156,8 @@ def _list_layouts(facts: Facts) -> Iterator[Layout]:
     """Yield the declared layout, and those of one machine if the count is open or no accelerator
     fits.
     """
-    gpus, pods = moves.count_of(facts, "gpus_per_replica"), moves.count_of(facts, "pods_per_replica") or 1
-    ranks, stages, copies = (moves.count_of(facts, name) or 1 for name in AXES)
+    gpus, pods = changes.count_of(facts, "gpus_per_replica"), changes.count_of(facts, "pods_per_replica") or 1
+    ranks, stages, copies = (changes.count_of(facts, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
     if gpus or whole > 1:
         yield Layout(whole, whole // pods, ranks, True, {} if gpus else _build_counts(whole))
@@ -174,7 +181,7 @@ def _build_counts(gpus: int) -> Mapping[str, Field]:
 
 
 def _divides(facts: Facts, count: int) -> bool:
-    heads = moves.count_of(facts, "attention_heads")
+    heads = changes.count_of(facts, "attention_heads")
     return engines.trains(facts.role) or heads is None or heads % count == 0
 
 
@@ -195,7 +202,7 @@ def _computes(product: hardware.Accelerator, facts: Facts) -> bool:
     Those of AMD and Intel do.
     """
     cast = any(facts.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
-    return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(facts, product)
+    return cast or product.vendor != "nvidia" or not changes.loses_bfloat16(facts, product)
 
 
 def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
@@ -205,12 +212,12 @@ def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterat
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
-        left = tried.worlds(room(asked.known))
+        left = tried.scenarios(room(asked.known))
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
             yield _build_fit(card, layout, left)
 
 
-def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
+def _build_fit(card: Card, layout: Layout, left: Scenarios[Value]) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -218,19 +225,19 @@ def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
         name=card.product.name,
         gpus=layout.gpus,
         tensor_parallel=layout.tensor_parallel,
-        headroom=Worlds(*left),
+        headroom=Scenarios(*left),  # type: ignore[arg-type]
         cost_usd_per_hour=cost,
         prices=listed,
         pool=offer.pool,
     )
 
 
-def _fits_every_scenario(left: Worlds[Value]) -> bool:
+def _fits_every_scenario(left: Scenarios[Value]) -> bool:
     return all(isinstance(value, int | float) and value >= 0 for value in left)
 
 
 def _holds_the_weights(card: Card, layout: Layout, facts: Facts) -> bool:
-    weights = facts.likely("weight_bytes")
+    weights = facts.expected("weight_bytes")
     if engines.trains(facts.role) or not isinstance(weights, int | float):
         return True
     return weights <= FILLED * memory_bytes(card.product) * layout.gpus
@@ -248,3 +255,92 @@ def _sort_fits(found: Iterator[Fit]) -> tuple[Fit, ...]:
 def _sort_key(fit: Fit) -> tuple[float, int, int]:
     cost = math.inf if fit.cost_usd_per_hour is None else fit.cost_usd_per_hour
     return cost, memory_bytes(hardware.accelerator(fit.accelerator)) * fit.gpus, fit.gpus
+
+
+# ---- every accelerator that a role fits on
+
+
+class Fitting(NamedTuple):
+    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot
+    run it is not listed.
+
+    `smallest` is the accelerator, count and layout to take, and others of another count.
+    """
+
+    fits: tuple[str, ...] = ()
+    borderline: tuple[str, ...] = ()
+    too_small: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
+
+
+def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitting:
+    """Return how a role that names no accelerator fits on each one that is available."""
+    accelerator = facts.role.value("accelerator")
+    if accelerator is not None and not isinstance(accelerator, Unknown):
+        return Fitting()
+    left = facts.scenarios(room(facts))
+    if not isinstance(left, Missing) or "accelerator" not in left.names:
+        return Fitting()
+    offered = offers.of(facts.role.available, cloud_of(facts))
+    listed = Fitting()
+    if left.names == {"accelerator"}:
+        listed = _try_accelerators(facts, outcome, products(facts, offered))
+    severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
+    found = smallest(facts, offered, lambda tried: _adds_no_error(severe, tried, outcome))
+    return listed._replace(smallest=found)
+
+
+def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardware.Accelerator]) -> Fitting:
+    """Try each accelerator in the layout that the file declares."""
+    name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
+    fits: list[str] = []
+    borderline: list[str] = []
+    too_small: list[str] = []
+    unevaluated = False
+    rules = tuple(_find_capability_rules(outcome))
+    traced = Traced(facts.role, facts.resolved)
+    for product in candidates:
+        tried = traced.variant(facts.role.having(accelerator=Field(product.id)))
+        left = tried.scenarios(name)
+        if isinstance(left, Missing):
+            continue
+        if _number(left.best) < 0:
+            too_small.append(product.name)
+            continue
+        after = evaluate.judged(rules, tried)
+        unevaluated |= bool(after.not_evaluated)
+        if not after.holding and not after.not_evaluated:
+            (fits if _number(left.worst) >= 0 else borderline).append(product.name)
+    if unevaluated and not fits and not borderline:
+        return Fitting()
+    return Fitting(tuple(fits), tuple(borderline), tuple(too_small))
+
+
+def _adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
+    """Whether no error holds that did not hold before, and every capability of the accelerator is
+    known.
+    """
+    after = evaluate.judged(rules, tried)
+    return after.holding <= before.holding and not any(_needs_capability(entry.rule) for entry in after.not_evaluated)
+
+
+def _find_capability_rules(outcome: Outcome) -> Iterator[Rule]:
+    """Yield the error rules that were not evaluated and compare a capability of the accelerator."""
+    for entry in outcome.not_evaluated:
+        rule = shipped_rules().get(entry.rule)
+        if rule is not None and rule.severity is Severity.ERROR and _needs_capability(entry.rule):
+            yield rule
+
+
+def _needs_capability(name: str) -> bool:
+    """Whether a shipped rule compares a capability of the accelerator."""
+    rule = shipped_rules().get(name)
+    return rule is not None and any(map(_is_capability, cel.names(rule.when)))
+
+
+def _is_capability(name: str) -> bool:
+    return name in CAPABILITIES or name.endswith("_capability")
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

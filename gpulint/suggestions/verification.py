@@ -1,75 +1,248 @@
-"""Proof: the edits of an alternative carried out in the text, which is read and judged anew: it may not say more than before."""
+"""Verification: a suggestion is shown only if the same rules, evaluated on the changed text, accept
+it.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from gpulint.policy.rules.evaluate import Outcome
-from gpulint.report.model import Suggestion
+from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome
+from gpulint.report.model import Finding, Report, Severity, Suggestion
+from gpulint.source import documents
+from gpulint.source.documents import Loaded
 from gpulint.source.repository import Source
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.edits.splices import Inexact
 
 Owner = tuple[str, str]
-"""A workload and its role, by name."""
-Judge = Callable[[Source, str], Sequence[tuple[Owner, Outcome]]]
-"""Reads a text and says what the rules make of each role of one of its workloads."""
+"""The names of a workload and its role, or of a facility and its component."""
 
 
-class Said(NamedTuple):
-    """The severity of each rule that speaks of a role, and of those that it absorbs; and the rules that lacked a fact."""
+class Evaluation(Protocol):
+    """What the pipeline makes of some files; each part is worked out once, when it is asked for."""
 
-    speaking: Mapping[tuple[Owner, str], int]
+    def roles(self, path: str, workload: str | None = None) -> Iterable[EvaluatedRole]:
+        """Return the evaluated roles of one file, or of its workloads of one name."""
+
+    def report(self) -> Report:
+        """Return the report on the files without suggestions."""
+
+    def suggestions(self) -> Report:
+        """Return the report on the files with suggestions."""
+
+
+Evaluate = Callable[[Files], Evaluation]
+"""Evaluates files with other contents; every other file of the repository stays as it is."""
+
+
+class Verdicts(NamedTuple):
+    """The severity of each rule that fires on an owner, of each rule that those absorb, and the
+    rules not evaluated.
+    """
+
+    firing: Mapping[tuple[Owner, str], int]
     absorbed: Mapping[tuple[Owner, str], int]
-    lacking: frozenset[tuple[Owner, str]]
+    not_evaluated: frozenset[tuple[Owner, str]]
 
 
-class Proof:
-    """What the rules say of a workload of a text, and of it after alternatives, each text judged once."""
+def clears(rules: Iterable[str], before: Outcome, after: Outcome) -> bool:
+    """Whether a change clears these rules in every scenario, and adds no finding and no rule that
+    is not evaluated.
+    """
+    missing = {entry.rule for entry in before.not_evaluated}
+    if not after.holding.isdisjoint(rules) or any(entry.rule not in missing for entry in after.not_evaluated):
+        return False
+    severities = {verdict.rule.name: verdict.severity for verdict in before.verdicts}
+    return all(verdict.severity <= severities.get(verdict.rule.name, 0) for verdict in after.verdicts)
 
-    def __init__(self, source: Source, judge: Judge) -> None:
+
+class Verification:
+    """The verification of suggestions for one file; each text is evaluated once."""
+
+    def __init__(self, source: Source, evaluate: Evaluate) -> None:
+        path = source.path
         self._source = source
-        self._said = functools.cache(lambda content, workload: _said(judge(Source(source.path, content), workload)))
+        self._evaluate = functools.cache(lambda content: evaluate({path: content}))
+        self._verdicts = functools.cache(
+            lambda content, workload: _collect_verdicts(self._evaluate(content).roles(path, workload))
+        )
 
-    def objection(self, one: Suggestion, cures: Iterable[str], owner: Owner) -> str:
-        """What the text would newly say, or still say of an owner, after an alternative; empty where it keeps its promise.
+    def find_objection(self, suggestion: Suggestion, rules: Iterable[str], owner: Owner) -> str:
+        """Return why the changed text does not clear these rules of an owner, or fires new ones;
+        empty if it is better.
 
-        One without an exact place for every edit, or with places in other files, was judged by its values alone.
+        A suggestion with an edit that has no exact location, or one in another file, was verified
+        on facts alone.
         """
-        if any(edit.location is None or edit.location.path != self._source.path for edit in one.edits):
+        path, content = self._source.path, self._source.content
+        if any(edit.location is None or edit.location.path != path for edit in suggestion.edits):
             return ""
         try:
-            written = fix.written(one, {self._source.path: self._source.content})[self._source.path]
+            changed = edits.written(suggestion, {path: content})[path]
         except Inexact:
             return ""
-        stayed = {(owner, rule) for rule in cures}
-        return _difference(stayed, self._said(self._source.content, owner[0]), self._said(written, owner[0]))
+        cleared = {(owner, rule) for rule in rules}
+        return _compare_verdicts(cleared, self._verdicts(content, owner[0]), self._verdicts(changed, owner[0]))
+
+    def is_verified(self, finding: Finding, suggestion: Suggestion) -> bool:
+        """Whether a suggestion answers its finding in the text: one of values by the verdicts,
+        another by the report.
+        """
+        if suggestion.values:
+            return not self.find_objection(suggestion, [finding.rule], (finding.workload, finding.role))
+        path = self._source.path
+        try:
+            apply_verified(finding, suggestion, path, {path: self._source.content}, self._evaluate_text)
+        except Inexact:
+            return False
+        return True
+
+    def _evaluate_text(self, files: Files) -> Evaluation:
+        return self._evaluate(files[self._source.path])
 
 
-def _said(roles: Iterable[tuple[Owner, Outcome]]) -> Said:
-    speaking: dict[tuple[Owner, str], int] = {}
+def verify(
+    findings: Iterable[Finding], source: Source, read: Callable[[str], bytes | None], evaluate: Evaluate
+) -> Iterator[Finding]:
+    """Yield the findings of a file with the suggestions that its changed text accepts, each with
+    the exact edits.
+    """
+    verification = Verification(source, evaluate)
+    for finding in findings:
+        accepted = [entry for entry in finding.suggestions if verification.is_verified(finding, entry)]
+        yield finding._replace(suggestions=locate_edits(accepted, source, read))
+
+
+def locate_edits(
+    suggestions: Iterable[Suggestion], source: Source, read: Callable[[str], bytes | None]
+) -> tuple[Suggestion, ...]:
+    """Return suggestions whose edits say which characters they change, in a file and in others that
+    `read` reads.
+    """
+
+    @functools.cache
+    def load(path: str) -> tuple[Loaded, str] | None:
+        content = source.content if path == source.path else read(path)
+        loaded = documents.load(path, content or b"")
+        return (loaded, edits.decoded(content)) if content and loaded.documents else None
+
+    return tuple(edits.placed(suggestion, load) for suggestion in suggestions)
+
+
+def apply_verified(finding: Finding, suggestion: Suggestion, path: str, files: Files, evaluate: Evaluate) -> Files:
+    """Return the contents after a suggestion is written; Inexact if it does not answer its finding
+    or adds another.
+    """
+    changed = edits.written(suggestion, files)
+    present = {name: files[name] for name in (path, *changed)}
+    before, after = evaluate(present).report(), evaluate({**present, **changed}).report()
+    if objection := _compare_reports(finding, before, after, by_word=not suggestion.values):
+        raise Inexact(objection)
+    return changed
+
+
+# ---- verdicts
+
+
+def _collect_verdicts(roles: Iterable[EvaluatedRole]) -> Verdicts:
+    firing: dict[tuple[Owner, str], int] = {}
     absorbed: dict[tuple[Owner, str], int] = {}
-    lacking: set[tuple[Owner, str]] = set()
-    for owner, outcome in roles:
-        lacking |= {(owner, one.rule) for one in outcome.not_evaluated}
-        for verdict in outcome.verdicts:
-            said = owner, verdict.rule.name
-            absorbed |= {(owner, name): verdict.severity for name in verdict.rule.absorbs}
+    missing: set[tuple[Owner, str]] = set()
+    for role in roles:
+        missing |= {(role.owner, entry.rule) for entry in role.outcome.not_evaluated}
+        for verdict in role.outcome.verdicts:
+            key = role.owner, verdict.rule.name
+            absorbed |= {(role.owner, name): verdict.severity for name in verdict.rule.absorbs}
             if not verdict.rule.only_with:
-                speaking[said] = max(verdict.severity, speaking.get(said, 0))
-            elif said not in speaking:
-                speaking[said] = 0  # it speaks where a better one is found, which the values were held against
-    return Said(speaking, absorbed, frozenset(lacking))
+                firing[key] = max(verdict.severity, firing.get(key, 0))
+            elif key not in firing:
+                firing[key] = 0  # it fires only with a suggestion, which was already verified on facts
+    return Verdicts(firing, absorbed, frozenset(missing))
 
 
-def _difference(stayed: set[tuple[Owner, str]], before: Said, after: Said) -> str:
-    if stays := sorted(rule for _, rule in stayed & after.speaking.keys()):
-        return f"{stays[0]} would stay once written"
-    known = {**before.absorbed, **before.speaking}
-    worse = (rule for (owner, rule), severity in after.speaking.items() if severity > known.get((owner, rule), 0))
+def _compare_verdicts(cleared: set[tuple[Owner, str]], before: Verdicts, after: Verdicts) -> str:
+    """Return what the changed text still fires or newly fires; empty if it is better."""
+    if remaining := sorted(rule for _, rule in cleared & after.firing.keys()):
+        return f"{remaining[0]} would still fire on the changed file"
+    known = {**before.absorbed, **before.firing}
+    worse = (rule for (owner, rule), severity in after.firing.items() if severity > known.get((owner, rule), 0))
     if new := sorted(worse):
-        return f"{new[0]} would speak once written"
-    lacking = sorted(rule for _, rule in after.lacking - before.lacking)
-    return f"{lacking[0]} could not be evaluated once written" if lacking else ""
+        return f"{new[0]} would fire on the changed file"
+    missing = sorted(rule for _, rule in after.not_evaluated - before.not_evaluated)
+    return f"{missing[0]} could not be evaluated on the changed file" if missing else ""
+
+
+# ---- reports
+
+
+def _compare_reports(finding: Finding, before: Report, after: Report, by_word: bool) -> str:
+    """Return why the report on the changed files is not better; empty if it is.
+
+    A rule that reports one wrong word at a time may report the next one then.
+    """
+    if after.failures or len(after.skipped) > len(before.skipped):
+        return "the file could no longer be read completely"
+    firing, later = _collect_severities(before), _collect_severities(after)
+    key = _key(finding)
+    fewer = len(later.get(key, ())) < len(firing.get(key, ()))
+    if not (fewer or (by_word and not any(other.message == finding.message for other in after.open))):
+        return "the finding would remain"
+    for other, severities in later.items():
+        if not _is_no_worse(severities, firing.get(other, [])):
+            return f"{other[0]} would fire"
+    if new := _count_not_evaluated(after) - _count_not_evaluated(before):
+        return f"{min(new)[2]} could no longer be evaluated"
+    if _count_roles(before) != _count_roles(after):
+        return "a workload would no longer be recognised"
+    if lost := _count_facts(before) - _count_facts(after):
+        return f"{min(lost)[2]} would become unknown"
+    return ""
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    return finding.rule, finding.location.path, finding.workload, finding.role
+
+
+def _collect_severities(report: Report) -> dict[tuple[str, ...], list[Severity]]:
+    found: dict[tuple[str, ...], list[Severity]] = {}
+    for finding in report.open:
+        found.setdefault(_key(finding), []).append(finding.severity)
+    return found
+
+
+def _is_no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
+    """Whether the findings are no more and, the worst compared with the worst, none is worse."""
+    pairs = zip(sorted(after, reverse=True), sorted(before, reverse=True), strict=False)
+    return len(after) <= len(before) and all(later <= earlier for later, earlier in pairs)
+
+
+def _count_not_evaluated(report: Report) -> Counter[tuple[str, str, str]]:
+    return Counter(
+        (workload.name, role.name, entry.rule)
+        for workload in report.workloads
+        for role in workload.roles
+        for entry in role.not_evaluated
+    )
+
+
+def _count_roles(report: Report) -> Counter[tuple[str, ...]]:
+    """Count the roles of a report, each with what runs in it."""
+    return Counter(
+        (workload.name, role.name, role.engine, role.architecture)
+        for workload in report.workloads
+        for role in workload.roles
+    )
+
+
+def _count_facts(report: Report) -> Counter[tuple[str, str, str]]:
+    """Count the known facts of each role by name: no rule may pass because a value became unknown."""
+    return Counter(
+        (workload.name, role.name, fact.name)
+        for workload in report.workloads
+        for role in workload.roles
+        for fact in role.facts
+    )

@@ -201,7 +201,7 @@ def _find_matching_machines(
     if not any(restriction.key in DECIDING for restriction in restrictions):
         reason = "its requirements name no machine type, family or GPU"
         return Field(Unknown(reason, DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
-    left = [node for node in hardware.nodes() if node.cloud == "aws" and meets(node, restrictions)]
+    left = [node for node in hardware.list_nodes() if node.cloud == "aws" and meets(node, restrictions)]
     strangers = strange(restrictions)
     if strangers:
         return Field(Unknown(f"the catalog does not list all machines of {strangers[0]}"), origins), None, None
@@ -216,7 +216,7 @@ def _find_matching_machines(
 
 def strange(restrictions: Sequence[Requirement]) -> list[str]:
     """Return families, machine types, sizes and GPUs that the catalog lacks and that may have GPUs."""
-    listed = {key: {read(node) for node in hardware.nodes() if node.cloud == "aws"} for key, read in KEYS.items()}
+    listed = {key: {read(node) for node in hardware.list_nodes() if node.cloud == "aws"} for key, read in KEYS.items()}
     return [
         value
         for restriction in restrictions

@@ -76,4 +76,4 @@ def _load_series() -> Mapping[str, str]:
 
 @functools.cache
 def _load_azure_types() -> Mapping[str, hardware.Node]:
-    return {node.instance_type.lower(): node for node in hardware.nodes() if node.cloud == "azure"}
+    return {node.instance_type.lower(): node for node in hardware.list_nodes() if node.cloud == "azure"}

@@ -133,7 +133,9 @@ def _check_pair(
 
 def _describe_machines(product: str | None) -> str:
     """Return the machine types that have a GPU, or else those that it can be attached to."""
-    types = [node.instance_type for node in hardware.nodes() if node.cloud == "gcp" and node.accelerator == product]
+    types = [
+        node.instance_type for node in hardware.list_nodes() if node.cloud == "gcp" and node.accelerator == product
+    ]
     return " or ".join(types[:2]) if types else "an n1 machine"
 
 
@@ -267,7 +269,7 @@ def _check_karpenter(document: Document) -> Iterator[Problem]:
         restriction.key in node_objects.DECIDING for restriction in restrictions
     ):
         return
-    if any(node_objects.meets(node, restrictions) for node in hardware.nodes() if node.cloud == "aws"):
+    if any(node_objects.meets(node, restrictions) for node in hardware.list_nodes() if node.cloud == "aws"):
         return
     stated = "; ".join(
         f"{restriction.key.rpartition('/')[2]} {' or '.join(sorted(restriction.values)[:4])}"

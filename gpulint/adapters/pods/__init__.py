@@ -18,7 +18,7 @@ from gpulint.adapters.programs import container_command as command
 from gpulint.adapters.programs import custom_arguments as own_words
 from gpulint.adapters.programs import nccl_variables as variables
 from gpulint.adapters.trainers import settings_file as config_file
-from gpulint.catalog import hardware, resource_names
+from gpulint.catalog import capabilities, hardware, resource_names
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.facts import objective_words as objectives
 from gpulint.source.documents import Document, Path
@@ -26,13 +26,6 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 GPU = accelerator_resources.GPU
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
-GPU_IMAGE = re.compile(
-    r"/vllm-openai\b|/sglang\b|/text-generation-inference\b|/lmdeploy\b|nvcr\.io/nim/|/tensorrt-llm/"
-)
-"""Images that are built for GPUs.
-
-Builds for other devices have other repositories or tags, which engines read.
-"""
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
@@ -230,7 +223,7 @@ def _find_gpu_image(document: Document, spec: Path, path: Path, reading: Reading
     image = document.get((*path, "image"))
     if not names or granted or elsewhere or not isinstance(image, str) or "engine" not in reading.fields:
         return {}
-    if not GPU_IMAGE.search(image):
+    if not capabilities.compile_gpu_images().search(image):
         return {}
     return {"engine_image": Field(image, (Origin(document, (*path, "image")),))}
 

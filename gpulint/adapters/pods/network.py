@@ -71,7 +71,7 @@ def of_machines(cloud: Field | None, card: Field | None, gpus_per_pod: object) -
     """
     if cloud is None or card is None or not isinstance(card.value, str):
         return {}
-    nodes = [node for node in hardware.nodes() if (node.cloud, node.accelerator) == (cloud.value, card.value)]
+    nodes = [node for node in hardware.list_nodes() if (node.cloud, node.accelerator) == (cloud.value, card.value)]
     kinds_of = {node.network_kind for node in nodes}
     if len(kinds_of) != 1 or any(node.node_gpus != gpus_per_pod for node in nodes) or kinds_of & {None, "tcp"}:
         return {}

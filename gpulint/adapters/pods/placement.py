@@ -284,7 +284,9 @@ def _find_product(key: str, value: str) -> str | None:
         machine = hardware.node(value)
         return machine.accelerator if machine else None
     if key in FAMILY_KEYS:
-        accelerators = {node.accelerator for node in hardware.nodes() if node.instance_type.startswith(f"{value}.")}
+        accelerators = {
+            node.accelerator for node in hardware.list_nodes() if node.instance_type.startswith(f"{value}.")
+        }
         return accelerators.pop() if len(accelerators) == 1 else None
     listed = hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))
     if listed is None and key in NAMING_KEYS:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from gpulint.catalog import capabilities
+
 BYTES_MAX = 262_144
 STAGES_MAX = 16
 BUILT = "@built"
@@ -14,9 +16,7 @@ BUILT = "@built"
 
 The build is this one, wherever the tag moves.
 """
-INSTALLS = re.compile(
-    r"\b(?:pip3?|uv|conda|mamba)\b.*\binstall\b.*\b(?:vllm|sglang|lmdeploy|llama[-_]cpp[-_]python)\b", re.S
-)
+INSTALLER = re.compile(r"\b(?:pip3?|uv|conda|mamba)\b.*\binstall\b", re.S)
 
 _JOINED = re.compile(r"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
@@ -74,12 +74,18 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | N
             **{key: value for name, rest, _ in stage.steps if name == "ENV" for key, value in _parse_pairs(rest)},
             **variables,
         }
-        installs = installs or any(name == "RUN" and INSTALLS.search(rest) for name, rest, _ in stage.steps)
+        installs = installs or any(name == "RUN" and _installs_engine(rest) for name, rest, _ in stage.steps)
     image = chain[-1].base
     if "$" in image or image == "scratch":
         return None
     image = _strip_tag(image) + ":$built" if installs else image
     return Built(image + BUILT, entrypoint, command, variables)
+
+
+def _installs_engine(command: str) -> bool:
+    """Return whether a command installs an engine: a package of one that is named behind the installer's verb."""
+    packages = capabilities.compile_packages()
+    return any(packages.search(command, installer.end()) for installer in INSTALLER.finditer(command))
 
 
 def _find_chain(stages: list[_Stage], stage: _Stage) -> list[_Stage]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpulint import units
 from gpulint.catalog import tables as catalog
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 GRADES = ("om3", "om4", "om5", "os2")
 """The grades of fibre for which the catalog has a reach."""
@@ -52,12 +52,12 @@ def named(text: str) -> Optic | None:
 
 
 def listed(text: str, quantity: str) -> Optic:
-    """Return the transceiver or cable with that name; raise Unstated with the quantity if the
+    """Return the transceiver or cable with that name; raise MissingInput with the quantity if the
     catalog has none.
     """
     found = named(text)
     if found is None:
-        raise Unstated(quantity)
+        raise MissingInput(quantity)
     return found
 
 

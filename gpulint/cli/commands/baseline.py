@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, tell
-from gpulint.report.formats.escaping import counted
+from gpulint.report.escaping import counted
 
 if TYPE_CHECKING:
     from gpulint.pipeline.baseline_update import Change

@@ -246,8 +246,8 @@ def _sources(run: Run, paths: Sequence[str], extras: Extras) -> Iterator[Source 
 
 def _report_rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
     """Report on the objects that a tool renders from folders, located in their source files where possible."""
-    from gpulint.pipeline import check as lint
     from gpulint.pipeline import render
+    from gpulint.pipeline.check import check_files
     from gpulint.pipeline.run import settled
 
     try:
@@ -256,7 +256,7 @@ def _report_rendered(run: Run, tool: str, folders: Sequence[str], values: Sequen
         raise Misuse(str(error)) from None
     tell(f"{tool} rendered {len(rendering.documents)} objects from {rendering.shown}" for rendering in renderings)
     return settled(
-        run, render.placed(lint.lint([rendering.source for rendering in renderings], run.tree, run.given), renderings)
+        run, render.placed(check_files([rendering.source for rendering in renderings], run.tree, run.given), renderings)
     )
 
 

@@ -51,8 +51,7 @@ def command(words: Sequence[str], place: str | None, accelerator: str, format_: 
 def _collect(place: str, quantities: Sequence[Quantity], accelerator: str, today: str) -> Iterator[Held]:
     """Yield the facts of every role of a file, or of its workloads of one name."""
     from gpulint.cli import fact_search as vocabulary
-    from gpulint.pipeline import check as lint
-    from gpulint.pipeline import run
+    from gpulint.pipeline import evaluate, run
     from gpulint.pipeline.session import Options
     from gpulint.source.repository import Source
 
@@ -61,5 +60,5 @@ def _collect(place: str, quantities: Sequence[Quantity], accelerator: str, today
     policy = replace(session.given, rules=())
     for source in run.sources(session, (file,)):
         if isinstance(source, Source):
-            for evaluated in lint.judged(source, session.tree, policy, name or None):
-                yield vocabulary.held(evaluated, quantities)
+            for role in evaluate.file(source, session.tree, policy, name or None).roles:
+                yield vocabulary.held(role, quantities)

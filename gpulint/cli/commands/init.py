@@ -70,7 +70,7 @@ def _write_hook(repo: str | None) -> str:
     from gpulint.cli.scaffold import settings as scaffold
 
     chosen = repo or address.find()
-    if not chosen and sys.stdin.isatty():
+    if not chosen and is_terminal():
         chosen = click.prompt("Address of the gpulint repository, for the hook", err=True)
     if not chosen:
         raise Misuse(
@@ -80,6 +80,11 @@ def _write_hook(repo: str | None) -> str:
     if not address.is_address(chosen):
         raise Misuse(f"{chosen!r} is not an address that git can clone from; nothing was written")
     return scaffold.hook_file(chosen, __version__)
+
+
+def is_terminal() -> bool:
+    """Whether somebody sits at the terminal who can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _describe_hook(hook_text: str) -> str:

@@ -20,11 +20,11 @@ from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
     """Suggest what each workload of FILE, or the one at LINE, could run on: alternatives that pass the same checks."""
     from gpulint.catalog import tables as catalog
+    from gpulint.pipeline.plan import plan_file
     from gpulint.pipeline.run import sources
     from gpulint.pipeline.session import Options, Unusable
     from gpulint.report.formats import plan
     from gpulint.source.repository import Source
-    from gpulint.suggestions import plans
 
     path, line = _split_place(place)
     run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator))
@@ -32,7 +32,7 @@ def command(place: str, accelerator: str, folders: Sequence[str], format_: str, 
         files = [source for source in sources(run, [path]) if isinstance(source, Source)]
     except Unusable as error:
         raise Misuse(str(error)) from None
-    workload_plans = [found for source in files for found in plans.of(source, line, run.tree, run.given)]
+    workload_plans = [found for source in files for found in plan_file(source, line, run.tree, run.given)]
     if not workload_plans:
         raise Misuse(f"{path} has no workload that gpulint can read")
     click.echo(

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from gpulint import engines, units
+from gpulint.catalog import capabilities
 from gpulint.catalog import package_data as shipped
 from gpulint.catalog import tables as catalog
 from gpulint.cli.explain import sources
@@ -22,7 +23,7 @@ from gpulint.policy.rules import rule
 
 VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
 TRAINERS = "trainer_flags"
-WORLDS = ("favourable", "likely", "adverse")
+SCENARIOS = ("best", "expected", "worst")
 SCENARIOS = ("best", "expected", "worst")
 
 
@@ -73,7 +74,7 @@ def explained(name: str) -> Explanation:
             (f"by one of {_quote(module.MENTIONS)} in the image or command", *_releases(module)),
         )
     )
-    parts += [*_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
+    parts += [*_describe_capabilities(name), *_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
     parts += [*_list_fitted(name), *_rules(name), *_other_arguments(name)]
     return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
@@ -235,7 +236,7 @@ def _formulas(name: str) -> Iterator[Part]:
 
 def _list_fitted(name: str) -> Iterator[Part]:
     rows = tuple(
-        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_worlds(row))
+        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_scenarios(row))
         for row in catalog.rows("fitted")
         if row["engine"] and engines.module_name(row["engine"]) == name
     )
@@ -244,9 +245,21 @@ def _list_fitted(name: str) -> Iterator[Part]:
         yield Table("Measured or assumed terms in three scenarios", head, rows, page_only=True)
 
 
-def _worlds(row: catalog.Row) -> tuple[str, ...]:
+def _scenarios(row: catalog.Row) -> tuple[str, ...]:
     quantity = facts.glossary()[row["name"]]
-    return tuple(value(row[world], quantity) for world in WORLDS)
+    return tuple(value(row[scenario], quantity) for scenario in SCENARIOS)
+
+
+def _describe_capabilities(name: str) -> Iterator[Part]:
+    """What an engine does, by its row, as general rules ask for it."""
+    row = _find_row(name)
+    done = [f"`{word}`: {meaning}" for word, meaning in capabilities.MEANINGS.items() if row and row[word] == "yes"]
+    if row and done:
+        yield Listing("What it does", (*done, f"Source: {row['source']} ({row['date']})"))
+
+
+def _find_row(name: str) -> catalog.Row | None:
+    return next((row for row in catalog.rows(capabilities.TABLE) if engines.module_name(row["engine"]) == name), None)
 
 
 def _rules(name: str) -> Iterator[Part]:
@@ -254,3 +267,7 @@ def _rules(name: str) -> Iterator[Part]:
     found = sorted(known.name for known in every if name in map(engines.module_name, known.target.engine))
     if found:
         yield Listing("Rules that name it", (references("rule", tuple(found)),))
+    row = _find_row(name)
+    asking = sorted(one.name for one in every if row and one.target.does and one.target.includes_engine(row["engine"]))
+    if asking:
+        yield Listing("Rules that ask for what it does", (references("rule", tuple(asking)),))

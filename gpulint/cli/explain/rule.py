@@ -51,6 +51,8 @@ def explained(subject: Rule, known: Iterable[Rule]) -> Explanation:
 def about(subject: Rule) -> str:
     """Return what a rule checks, in words."""
     engines = references("engine", subject.target.engine)
+    if subject.target.does:
+        engines = f"an engine that does {' and '.join(f'`{name}`' for name in subject.target.does)}"
     if subject.target.scope == "facility":
         return f"each {' and each '.join(subject.target.kind).replace('_', ' ')} of a facility"
     scope = SCOPES.get(subject.target.scope) or ROLES.get(subject.target.kind, ROLES[()])

@@ -1,9 +1,12 @@
-"""Surroundings: what stands beside a workload, in its file, its repository and the policy, and belongs to it."""
+"""The enrichment stage: what the file, the repository and the policy add to a workload before it is
+evaluated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from gpulint import engines
 from gpulint.catalog.offers import Available
@@ -11,74 +14,97 @@ from gpulint.pipeline.enrichment import hints
 from gpulint.pipeline.enrichment import object_metadata as metadata
 from gpulint.policy.config.governance import NONE
 from gpulint.policy.resolved import Given
-from gpulint.source.documents import Document
+from gpulint.source.documents import Comment, Document, Loaded
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
 
-def hinted(
-    workload: Workload,
-    services: Mapping[tuple[str, str], Origin],
-    told: Sequence[hints.Told],
-    repository: Repository,
-    given: Given,
-) -> Workload:
-    """A workload with all that stands beside it: Services, pools, fabrics, and hints."""
-    return hints.applied(placed(_beside(workload, services), repository, given), told, given.hints, given.accelerator)
+class Context(NamedTuple):
+    """What is merged into the workloads of one file: its Services and its comments, the repository
+    and the policy.
+
+    `malformed` are the `# gpulint:` comments that cannot be read, each with the reason.
+    """
+
+    repository: Repository
+    policy: Given
+    services: Mapping[tuple[str, str], Origin] = {}
+    overrides: Sequence[hints.Told] = ()
+    malformed: Sequence[tuple[Comment, str]] = ()
 
 
-def placed(workload: Workload, repository: Repository, given: Given) -> Workload:
-    """A workload with what its object says of itself, and the pools, fabrics and machines to be had that gpulint.yaml names."""
+def read_context(loaded: Loaded, repository: Repository, policy: Given) -> Context:
+    """Return what is merged into the workloads of a file."""
+    overrides, malformed = hints.commented(loaded.comments)
+    return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
+
+
+def apply(workload: Workload, context: Context) -> Workload:
+    """Return a workload with its Services, metadata, node pools, facility, policy requirements,
+    fabrics and overrides.
+    """
+    policy = context.policy
+    merged = _merge(_link_services(workload, context.services), context.repository, policy)
+    return hints.applied(merged, context.overrides, policy.hints, policy.accelerator)
+
+
+def _merge(workload: Workload, repository: Repository, policy: Given) -> Workload:
+    """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that
+    the policy names.
+    """
     workload = metadata.described(workload, repository.read)
-    workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
-    if given.pools:
-        from gpulint.adapters import nodes as pools
+    workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
+    if policy.pools:
+        from gpulint.adapters import nodes
 
-        workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
-    if given.facility:
-        from gpulint.pipeline.facility import pools as premises
+        workload = nodes.joined_with(workload, tuple(nodes.named(**pool._asdict()) for pool in policy.pools))
+    if policy.facility:
+        from gpulint.pipeline.facility import pools
 
-        found = premises.of(given.facility, repository)
-        workload = premises.joined(workload, found) if isinstance(found, premises.Premises) else workload
-    if given.governance is not NONE:
-        from gpulint.pipeline.enrichment import requirements as governed
+        found = pools.of(policy.facility, repository)
+        workload = pools.joined(workload, found) if isinstance(found, pools.Premises) else workload
+    if policy.governance is not NONE:
+        from gpulint.pipeline.enrichment import requirements
 
-        workload = governed.governed(workload, given.governance)
-    return hints.wired(workload, given.fabrics)
+        workload = requirements.governed(workload, policy.governance)
+    return hints.wired(workload, policy.fabrics)
 
 
-def _having(role: Role, available: Available) -> Role:
-    """A role with what its team can have, in the region that it names."""
+def _limit_offers(role: Role, available: Available) -> Role:
+    """Return a role with the machines that its team can have, in the region that it names."""
     region = role.text("region")
     return replace(role, available=available._replace(regions=(region,)) if region else available)
 
 
-def services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
-    """The Services of a file by namespace and by the variable that Kubernetes sets to their address."""
+def _find_services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
+    """Return the Services of a file by namespace and by the variable that Kubernetes sets to their
+    address.
+    """
     services = {}
     for document in found:
         name = document.get(("metadata", "name"))
         if (document.get(("apiVersion",)), document.get(("kind",))) == ("v1", "Service") and isinstance(name, str):
             variable = f"{name.upper().replace('-', '_')}_PORT"
-            services[_namespace(document), variable] = Origin(document, ("metadata", "name"))
+            services[_find_namespace(document), variable] = Origin(document, ("metadata", "name"))
     return services
 
 
-def _beside(workload: Workload, services: Mapping[tuple[str, str], Origin]) -> Workload:
-    """A workload with the variables that its engine takes for its own and that stand for a Service of the file."""
+def _link_services(workload: Workload, services: Mapping[tuple[str, str], Origin]) -> Workload:
+    """Return a workload with the engine variables that Kubernetes overwrites with the address of a
+    Service.
+    """
     if not services:
         return workload
-    return replace(
-        workload, roles=tuple(_linked(role, _namespace(workload.document), services) for role in workload.roles)
-    )
+    namespace = _find_namespace(workload.document)
+    return replace(workload, roles=tuple(_link_service(role, namespace, services) for role in workload.roles))
 
 
-def _linked(role: Role, namespace: str, services: Mapping[tuple[str, str], Origin]) -> Role:
+def _link_service(role: Role, namespace: str, services: Mapping[tuple[str, str], Origin]) -> Role:
     for variable in engines.own_variables(role.text("engine")):
         if origin := services.get((namespace, variable)):
             return role.having(service_variable=Field(variable, (origin,)))
     return role
 
 
-def _namespace(document: Document) -> str:
+def _find_namespace(document: Document) -> str:
     return str(document.get(("metadata", "namespace")) or "")

@@ -26,7 +26,6 @@ class Described(NamedTuple):
 
     findings: Sequence[tuple[Finding, Facts]]
     summary: FacilitySummary
-    said: tuple[Said, ...]
 
 
 Told = dict[tuple[str, int], tuple[Said, ...]]
@@ -41,18 +40,17 @@ def judged(stated: Part, given: Given, before: tuple[Said, ...] | None = None) -
     return facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
 
 
-def described(stated: Part, given: Given) -> Described:
-    """Return the findings and the summary of a facility file, with suggestions if requested."""
-    root = facilities.facts_of(stated, given.governance.thresholds)
-    evaluations = facilities.judged(root, given.rules)
+def described(stated: Part, evaluations: tuple[Said, ...], given: Given) -> Described:
+    """Return the findings and the summary of an evaluated facility, with suggestions if requested."""
+    root = evaluations[0].known.root() if evaluations else facilities.facts_of(stated, given.governance.thresholds)
     spoken = facilities.spoken(evaluations)
     summary = elevations.of(root, evaluations)
     if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), summary, evaluations)
+        return Described(facilities.findings(spoken, {}), summary)
     from gpulint.suggestions.facility import alternatives as room_alternatives
 
     offered = room_alternatives.offered(evaluations, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), summary, evaluations)
+    return Described(facilities.findings(spoken, offered), summary)
 
 
 def under(

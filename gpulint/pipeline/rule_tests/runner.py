@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint.facts.resolver import Missing, glossary
-from gpulint.pipeline import check as lint
-from gpulint.pipeline.check import Judged
+from gpulint.pipeline import evaluate
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.config.did_you_mean import near
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import cel
 from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule, RuleError, document, examples, placeholders, same_file, shipped_rules
 from gpulint.report.model import Finding, Report, Skip
 from gpulint.source import documents
@@ -280,32 +280,32 @@ def _explain_condition(rule: Rule, text: str, given: Given) -> str:
     return f"the condition does not hold: {seen}"
 
 
-def _find_absorbed(name: str, role: Judged) -> tuple[str, ...]:
+def _find_absorbed(name: str, role: EvaluatedRole) -> tuple[str, ...]:
     return next((rule.absorbs for rule in role.rules if rule.name == name), ())
 
 
 def _describe_target(rule: Rule) -> str:
-    kinds, engines = (" or ".join(words) for words in (rule.target.kind, rule.target.engine))
-    return " run by ".join(filter(None, (kinds or "any workload", engines)))
+    kinds = " or ".join(rule.target.kind) or "any workload"
+    return " run by ".join(filter(None, (kinds, rule.target.describe_engines())))
 
 
-def _describe_roles(roles: Iterable[Judged]) -> str:
+def _describe_roles(roles: Iterable[EvaluatedRole]) -> str:
     descriptions = (
-        " run by ".join(filter(None, (role.workload.kind, role.known.role.text("engine") or "an unknown engine")))
+        " run by ".join(filter(None, (role.workload.kind, role.facts.role.text("engine") or "an unknown engine")))
         for role in roles
     )
     return ", ".join(dict.fromkeys(descriptions)) or "no workload on a GPU"
 
 
-def _describe_values(rule: Rule, role: Judged) -> str:
+def _describe_values(rule: Rule, role: EvaluatedRole) -> str:
     return ", ".join(f"{name} is {_render_value(name, role)}" for name in cel.names(rule.when)) or "it names no fact"
 
 
-def _render_value(name: str, role: Judged) -> str:
-    worlds = role.known.worlds(name)
-    if isinstance(worlds, Missing):
+def _render_value(name: str, role: EvaluatedRole) -> str:
+    scenarios = role.facts.scenarios(name)
+    if isinstance(scenarios, Missing):
         return "unknown"
-    return " / ".join(dict.fromkeys(literal(value) for value in worlds))
+    return " / ".join(dict.fromkeys(literal(value) for value in scenarios))
 
 
 def literal(value: object) -> str:
@@ -327,7 +327,7 @@ def _find_unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
     """Yield the facts of a message that the example leaves unknown."""
     for role in _evaluate_roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
-            if isinstance(role.known.worlds(name), Missing) and rule.name in role.outcome.holding:
+            if isinstance(role.facts.scenarios(name), Missing) and rule.name in role.outcome.holding:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 
@@ -338,9 +338,10 @@ def _applies(rule: Rule, text: str, given: Given) -> bool:
     return any(rule.name in {rule.name for rule in role.rules} for role in _evaluate_roles(text, given))
 
 
-def _evaluate_roles(text: str, given: Given) -> list[Judged]:
+def _evaluate_roles(text: str, given: Given) -> list[EvaluatedRole]:
     sources, repository = samples.sources_of(text)
-    return [role for source in sources for role in lint.judged(source, repository, samples.under(text, given))]
+    policy = samples.under(text, given)
+    return [role for source in sources for role in evaluate.file(source, repository, policy).roles]
 
 
 def _find_lines(rule: Rule) -> Mapping[tuple[str, int], int]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.policy.config.settings import FILE
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules.rule import Rule
@@ -142,7 +142,7 @@ def sources_of(text: str) -> tuple[list[Source], Alone]:
 def report(text: str, given: Given) -> Report:
     """Run the pipeline on an example."""
     sources, repository = sources_of(text)
-    return lint.lint(sources, repository, under(text, given))
+    return check.check_files(sources, repository, under(text, given))
 
 
 def under(text: str, given: Given) -> Given:

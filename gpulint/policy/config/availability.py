@@ -66,7 +66,7 @@ def _resolve_price(place: str, price: Price, pools: list[str]) -> Price:
 
 
 def _check_cloud(place: str, name: str) -> str:
-    clouds = sorted({node.cloud for node in hardware.nodes()})
+    clouds = sorted({node.cloud for node in hardware.list_nodes()})
     if name not in clouds:
         hint = near(name, clouds) or f"; it has {', '.join(clouds)}"
         raise SettingsError(f"{place}: available: the catalog has no cloud {name}{hint}")
@@ -88,7 +88,7 @@ def _check_region(place: str, name: str, prices: Iterable[Price]) -> str:
 def _resolve_machine(place: str, name: str) -> str:
     node = hardware.node(name)
     if node is None:
-        similar = near(name, (node.instance_type for node in hardware.nodes()))
+        similar = near(name, (node.instance_type for node in hardware.list_nodes()))
         raise SettingsError(f"{place}: the catalog has no machine type {name}{similar}")
     return node.instance_type
 
@@ -104,7 +104,7 @@ def _resolve_forbidden(place: str, name: str) -> str:
 def _resolve_accelerator(place: str, where: str, name: str) -> str:
     accelerator = hardware.named(name)
     if accelerator is None:
-        similar = near(name, (known.id for known in hardware.accelerators()))
+        similar = near(name, (known.id for known in hardware.list_accelerators()))
         raise SettingsError(f"{place}: {where}: the catalog has no accelerator {name}{similar}")
     return accelerator.id
 
@@ -113,7 +113,7 @@ def _check_obtainable(settings: Settings, available: Available) -> None:
     """Raise SettingsError for a named accelerator that no machine has."""
     obtainable = {pool.accelerator for pool in available.pools}
     if not available.pools_only:
-        obtainable |= {node.accelerator for node in hardware.nodes()}
+        obtainable |= {node.accelerator for node in hardware.list_nodes()}
     for index, name in enumerate(available.accelerators):
         if name not in obtainable:
             place = settings.place("available", "accelerators", index)

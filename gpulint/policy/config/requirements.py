@@ -94,7 +94,7 @@ def barred(found: Settings) -> frozenset[str]:
         frozenset(_match(found, side, patterns))
         for side, patterns in (("allowed", permitted.allowed), ("forbidden", permitted.forbidden))
     )
-    every = {accelerator.id for accelerator in hardware.accelerators()}
+    every = {accelerator.id for accelerator in hardware.list_accelerators()}
     return frozenset((every - allowed if permitted.allowed else set()) | forbidden)
 
 
@@ -104,10 +104,10 @@ def _match(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[str]
         ids = (
             [accelerator.id]
             if accelerator
-            else fnmatch.filter((known.id for known in hardware.accelerators()), pattern.lower())
+            else fnmatch.filter((known.id for known in hardware.list_accelerators()), pattern.lower())
         )
         if not ids:
-            similar = near(pattern, (known.id for known in hardware.accelerators()))
+            similar = near(pattern, (known.id for known in hardware.list_accelerators()))
             place = found.place("accelerators", side, index)
             raise SettingsError(f"{place}: the catalog has no accelerator {pattern}{similar}")
         yield from ids

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pydantic
 
 from gpulint import units
+from gpulint.catalog import capabilities
 from gpulint.catalog import package_data as shipped
 from gpulint.facts import objective_words as objectives
 from gpulint.facts import resolver as facts
@@ -453,12 +454,23 @@ class BaselineFile(Strict):
     findings: list[EntryFile]
 
 
+class EngineFile(Strict):
+    """Every engine that does all of this, by the table of engines."""
+
+    does: str | list[str] = pydantic.Field(
+        description="one capability or several, as docs/own_rules.md lists them",
+        json_schema_extra={"examples": list(capabilities.MEANINGS)},
+    )
+
+
 class TargetFile(Strict):
     """What a rule applies to. Only a rule that applies can be not evaluated."""
 
     scope: Literal["workload", "document", "repository", "facility"]
     kind: str | list[str] = []
-    engine: str | list[str] = []
+    engine: str | list[str] | EngineFile = pydantic.Field(
+        [], description="an engine, several, or what an engine does: {does: shards_weights}"
+    )
 
 
 class ExamplesFile(Strict):

@@ -11,8 +11,9 @@ from typing import Any
 
 import pydantic
 
+from gpulint.catalog import capabilities
 from gpulint.facts import resolver as facts
-from gpulint.policy.config import schema
+from gpulint.policy.config import did_you_mean, schema
 from gpulint.policy.config.settings import FILE as SETTINGS
 from gpulint.policy.rules import cel, rule
 from gpulint.policy.rules import condition_diagnostics as condition
@@ -49,6 +50,7 @@ PURPOSE: Mapping[str, str] = {
     "message": "the text of the finding, with facts in braces",
     "scope": "workload, document, repository or facility",
     "examples": f"samples with and without the defect; {NEW}",
+    "does": "a capability, or a list of them; docs/own_rules.md lists them",
     "bad": "samples with the defect, the line marked `# <- here`",
     "good": "samples without the defect",
 }
@@ -62,7 +64,7 @@ HOMES = {
     "accelerator": ("workload", "facility"),
 }
 """The scopes in which facts are available, by their provider. All other facts are those of a workload."""
-UNIONS = ("str", "list[str]")
+UNIONS = ("str", "list[str]", "EngineFile")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
 
@@ -139,7 +141,8 @@ def _render_errors(document: Document, errors: Iterable[Any]) -> Iterator[str]:
     }
     meant = {_guess_key(path) for path, error in by_place.items() if error["type"] == "extra_forbidden"}
     for path, error in sorted(by_place.items(), key=lambda item: [str(part) for part in item[0]]):
-        if error["type"] != "missing" or path[-1] not in meant:
+        is_outer = any(other[: len(path)] == path for other in by_place if other != path)
+        if not is_outer and (error["type"] != "missing" or path[-1] not in meant):
             yield _render_error(document, path, error)
 
 
@@ -201,6 +204,8 @@ def _guess_key(path: tuple[str | int, ...]) -> str:
         return MEANT[str(path[0])]
     inner: Mapping[str, type[pydantic.BaseModel]] = {"for": schema.TargetFile, "examples": schema.ExamplesFile}
     model = inner.get(str(path[0]), schema.RuleFile) if len(path) > 1 else schema.RuleFile
+    if path[:-1] == ("for", "engine"):
+        model = schema.EngineFile
     keys = [field.alias or name for name, field in model.model_fields.items()]
     return next(iter(difflib.get_close_matches(str(path[-1]), keys, n=1)), "")
 
@@ -247,11 +252,26 @@ def _check_target(found: Rule, document: Document) -> Iterator[str]:
             yield _at(
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
+    yield from _check_capabilities(found, document)
     for name in cel.names(found.when):
         scopes = _scopes(facts.glossary()[name])
         if scope not in scopes:
             message = f"{name} is not available to a rule of scope {scope}; write scope: {scopes[0]}"
             yield _at(document.locate(("for", "scope")), message)
+
+
+def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
+    """Yield capabilities that no engine can have, and those of another kind of workload."""
+    is_list = isinstance(document.get(("for", "engine", "does")), list)
+    kinds = {"inference": capabilities.INFERENCE, "training": capabilities.TRAINING}
+    fitting = {name for kind in found.target.kind or tuple(kinds) for name in kinds.get(kind, ())}
+    for index, name in enumerate(found.target.does):
+        location = document.locate(("for", "engine", "does", *((index,) if is_list else ())))
+        if name not in capabilities.MEANINGS:
+            meant = did_you_mean.nearest(name, capabilities.MEANINGS) or "; docs/own_rules.md lists them"
+            yield _at(location, f"no such engine capability: {name}{meant}")
+        elif name not in fitting:
+            yield _at(location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}")
 
 
 def _scopes(quantity: facts.Quantity) -> tuple[str, ...]:

@@ -10,7 +10,17 @@ from gpulint.catalog import package_data as shipped
 from gpulint.facts.resolver import Facts, Missing, glossary
 from gpulint.policy.rules import cel
 from gpulint.policy.rules.rule import Rule, is_own, placeholders
-from gpulint.report.model import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
+from gpulint.report.model import (
+    Edit,
+    Finding,
+    Location,
+    NotEvaluated,
+    Related,
+    RuleCard,
+    Scenarios,
+    Severity,
+    Suggestion,
+)
 from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
 
@@ -97,6 +107,24 @@ class Outcome(NamedTuple):
     holding: frozenset[str]
 
 
+class EvaluatedRole(NamedTuple):
+    """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
+
+    `component` is the path of a component inside its facility; a role has none.
+    """
+
+    workload: Workload
+    facts: Facts
+    rules: tuple[Rule, ...]
+    outcome: Outcome
+    component: str = ""
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The names of the workload and the role, or of the facility and the component."""
+        return self.workload.name, self.component or self.facts.role.name
+
+
 class RuleDefect(Exception):
     """A built-in rule whose condition fails although every fact is known."""
 
@@ -112,7 +140,7 @@ def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
             continue
-        if not target.engine or role.text("engine") in target.engine:
+        if target.includes_engine(role.text("engine")):
             yield rule
 
 
@@ -156,10 +184,10 @@ def _original_level(verdict: Verdict) -> int:
 
 def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
     """Return the number of scenarios in which a rule's condition holds, or the missing facts."""
-    if any(facts.worlds(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
+    if any(facts.scenarios(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
         return 0
-    resolved = {name: facts.worlds(name) for name in cel.names(rule.when)}
-    available = {name: worlds for name, worlds in resolved.items() if not isinstance(worlds, Missing)}
+    resolved = {name: facts.scenarios(name) for name in cel.names(rule.when)}
+    available = {name: scenarios for name, scenarios in resolved.items() if not isinstance(scenarios, Missing)}
     scenarios = 0
     for count, values in _group_scenarios(available):
         try:
@@ -187,21 +215,21 @@ def _is_plausible(rule: Rule, facts: Facts) -> bool:
 
 def _end(name: str, facts: Facts) -> Value:
     """Return the end of a fact's printed interval on the side of the worst scenario."""
-    worlds, ends = facts.worlds(name), facts.ends(name)
-    if isinstance(worlds, Missing) or ends is None:
+    scenarios, ends = facts.scenarios(name), facts.ends(name)
+    if isinstance(scenarios, Missing) or ends is None:
         return None
-    if not isinstance(worlds.adverse, int | float) or not isinstance(worlds.likely, int | float):
-        return worlds.adverse
-    return ends[0] if worlds.adverse < worlds.likely else ends[1]
+    if not isinstance(scenarios.worst, int | float) or not isinstance(scenarios.expected, int | float):
+        return scenarios.worst
+    return ends[0] if scenarios.worst < scenarios.expected else ends[1]
 
 
-def _group_scenarios(facts: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
+def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
     """Yield the facts of the scenarios, with the number of scenarios that share them."""
-    if all(worlds.favourable == worlds.likely == worlds.adverse for worlds in facts.values()):
-        yield 3, {name: worlds.likely for name, worlds in facts.items()}
+    if all(scenarios.best == scenarios.expected == scenarios.worst for scenarios in facts.values()):
+        yield 3, {name: scenarios.expected for name, scenarios in facts.items()}
         return
-    for world in Worlds._fields:
-        yield 1, {name: getattr(worlds, world) for name, worlds in facts.items()}
+    for scenario in Scenarios._fields:
+        yield 1, {name: getattr(scenarios, scenario) for name, scenarios in facts.items()}
 
 
 def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
@@ -290,8 +318,8 @@ def shown(name: str, facts: Facts) -> str:
     if ends is None:
         return "unknown"
     unit = glossary()[name].unit
-    likely, low, high = (units.human(value, unit) for value in (facts.likely(name), *ends))
-    return likely if low == high else f"{likely} ({low} to {high})"
+    expected, low, high = (units.human(value, unit) for value in (facts.expected(name), *ends))
+    return expected if low == high else f"{expected} ({low} to {high})"
 
 
 def _locate(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
@@ -313,7 +341,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     words = _words(name, glossary()[name].unit)
     if not isinstance(origin.document.get(("apiVersion",)), str):
         words = words.replace("pods per replica", "nodes").replace("pod", "node")
-    value = facts.likely(name)
+    value = facts.expected(name)
     if value is None or value is True:
         return words
     return f"no {words}" if value is False else f"{words}: {shown(name, facts)}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.catalog import capabilities
 from gpulint.catalog import package_data as shipped
 from gpulint.policy.rules import cel
 from gpulint.report.model import Severity
@@ -22,11 +23,23 @@ class RuleError(ValueError):
 
 
 class Target(NamedTuple):
-    """What a rule applies to. Only a rule that applies can be not evaluated; empty matches everything."""
+    """What a rule applies to. Only a rule that applies can be not evaluated; empty matches everything.
+
+    `engine` names engines, `does` capabilities: a rule applies to every engine that has all of them.
+    """
 
     scope: str
     kind: tuple[str, ...] = ()
     engine: tuple[str, ...] = ()
+    does: tuple[str, ...] = ()
+
+    def includes_engine(self, name: str) -> bool:
+        """Return whether the rule is about workloads that this engine runs."""
+        return (not self.engine or name in self.engine) and (not self.does or capabilities.does(name, *self.does))
+
+    def describe_engines(self) -> str:
+        """Return in words which engines the rule is about; empty if it is about all."""
+        return " or ".join(self.engine) or (f"an engine that {' and '.join(self.does)}" if self.does else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +170,7 @@ def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
         summary=data["summary"],
         severity=Severity.named(data["severity"]),
         why=data["why"],
-        target=Target(target["scope"], _as_tuple(target.get("kind")), _as_tuple(target.get("engine"))),
+        target=_read_target(target),
         when=data["when"],
         message=data["message"],
         against=data.get("against", ""),
@@ -171,6 +184,14 @@ def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
         stated=None,
         **many,
     )
+
+
+def _read_target(data: Mapping[str, object]) -> Target:
+    """Return the target of a rule file's `for`, whose engine is a name, a list of names, or what an engine does."""
+    engine = data.get("engine")
+    if isinstance(engine, dict):
+        return Target(str(data["scope"]), _as_tuple(data.get("kind")), (), _as_tuple(engine.get("does")))
+    return Target(str(data["scope"]), _as_tuple(data.get("kind")), _as_tuple(engine))
 
 
 def _as_tuple(value: object) -> tuple[str, ...]:

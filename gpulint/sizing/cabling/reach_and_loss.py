@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import transceivers as optics
-from gpulint.sizing.interconnect._bandwidth import Unstated
 
 MULTIMODE, SINGLE_MODE, COPPER, ACTIVE_OPTICAL = "multimode", "single-mode", "copper", "active optical"
 FIBRES = {
@@ -158,7 +158,7 @@ def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> fl
     """
     known = [end.loss_db[cable_medium] for end in _list_ends(optic, far_optic) if cable_medium in end.loss_db]
     if not known:
-        raise Unstated("loss_limit_db")
+        raise MissingInput("loss_limit_db")
     return min(known)
 
 
@@ -188,7 +188,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
     part = optics.named(optic) if optic else None
     speed = cable_bytes_per_s or (part.line_bytes_per_s if part else None)
     if speed is None:
-        raise Unstated("cable_bytes_per_s")
+        raise MissingInput("cable_bytes_per_s")
     return next((reach for least, reach in COPPER_REACH_M[cable_medium] if speed >= least), float("inf"))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import switches
-from gpulint.sizing.interconnect._bandwidth import Unstated
 
 
 def switch_ports(switch_type: str | None) -> float:
@@ -24,7 +24,7 @@ def switch_ports(switch_type: str | None) -> float:
     """
     found = switches.named(switch_type) if switch_type else None
     if found is None or found.split_ports is None:
-        raise Unstated("switch_ports")
+        raise MissingInput("switch_ports")
     return found.split_ports
 
 
@@ -75,7 +75,7 @@ def port_bytes_per_s(switch_type: str | None) -> float:
     """
     found = switches.named(switch_type) if switch_type else None
     if found is None:
-        raise Unstated("port_bytes_per_s")
+        raise MissingInput("port_bytes_per_s")
     return found.port_bytes_per_s
 
 
@@ -153,7 +153,7 @@ def switch_capacity_bytes_per_s(switch_type: str | None) -> float:
     """
     found = switches.named(switch_type) if switch_type else None
     if found is None:
-        raise Unstated("switch_type")
+        raise MissingInput("switch_type")
     return found.switch_ports * found.port_bytes_per_s
 
 
@@ -243,5 +243,5 @@ def switch_network(switch_type: str | None) -> str:
     """
     found = switches.named(switch_type) if switch_type else None
     if found is None:
-        raise Unstated("switch_network")
+        raise MissingInput("switch_network")
     return found.network

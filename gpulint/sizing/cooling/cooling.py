@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 _IN_AIR = ("room", "contained", "in-row", "rear-door")
 """Ways of cooling a rack that leave all heat of its servers to air."""
@@ -39,16 +39,16 @@ def captured_share(
     if server_cooling is None:
         if cooling == "rear-door" or (cooling in _IN_AIR and cdu is None):
             return 0.0
-        raise Unstated("server_cooling")
+        raise MissingInput("server_cooling")
     if server_cooling == "air":
         return 0.0
     if cooling in _IN_AIR and cdu is None:
-        raise Unstated("cdu")
+        raise MissingInput("cdu")
     share = server_liquid_share if liquid_capture is None else liquid_capture
     if share is not None:
         return share
     if usual_residual_share is None:
-        raise Unstated("server_liquid_share")
+        raise MissingInput("server_liquid_share")
     return 1 - usual_residual_share
 
 

@@ -4,7 +4,7 @@ suits.
 
 from __future__ import annotations
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 def cooling_installed_w(
@@ -52,9 +52,9 @@ def cooling_reserved_w(
     if cooling_redundancy in (None, "N"):
         return None
     if cooling_unit_w is None:
-        raise Unstated("cooling_unit_w")
+        raise MissingInput("cooling_unit_w")
     if cooling_units is None:
-        raise Unstated("cooling_units")
+        raise MissingInput("cooling_units")
     reserve = {"N+1": 1, "N+2": 2, "2N": cooling_units / 2}[str(cooling_redundancy)]
     return max(0, cooling_units - reserve) * cooling_unit_w
 

@@ -279,7 +279,7 @@ def _find_others(
             continue
         sufficient = (
             candidate
-            for candidate in hardware.accelerators()
+            for candidate in hardware.list_accelerators()
             if candidate.vendor == card.vendor and _is_sufficient(candidate, needed, dtype)
         )
         priced = ((_card_usd_per_hour(candidate.id, name, None), candidate) for candidate in sufficient)
@@ -295,7 +295,7 @@ def _find_clouds(accelerator: str, cloud: str | None, instance_type: str | None)
     if machine or cloud:
         return (machine.cloud if machine else str(cloud),)
     listed = (
-        node for node in hardware.nodes() if node.accelerator == accelerator and node.cost_usd_per_hour is not None
+        node for node in hardware.list_nodes() if node.accelerator == accelerator and node.cost_usd_per_hour is not None
     )
     return tuple(sorted({node.cloud for node in listed}))
 

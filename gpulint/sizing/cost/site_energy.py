@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulint import units
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 def busy_share(utilization: float | None, busy_time_share: float) -> float:
@@ -83,7 +83,7 @@ def energy_year_j(average_load_w: float, site_pue: float | None) -> float:
     Source: ISO/IEC 30134-2: power usage effectiveness is annual energy of the site over that of its machines.
     """
     if site_pue is None:
-        raise Unstated("site_pue")
+        raise MissingInput("site_pue")
     return average_load_w * site_pue * units.YEAR_HOURS * units.HOUR_S
 
 
@@ -103,7 +103,7 @@ def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float | None) -> flo
     Source: definition.
     """
     if site_usd_per_kwh is None:
-        raise Unstated("site_usd_per_kwh")
+        raise MissingInput("site_usd_per_kwh")
     return energy_year_j / units.KWH * site_usd_per_kwh
 
 
@@ -124,7 +124,7 @@ def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float | None) -> floa
     Source: GHG Protocol scope 2, location-based.
     """
     if site_co2_kg_per_kwh is None:
-        raise Unstated("site_co2_kg_per_kwh")
+        raise MissingInput("site_co2_kg_per_kwh")
     return energy_year_j / units.KWH * site_co2_kg_per_kwh
 
 
@@ -144,5 +144,5 @@ def overhead_year_usd(energy_year_usd: float, site_pue: float | None) -> float:
     Source: ISO/IEC 30134-2: power usage effectiveness.
     """
     if site_pue is None:
-        raise Unstated("site_pue")
+        raise MissingInput("site_pue")
     return energy_year_usd * (1 - 1 / site_pue)

@@ -11,7 +11,7 @@ def quantised_parameters(parameters: float, vocab: int, hidden: int) -> float:
     Args:
         parameters: all. vocab, hidden: of the embedding, which is looked up and stays.
     Returns:
-        parameters
+        [parameters]
 
     >>> quantised_parameters(6738415616, 32000, 4096) / 1e9  # Llama-2-7B: 6.61 of 6.74 billion
     6.607343616

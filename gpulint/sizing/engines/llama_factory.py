@@ -14,7 +14,7 @@ def trainable_parameters(
         parameters, encoder_parameters: of the model, and of its towers. lora_rank: None without LoRA.
         adapter_parameters: of LoRA's matrices. quantization: of the base at load, else None: such weights are not trained.
     Returns:
-        parameters
+        [parameters]
     Validity: freeze_vision_tower may be switched off; the tower's own weights are then counted too low.
 
     >>> trainable_parameters(8292166656, 675750912, None, 0, None)

@@ -14,10 +14,6 @@ mean once (bench/fabric.py).
 """
 
 
-class Unstated(LookupError):
-    """A formula needs a quantity that is not declared; the first argument is its name."""
-
-
 def all_reduce_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
     """Return the time of an all-reduce, ring or tree.
 

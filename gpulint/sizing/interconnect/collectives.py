@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from gpulint.catalog import hardware
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 def tensor_nominal_bytes_per_s(
@@ -339,5 +339,5 @@ def _link_kind(medium: str | None) -> str:
 
 def _require(value: float | None, name: str) -> float:
     if not value:
-        raise Unstated(name)
+        raise MissingInput(name)
     return value

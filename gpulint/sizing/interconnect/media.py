@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from gpulint.catalog import hardware
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 def joined_gpus(
@@ -149,7 +149,7 @@ def data_ranks(task: str, data_parallel: int | None = None, training_copies: int
     name = "training_copies" if task == "training" else "data_parallel"
     ranks = training_copies if task == "training" else data_parallel
     if ranks is None:
-        raise Unstated(name)
+        raise MissingInput(name)
     return ranks
 
 
@@ -207,7 +207,7 @@ def stage_stride(task: str, tensor_parallel: int, context_ranks: int, data_ranks
     if task != "training":
         return tensor_parallel * context_ranks
     if data_ranks is None:
-        raise Unstated("data_ranks")
+        raise MissingInput("data_ranks")
     return tensor_parallel * context_ranks * data_ranks
 
 
@@ -366,10 +366,10 @@ def _medium(
         return None
     span = math.ceil(ranks * stride)
     if joined is None:
-        raise Unstated("joined_gpus")
+        raise MissingInput("joined_gpus")
     if span <= joined:
         return link
     name, medium = ("host_link", host_link) if span <= node_ranks else ("network_transport", network_transport)
     if not medium:
-        raise Unstated(name)
+        raise MissingInput(name)
     return medium

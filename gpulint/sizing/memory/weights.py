@@ -65,7 +65,7 @@ def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
         named_parameters: count in the checkpoint's name.
         named_parameter_ratio: true count against the one in the name (fitted).
     Returns:
-        parameters.
+        [parameters]
     Validity: an assumption; gemma-7b holds 8.54e9, Qwen2.5-7B 7.62e9.
 
     >>> parameters(7e9, 1.22)
@@ -85,7 +85,7 @@ def embedding_parameters(vocab: int, hidden: int, tied_embeddings: bool) -> int:
     Args:
         vocab: entries. hidden: width. tied_embeddings: one matrix serves both.
     Returns:
-        parameters.
+        [parameters]
 
     >>> embedding_parameters(128256, 4096, False)  # Llama-3.1-8B: 1.05 of its 8.03 billion
     1050673152
@@ -106,7 +106,7 @@ def expert_parameters(
         experts: routed experts of a layer. moe_layers: layers that have them. hidden, moe_intermediate: widths.
         gated_mlp: three matrices an expert instead of two.
     Returns:
-        parameters; 0 for a dense model.
+        [parameters]; 0 for a dense model.
 
     >>> expert_parameters(8, 32, 4096, 14336, True)  # Mixtral-8x7B: 45.1 of its 46.7 billion
     45097156608
@@ -135,7 +135,7 @@ def quantised_parameters(
         weight_format: in memory. parameters: all. embedding_parameters, expert_parameters: parts of them.
         encoder_parameters: of a vision or audio tower. unquantised_parameters: what the release keeps in 16 bits, else None.
     Returns:
-        parameters
+        [parameters]
     Validity: where the release does not say it, it may keep more (Meta's FP8 release its attention); `quantised_excess`
         covers that.
 

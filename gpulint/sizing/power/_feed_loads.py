@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 class Draw(NamedTuple):
@@ -59,7 +59,7 @@ def _sum_draws(draws: Iterable[Draw]) -> float:
 
 
 def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
-    """Return the counts of a map in a file, such as cords by feed; raise Unstated if one is not a
+    """Return the counts of a map in a file, such as cords by feed; raise MissingInput if one is not a
     number.
 
     >>> counts({"A": "3", "B": 3}, "cords")
@@ -68,5 +68,5 @@ def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, 
     found = {key: str(count) for key, count in (stated or {}).items()}
     for count in found.values():
         if not count.isascii() or not count.replace(".", "", 1).isdigit():
-            raise Unstated(name)
+            raise MissingInput(name)
     return {key: float(count) for key, count in found.items()}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 AMERICAN_VOLTS = (120, 208, 277, 347, 480, 600)
 """Nominal voltages of systems that the National Electrical Code and its Canadian and Mexican kin govern, and no other."""
@@ -68,7 +68,7 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
     Source: IEC 60038:2009, table 1: 230/400 V is the voltage to neutral and between lines.
     """
     if not feed_voltage_v:
-        raise Unstated("feed_voltage_v")
+        raise MissingInput("feed_voltage_v")
     if is_voltage_per_leg(feed_voltage_v, feed_phases, feed_wiring):
         raise LookupError(f"{feed_voltage_v:g} V may be the voltage to neutral of a three-phase feed")
     return feed_voltage_v
@@ -111,7 +111,7 @@ def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -
     Source: Hsu, How to Calculate Current on a 3-phase, 208V Rack PDU, Raritan 2011; ANSI C84.1-2020, table 1.
     """
     if not feed_voltage_v:
-        raise Unstated("feed_voltage_v")
+        raise MissingInput("feed_voltage_v")
     if feed_phases != PHASES or feed_voltage_v <= LINE_TO_LINE_MOST_V or feed_wiring == "delta":
         return feed_voltage_v
     return feed_voltage_v / math.sqrt(PHASES)

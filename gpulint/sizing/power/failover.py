@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 from gpulint.sizing.power import _feed_loads as draws
 from gpulint.sizing.power._feed_loads import Draws
 
@@ -327,7 +327,7 @@ def supplies_needed(
     """
     by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
     if psus_needed is None and by_rating is None:
-        raise Unstated("psus_needed")
+        raise MissingInput("psus_needed")
     if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
         return psus_needed or 0
     return by_rating if psus_needed is None else min(by_rating, psus_needed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import outlets
-from gpulint.sizing.interconnect._bandwidth import Unstated
 from gpulint.sizing.power import _feed_loads as draws
 from gpulint.sizing.power._feed_loads import Draw, Draws
 
@@ -52,13 +52,13 @@ def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) ->
     if not feed_names:
         return {}
     if len({*feed_names}) < len(feed_names):
-        raise Unstated("feed_name")
+        raise MissingInput("feed_name")
     if cords is None:
         return dict.fromkeys(feed_names, 1 / len(feed_names))
     plugged = draws.counts(cords, "cords")
     total = sum(plugged.values())
     if not total:
-        raise Unstated("cords")
+        raise MissingInput("cords")
     return {feed: count / total for feed, count in plugged.items()}
 
 

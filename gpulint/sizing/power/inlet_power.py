@@ -4,7 +4,7 @@ inlets.
 
 from __future__ import annotations
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
@@ -26,5 +26,5 @@ def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
     Source: NetBox documentation, Power Ports, Maximum Draw: "the maximum amount of power this port consumes (in watts)".
     """
     if inlets_w is None:
-        raise Unstated("server_max_w")
+        raise MissingInput("server_max_w")
     return inlets_w * inlet_share

@@ -8,8 +8,8 @@ import math
 from collections.abc import Mapping
 
 from gpulint import units
+from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import outlets
-from gpulint.sizing.interconnect._bandwidth import Unstated
 from gpulint.sizing.power import _feed_loads as draws
 from gpulint.sizing.power.circuits import PHASES
 
@@ -254,7 +254,7 @@ def accepted_v(
     Source: IEC 60320-1:2021, clause 1: couplers for up to 250 V.
     """
     if psu_volts_max is None and outlets.rated_for(psu_inlet or "") is None:
-        raise Unstated("psu_volts_max")
+        raise MissingInput("psu_volts_max")
     return psu_volts_min or 0, COUPLER_MOST_V if psu_volts_max is None else psu_volts_max
 
 

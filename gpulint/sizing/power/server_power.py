@@ -4,7 +4,7 @@ accelerators.
 
 from __future__ import annotations
 
-from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.catalog.errors import MissingInput
 
 
 def server_estimated_w(
@@ -156,7 +156,7 @@ def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w:
     if power_cap_w is None:
         return 0.0
     if server_gpus is None or board_w is None:
-        raise Unstated("server_gpus" if server_gpus is None else "board_w")
+        raise MissingInput("server_gpus" if server_gpus is None else "board_w")
     return server_gpus * max(0.0, board_w - power_cap_w)
 
 
@@ -234,7 +234,7 @@ def server_w(
     known = (watts for watts in (server_max_w, server_estimated_w, server_inlets_w) if watts is not None)
     found = next(known, None)
     if found is None:
-        raise Unstated("server_max_w")
+        raise MissingInput("server_max_w")
     return min(found, max(found, published_max_w or 0.0) - capped_w) if capped_w else found
 
 

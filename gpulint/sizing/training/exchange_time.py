@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from gpulint.catalog.errors import MissingInput
 from gpulint.sizing.interconnect import _bandwidth as fabric
 
 
@@ -106,7 +107,7 @@ def pipeline_traffic_s(
     if pipeline_parallel <= 1:
         return 0.0
     if math.isinf(pipeline_bytes_per_s):
-        raise fabric.Unstated("network_bytes_per_s")
+        raise MissingInput("network_bytes_per_s")
     return 2 * pipeline_batches * virtual_stages * fabric.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
 
 
@@ -190,7 +191,7 @@ def offload_traffic_s(offload_traffic_bytes: float, host_copy_bytes_per_s: float
     if not offload_traffic_bytes:
         return 0.0
     if host_copy_bytes_per_s is None:
-        raise fabric.Unstated("host_copy_bytes_per_s")
+        raise MissingInput("host_copy_bytes_per_s")
     return offload_traffic_bytes / host_copy_bytes_per_s
 
 
@@ -279,7 +280,7 @@ def _collectives_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per
     if ranks <= 1 or not carried_bytes:
         return 0.0
     if math.isinf(bus_bytes_per_s):
-        raise fabric.Unstated("network_bytes_per_s")
+        raise MissingInput("network_bytes_per_s")
     payload = carried_bytes / calls * ranks / (ranks - 1)
     return calls * fabric.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 

@@ -124,7 +124,7 @@ def matrix_parameters(
         tied_embeddings: the head reuses the embedding. encoder_layers: 0 without an encoder besides the decoder.
         encoder_parameters: of a tower of images or sound, which text does not pass through.
     Returns:
-        parameters
+        [parameters]
 
     >>> matrix_parameters(8030261248, None, 128256, 4096, False, 0, 0)  # Llama-3.1-8B
     7504924672

@@ -31,7 +31,7 @@ def adapter_parameters(
         experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules. adapted_experts: 1 where
         those of the trainer's release are, 0 where they are one tensor, which targets of linear modules pass by (fitted).
     Returns:
-        parameters; 0 without LoRA.
+        [parameters]; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
     >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0)  # Unsloth, Llama-3.3-70B
@@ -76,7 +76,7 @@ def trainable_parameters(
         quantization: of the base at load, else None: such weights are not trained.
         trained_tables: vocabulary tables that are trained whole besides adapters. vocab, hidden: of one.
     Returns:
-        parameters
+        [parameters]
     Validity: copies of tables are counted as wide as adapters are kept.
 
     >>> trainable_parameters(8030261248, None, 0, None, 0, 128256, 4096)

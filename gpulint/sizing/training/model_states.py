@@ -28,7 +28,7 @@ def stage_parameters(
         layers, pipeline_parallel: of the model, stages. tensor_parallel: ranks. expert_parallel_size,
         expert_tensor_parallel: ranks, else None.
     Returns:
-        parameters
+        [parameters]
 
     >>> stage_parameters(8030261248, 0, 128256, 4096, False, 32, 1, 1, None, None)  # one rank holds all
     8030261248.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.catalog.errors import MissingInput
 
 
 def shard_ranks(
@@ -36,7 +36,7 @@ def shard_ranks(
     if shard_group:
         return shard_group
     if hybrid_sharding and gpus_per_pod is None:
-        raise fabric.Unstated("gpus_per_pod")
+        raise MissingInput("gpus_per_pod")
     gpus = min(gpus_per_replica, int(gpus_per_pod or 0)) if hybrid_sharding else gpus_per_replica
     ranks = gpus // (tensor_parallel * pipeline_parallel)
     if ranks < 1:
@@ -126,7 +126,7 @@ def layer_parameters(
         parameters: of the model. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the model.
         tensor_parallel: ranks.
     Returns:
-        parameters
+        [parameters]
     Validity: routed experts are counted whole, as they are gathered without expert parallelism.
 
     >>> layer_parameters(8030261248, 128256, 4096, False, 32, 1)  # Llama-3.1-8B

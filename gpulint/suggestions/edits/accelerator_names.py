@@ -226,7 +226,7 @@ def _find_other_machine(role: Role, origin: Origin, product: str, values: Mappin
 def _find_other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
     """Return the AWS machine family of a product, if only one family has it."""
     families = {node.instance_type.partition(".")[0] for node in hardware.holding(product, 1, "aws")}
-    is_family = any(node.instance_type.startswith(f"{old}.") for node in hardware.nodes())
+    is_family = any(node.instance_type.startswith(f"{old}.") for node in hardware.list_nodes())
     holds = isinstance(gpus, int) and offers.cheapest(role.available, product, gpus, "aws") is not None
     return families.pop() if len(families) == 1 and is_family and holds else None
 

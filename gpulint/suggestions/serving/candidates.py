@@ -14,8 +14,9 @@ from gpulint.catalog import hardware, offers
 from gpulint.catalog import tables as catalog
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
 from gpulint.workload import Value
 
 FILLED = 0.92
@@ -91,29 +92,30 @@ Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
 """
 
 
-def serving(facts: Facts) -> Iterator[Move]:
+def serving(facts: Facts) -> Iterator[Candidate]:
     """Yield every shape whose GPUs, slices or shares hold the weights, cheapest first, as changes
     of the present one.
     """
     return _propose(facts, (_list_whole_gpus, _list_slices, _list_shared))
 
 
-def cards(facts: Facts) -> Iterator[Move]:
+@generates("accelerator", order=1)
+def cards(facts: Facts) -> Iterator[Candidate]:
     """Yield the same for whole GPUs only."""
     return _propose(facts, (_list_whole_gpus,))
 
 
-def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
+def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Candidate]:
     now, pods = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "pods_per_replica")
-    weights = facts.likely("weight_bytes")
+    weights = facts.expected("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
     if facts.role.text("mig_profile"):
         return  # rules about slices propose their own changes
     for shape in sorted((shape for kind in kinds for shape in kind(facts, now, weights)), key=_sort_key):
-        values = {name: value for name, value in _build_values(shape, facts).items() if facts.likely(name) != value}
+        values = {name: value for name, value in _build_values(shape, facts).items() if facts.expected(name) != value}
         if values:
-            yield Move(_render_title(shape), values, _describe_trade_off(shape, now, facts))
+            yield Candidate(_render_title(shape), values, _describe_trade_off(shape, now, facts))
 
 
 def _sort_key(shape: Shape) -> tuple[float, int, int, str, str]:
@@ -173,9 +175,9 @@ def _may_share(facts: Facts) -> bool:
     release = catalog.release(role.text("engine_version"))
     measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
     alone = [count_of(facts, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
-    aimless = not any(isinstance(facts.likely(name), int | float) for name in OBJECTIVES)
+    aimless = not any(isinstance(facts.expected(name), int | float) for name in OBJECTIVES)
     in_turns = shares.strategy(role.text("sharing")) in ("", shares.TURNS)
-    further = any(isinstance(facts.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
+    further = any(isinstance(facts.expected(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
     return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
@@ -218,7 +220,7 @@ def _list_formats(facts: Facts, product: hardware.Accelerator) -> Iterator[tuple
     bytes left.
     """
     yield "", 1.0
-    if facts.likely("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
+    if facts.expected("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
         yield "fp8", 0.5
 
 
@@ -228,7 +230,7 @@ def _build_share(shape: Shape, facts: Facts) -> Mapping[str, Value]:
     """
     if not shape.clients:
         return {}
-    now, most = facts.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
+    now, most = facts.expected("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
     taken = min(now, most) if isinstance(now, int | float) else most
     return {"sharing": shares.named(shares.TURNS, shape.clients), "gpu_memory_utilization": taken}
 
@@ -272,22 +274,22 @@ def _describe_trade_off(shape: Shape, now: hardware.Accelerator, facts: Facts) -
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 
 
-def for_requests(move: Move, changed: Facts) -> Move | None:
+def for_requests(move: Candidate, changed: Facts) -> Candidate | None:
     """Return a shape that is too small with sequences cut to what fits.
 
     None means that typical requests would come too close to the limit.
     """
-    prompt, output = (changed.likely(name) for name in ("request_prompt_tokens", "request_output_tokens"))
+    prompt, output = (changed.expected(name) for name in ("request_prompt_tokens", "request_output_tokens"))
     if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
         return None
-    for cut in moves.moves("max_model_len", changed):
+    for cut in moves.propose_max_model_len(changed):
         if int(str(cut.values["max_model_len"])) >= SPARE_REQUESTS * (prompt + output):
-            lost = " and ".join(filter(None, (move.gives_up, cut.gives_up)))
-            return Move(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
+            lost = " and ".join(filter(None, (move.trade_off, cut.trade_off)))
+            return Candidate(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
     return None
 
 
-def for_load(move: Move, changed: Facts) -> Move | None:
+def for_load(move: Candidate, changed: Facts) -> Candidate | None:
     """Return a shape with the instances that carry the load in the worst scenario;
 
     None if today's number does.
@@ -298,7 +300,7 @@ def for_load(move: Move, changed: Facts) -> Move | None:
         return None
     replicas = max(needed)
     named = f"{replicas} replica{'' if replicas == 1 else 's'} of {move.title}"
-    return Move(named, {**move.values, "replicas": replicas}, move.gives_up)
+    return Candidate(named, {**move.values, "replicas": replicas}, move.trade_off)
 
 
 def _count_instances(facts: Facts) -> Iterator[int]:
@@ -307,8 +309,8 @@ def _count_instances(facts: Facts) -> Iterator[int]:
 
     now = count_of(facts, "replicas") or 1
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
         if isinstance(wanted, Missing) or isinstance(given, Missing):
             continue
-        if isinstance(wanted.adverse, int | float) and isinstance(given.adverse, int | float) and given.adverse > 0:
-            yield math.ceil(wanted.adverse * now / given.adverse)
+        if isinstance(wanted.worst, int | float) and isinstance(given.worst, int | float) and given.worst > 0:
+            yield math.ceil(wanted.worst * now / given.worst)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import does
 from gpulint.facts.resolver import Facts, Missing
 from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.workload import Role, Value
 
 GPUS_OF_A_NODE = (1, 2, 4, 8)
@@ -26,45 +27,14 @@ GiB.
 """
 
 
-class Move(NamedTuple):
-    """A candidate: its title, the quantities it sets, and its trade-off."""
-
-    title: str
-    values: Mapping[str, Value]
-    gives_up: str = ""
-
-
-def moves(quantity: str, facts: Facts) -> Iterator[Move]:
-    """Return the proposed changes of one quantity, smallest or cheapest first."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "tensor_parallel": _propose_tensor_parallel,
-        "gpus_per_pod": _propose_gpus,
-        "data_parallel": _propose_data_parallel,
-        "max_model_len": _propose_max_model_len,
-        "gpu_memory_utilization": _propose_memory_utilization,
-        "static_memory_fraction": _propose_static_fraction,
-        "kv_cache_dtype": _propose_kv_cache_dtype,
-        "quantization": _propose_quantization,
-        "weight_dtype": _propose_weight_dtype,
-        "accelerator": _propose_accelerators,
-        "mig_profile": _propose_mig_profiles,
-        "gpu_limit": _propose_gpu_limit,
-        "gpu_request": _propose_gpu_request,
-        "global_batch_size": _propose_global_batch,
-        "processes_per_pod": _propose_processes,
-        "zero_stage": _propose_zero_stages,
-        "power_cap_w": _propose_power_caps,
-    }
-    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
-
-
 CAPS = (0.8, 0.7)
 """Shares of a board's power to try; drivers accept limits down to about half of it."""
 YOUNG = "higher latency of a single sequence; decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _propose_tensor_parallel(facts: Facts) -> Iterator[Move]:
+@generates("tensor_parallel", families=FAMILIES)
+def _propose_tensor_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield other tensor parallel sizes on the GPUs that the instance already has."""
     now, gpus = count_of(facts, "tensor_parallel"), count_of(facts, "gpus_per_replica")
     stages, copies = count_of(facts, "pipeline_parallel"), count_of(facts, "data_parallel")
@@ -75,16 +45,16 @@ def _propose_tensor_parallel(facts: Facts) -> Iterator[Move]:
     for size in sizes:
         if size not in (0, now) and _is_divisible(facts, size):
             slower = "" if size > now else f"less memory and speed than {now} ranks"
-            yield Move(f"tensor parallel {size} on the same {_name_gpus(gpus)}", {"tensor_parallel": size}, slower)
+            yield Candidate(f"tensor parallel {size} on the same {name_gpus(gpus)}", {"tensor_parallel": size}, slower)
     pods = gpus // (count_of(facts, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
         title = f"tensor parallel {full // pods} within each pod, pipeline parallel {stages * pods} across pods"
-        yield Move(title, values, "higher latency of a single sequence")
+        yield Candidate(title, values, "higher latency of a single sequence")
         yield from sequence_shared(title, values, facts)
 
 
-def sequence_shared(title: str, values: Mapping[str, Value], facts: Facts) -> Iterator[Move]:
+def sequence_shared(title: str, values: Mapping[str, Value], facts: Facts) -> Iterator[Candidate]:
     """Yield the same layout with the tokens of a sequence split over ranks that would store the
     same KV entries.
     """
@@ -92,52 +62,53 @@ def sequence_shared(title: str, values: Mapping[str, Value], facts: Facts) -> It
     ranks = values["tensor_parallel"]
     if heads and isinstance(ranks, int) and ranks > heads:
         shared = {**values, "decode_context_parallel": ranks // heads}
-        yield Move(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
+        yield Candidate(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
 
 
-def _propose_gpus(facts: Facts) -> Iterator[Move]:
+@generates("gpus_per_pod")
+def propose_gpus(facts: Facts) -> Iterator[Candidate]:
     """Yield other GPU counts: those that the program sees or the parallelism occupies, else with
     matching tensor parallel.
     """
     yield from _propose_used_gpus(facts)
-    now = facts.likely("gpus_per_pod")
+    now = facts.expected("gpus_per_pod")
     if not isinstance(now, int | float):
         return
     if now != int(now):
         whole = math.ceil(now)
-        yield Move(f"a whole number: {_name_gpus(whole)}", {"gpus_per_pod": whole})
+        yield Candidate(f"a whole number: {name_gpus(whole)}", {"gpus_per_pod": whole})
         return
     most = count_of(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
-        yield Move(f"{_name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
+        yield Candidate(f"{name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
     occupied, pods = count_of(facts, "parallel_size"), count_of(facts, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
-        title = f"request the {_name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
-        yield Move(title, {"gpus_per_pod": count})
-    if (facts.likely("pipeline_parallel"), facts.likely("data_parallel"), pods) != (1, 1, 1):
+        title = f"request the {name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
+        yield Candidate(title, {"gpus_per_pod": count})
+    if (facts.expected("pipeline_parallel"), facts.expected("data_parallel"), pods) != (1, 1, 1):
         return
     fitting = count_of(facts, "fitting_tensor_parallel")
     for count in _list_counts(int(now), fitting):
         if count < now and fitting is None:
             continue  # whether the weights fit on fewer is not known
         if count not in (now, occupied) and count <= most and _is_divisible(facts, count):
-            gives_up = "" if count > now else "less total memory bandwidth"
-            title = f"{_name_gpus(count)} with tensor parallel {count}"
-            yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
+            trade_off = "" if count > now else "less total memory bandwidth"
+            title = f"{name_gpus(count)} with tensor parallel {count}"
+            yield Candidate(title, {"gpus_per_pod": count, "tensor_parallel": count}, trade_off)
 
 
 MEANT = "no GPUs for further ranks, if they were intended"
 
 
-def _propose_used_gpus(facts: Facts) -> Iterator[Move]:
+def _propose_used_gpus(facts: Facts) -> Iterator[Candidate]:
     """Yield no more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
     now = count_of(facts, "gpus_per_pod")
     for name in ("visible_devices", "processes_per_pod"):
         used = count_of(facts, name)
         if now and used and used < now:
             title = f"request the {used} GPUs that are used" if used > 1 else "request the GPU that is used"
-            yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
+            yield Candidate(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
 def _is_divisible(facts: Facts, ranks: int) -> bool:
@@ -149,7 +120,7 @@ def _is_divisible(facts: Facts, ranks: int) -> bool:
     return count_of(facts, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
-def _name_gpus(count: int) -> str:
+def name_gpus(count: int) -> str:
     return f"{count} GPU" + ("" if count == 1 else "s")
 
 
@@ -162,29 +133,31 @@ def _list_counts(now: int, fitting: int | None) -> list[int]:
     return sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), -count))
 
 
-def _propose_data_parallel(facts: Facts) -> Iterator[Move]:
+@generates("data_parallel")
+def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield data parallelism that fills the GPUs of the instance."""
-    gpus, pods = count_of(facts, "gpus_per_replica"), facts.likely("pods_per_replica")
+    gpus, pods = count_of(facts, "gpus_per_replica"), facts.expected("pods_per_replica")
     ranks = (count_of(facts, "tensor_parallel") or 0) * (count_of(facts, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
-        yield Move(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
+        yield Candidate(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
 
 
-def _propose_max_model_len(facts: Facts) -> Iterator[Move]:
+@generates("max_model_len")
+def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
     """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
     longest first.
     """
     trained = count_of(facts, "trained_context")
-    fitting = facts.worlds("kv_cache_tokens")
+    fitting = facts.scenarios("kv_cache_tokens")
     limits = [trained] if trained else []
-    if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
-        limits.append(int(fitting.adverse))  # type: ignore[arg-type]
+    if not isinstance(fitting, Missing) and int(fitting.worst) > 0:  # type: ignore[arg-type]
+        limits.append(int(fitting.worst))  # type: ignore[arg-type]
     now = count_of(facts, "max_model_len")
     longest = min(limits, default=0)
     for length in _list_round_lengths(longest):
         if now is None or length < now:
-            yield Move(
+            yield Candidate(
                 f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected"
             )
 
@@ -195,56 +168,64 @@ def _list_round_lengths(longest: int) -> Iterator[int]:
     yield from itertools.islice((length for length in lengths if length <= longest), 3)
 
 
-def _propose_memory_utilization(facts: Facts) -> Iterator[Move]:
+@generates("gpu_memory_utilization")
+def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
     """Yield the engine's default share if less is declared, or the highest share if more is."""
-    now = facts.likely("gpu_memory_utilization")
+    now = facts.expected("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
         title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
-        yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU")
+        yield Candidate(
+            title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU"
+        )
     elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
         title = f"{HIGHEST_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
-        yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
+        yield Candidate(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
 
 
-def _propose_static_fraction(facts: Facts) -> Iterator[Move]:
+@generates("static_memory_fraction")
+def _propose_static_fraction(facts: Facts) -> Iterator[Candidate]:
     """Yield the share that leaves a tenth for the forward pass, if another is declared."""
-    now = facts.likely("static_memory_fraction")
+    now = facts.expected("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
-        gives_up = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
+        trade_off = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
         title = f"{USUAL_STATIC_FRACTION:.0%} of GPU memory for weights and KV cache instead of {now:.0%}"
-        yield Move(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, gives_up)
+        yield Candidate(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, trade_off)
 
 
-def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Move]:
-    if str(facts.likely("kv_cache_dtype")).startswith("fp8"):
-        yield Move("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
+@generates("kv_cache_dtype")
+def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Candidate]:
+    if str(facts.expected("kv_cache_dtype")).startswith("fp8"):
+        yield Candidate("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
     elif _is_at_least(facts, "compute_capability", 8.9):
-        yield Move("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
+        yield Candidate("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
 
 
-def _propose_quantization(facts: Facts) -> Iterator[Move]:
-    if _is_at_least(facts, "compute_capability", 8.9) and facts.likely("bytes_per_weight") == 2.0:
-        yield Move("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
+@generates("quantization")
+def _propose_quantization(facts: Facts) -> Iterator[Candidate]:
+    if _is_at_least(facts, "compute_capability", 8.9) and facts.expected("bytes_per_weight") == 2.0:
+        yield Candidate("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
-def _propose_weight_dtype(facts: Facts) -> Iterator[Move]:
+@generates("weight_dtype")
+def _propose_weight_dtype(facts: Facts) -> Iterator[Candidate]:
     """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
     float16.
     """
-    if facts.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
-        yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
-    yield Move("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
+    if facts.expected("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
+        yield Candidate("weights in bfloat16", {"weight_dtype": "bfloat16"})
+    yield Candidate("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
 
-def _propose_accelerators(facts: Facts) -> Iterator[Move]:
+@generates("accelerator")
+def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
     """Yield other products of the same vendor that the file can name, cheapest first: the same
     count, else one.
     """
     now = hardware.accelerator(facts.role.text("accelerator"))
-    gpus, weights = count_of(facts, "gpus_per_pod"), facts.likely("weight_bytes")
+    gpus, weights = count_of(facts, "gpus_per_pod"), facts.expected("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
         return
-    alone = facts.likely("fitting_tensor_parallel") == 1 and gpus > 1
+    alone = facts.expected("fitting_tensor_parallel") == 1 and gpus > 1
     for product, _ in priced(now, facts.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
@@ -253,8 +234,8 @@ def _propose_accelerators(facts: Facts) -> Iterator[Move]:
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
             sizes = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
-            values.update({name: 1 for name in sizes if facts.likely(name) != 1})
-        yield Move(f"{count} × {product.name}", values, slower(now, product, gpus, count))
+            values.update({name: 1 for name in sizes if facts.expected(name) != 1})
+        yield Candidate(f"{count} × {product.name}", values, slower(now, product, gpus, count))
 
 
 def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
@@ -262,20 +243,19 @@ def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
 
     Some architectures refuse float16.
     """
-    return facts.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+    return facts.expected("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
 
 
 def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
     """Return whether a product does not support the weights' format: bfloat16, or FP8 without
     weight-only kernels.
 
-    vLLM and TGI turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
+    Some engines turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
     stored.
     """
-    asked = [str(facts.likely(name)) for name in ("weight_format", "quantization")]
-    narrow = any(number_format.startswith("fp8") for number_format in asked) and facts.role.text("engine") not in (
-        "vllm",
-        "tgi",
+    asked = [str(facts.expected(name)) for name in ("weight_format", "quantization")]
+    narrow = any(number_format.startswith("fp8") for number_format in asked) and not does(
+        facts.role.text("engine"), "widens_fp8_weights"
     )
     old = product.vendor == "nvidia" and (product.compute_capability or 0) < 8.9
     return loses_bfloat16(facts, product) or (narrow and old)
@@ -302,7 +282,7 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     """
     found = []
     cloud = labels.cloud(role)
-    for product in hardware.accelerators():
+    for product in hardware.list_accelerators():
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
         machine = offers.cheapest(role.available, product.id, 1, cloud)
@@ -312,84 +292,48 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 
-def _propose_mig_profiles(facts: Facts) -> Iterator[Move]:
-    now = facts.likely("device_memory_bytes")
+@generates("mig_profile")
+def _propose_mig_profiles(facts: Facts) -> Iterator[Candidate]:
+    now = facts.expected("device_memory_bytes")
     for profile, memory in hardware.slices(facts.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
             values: dict[str, Value] = {"mig_profile": profile}
             if (count_of(facts, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
-            yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
+            yield Candidate(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
 
 
-def _propose_gpu_limit(facts: Facts) -> Iterator[Move]:
+@generates("gpu_limit", families=FAMILIES)
+def _propose_gpu_limit(facts: Facts) -> Iterator[Candidate]:
     count = count_of(facts, "gpu_request")
     if count:
-        yield Move(f"a limit of {count}", {"gpu_limit": count})
+        yield Candidate(f"a limit of {count}", {"gpu_limit": count})
 
 
-def _propose_gpu_request(facts: Facts) -> Iterator[Move]:
+@generates("gpu_request", families=FAMILIES)
+def _propose_gpu_request(facts: Facts) -> Iterator[Candidate]:
     count = count_of(facts, "gpu_limit")
     if count:
-        yield Move(f"a request of {count}, equal to the limit", {"gpu_request": count})
+        yield Candidate(f"a request of {count}, equal to the limit", {"gpu_request": count})
 
 
-def _propose_global_batch(facts: Facts) -> Iterator[Move]:
-    """Yield the batch that the declared parts make; else the nearest that divides by the
-    data-parallel ranks.
-    """
-    now, micro = count_of(facts, "global_batch_size"), count_of(facts, "micro_batch_size")
-    copies, accumulated = count_of(facts, "training_copies"), facts.likely("gradient_accumulation_steps")
-    if not (now and micro and copies):
-        return
-    shared = micro * copies
-    made = [shared * accumulated] if isinstance(accumulated, int) else []
-    above = math.ceil(now / shared) * shared
-    for batch in dict.fromkeys([*made, above, above - shared]):
-        if batch not in (0, now):
-            yield Move(
-                f"a global batch of {batch}",
-                {"global_batch_size": batch},
-                "the learning rate may need retuning",
-            )
-
-
-def _propose_processes(facts: Facts) -> Iterator[Move]:
-    """Yield as many ranks as there are GPUs."""
-    gpus = count_of(facts, "gpus_per_pod")
-    if gpus and gpus != facts.likely("processes_per_pod"):
-        yield Move(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
-
-
-def _propose_zero_stages(facts: Facts) -> Iterator[Move]:
-    """Yield higher ZeRO stages: they shard the optimizer state, then the gradients, then the
-    weights.
-    """
-    now = facts.likely("zero_stage")
-    for stage in range(now + 1, 4) if isinstance(now, int) else ():
-        yield Move(
-            f"ZeRO stage {stage}",
-            {"zero_stage": stage},
-            "more communication: weights are gathered" if stage == 3 else "",
-        )
-
-
-def _propose_power_caps(facts: Facts) -> Iterator[Move]:
+@generates("power_cap_w", families=FAMILIES)
+def _propose_power_caps(facts: Facts) -> Iterator[Candidate]:
     """Yield lower power limits of each GPU whose effect on speed is known."""
-    board, now = facts.likely("board_w"), facts.likely("power_cap_w")
+    board, now = facts.expected("board_w"), facts.expected("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
         return
     for share in CAPS:
         watts = round(board * share)
-        yield Move(f"each GPU limited to {watts} W of {round(board)} W", {"power_cap_w": watts}, "lower speed")
+        yield Candidate(f"each GPU limited to {watts} W of {round(board)} W", {"power_cap_w": watts}, "lower speed")
 
 
 def count_of(facts: Facts, name: str) -> int | None:
     """Return a count in the expected scenario; None if it is unknown or not a whole number."""
-    value = facts.likely(name)
+    value = facts.expected(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _is_at_least(facts: Facts, name: str, least: float) -> bool:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return isinstance(value, int | float) and value >= least

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions.serving.changes import Move, count_of, priced, sequence_shared
+from gpulint.suggestions.generators import FAMILIES, Candidate, generates
+from gpulint.suggestions.serving.changes import count_of, priced, sequence_shared
 from gpulint.workload import Value
 
 LATENCY = "higher latency of a single sequence"
@@ -25,74 +26,59 @@ LOADS = (
 """What is wanted of a whole service, and what all of its replicas deliver."""
 
 
-def serving(quantity: str, facts: Facts) -> Iterator[Move]:
-    """Return the proposed layouts of a server for one quantity that may change."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "data_parallel": _propose_data_parallel,
-        "replicas": _propose_replicas,
-        "requests_context": _propose_cheaper,
-        "pipeline_parallel": _propose_stages,
-        "expert_parallel": _propose_expert_parallel,
-        "prefill_apart": _propose_prefill_split,
-        "expert_parallel_size": _propose_expert_ranks,
-        "decode_context_parallel": _propose_sequence_ranks,
-        "link": _propose_linked,
-        "network_bytes_per_s": machines,
-        "max_num_seqs": _propose_concurrency,
-    }
-    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
-
-
 def factors(count: int) -> Iterator[int]:
     """Return the divisors of a count in ascending order."""
     return (divisor for divisor in range(1, count + 1) if count % divisor == 0)
 
 
-def _propose_data_parallel(facts: Facts) -> Iterator[Move]:
+@generates("data_parallel")
+def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield more replicas of fewer ranks on the same GPUs; for attention data parallelism, sizes
     that divide the ranks.
     """
     ranks, copies = count_of(facts, "tensor_parallel"), count_of(facts, "data_parallel")
     if not ranks or not copies:
         return
-    if facts.likely("data_parallel_attention") is True:
+    if facts.expected("data_parallel_attention") is True:
         for fewer in sorted(factors(ranks), reverse=True):
             if 1 < fewer < copies:
-                yield Move(f"attention data parallel {fewer} on {ranks} ranks", {"data_parallel": fewer})
+                yield Candidate(f"attention data parallel {fewer} on {ranks} ranks", {"data_parallel": fewer})
         return
-    if facts.likely("pods_per_replica") != 1 or facts.likely("gpus_per_replica") != facts.likely("gpus_per_pod"):
+    if facts.expected("pods_per_replica") != 1 or facts.expected("gpus_per_replica") != facts.expected("gpus_per_pod"):
         return
     for left in factors(ranks):
         if left < ranks:
             more = copies * ranks // left
             values: dict[str, Value] = {"tensor_parallel": left, "data_parallel": more}
-            yield Move(f"data parallel {more} × tensor parallel {left} on the same GPUs", values, ONE_COPY)
+            yield Candidate(f"data parallel {more} × tensor parallel {left} on the same GPUs", values, ONE_COPY)
 
 
-def _propose_replicas(facts: Facts) -> Iterator[Move]:
+@generates("replicas")
+def _propose_replicas(facts: Facts) -> Iterator[Candidate]:
     """Yield the same GPUs in more instances of fewer ranks, then more instances."""
     now = count_of(facts, "replicas")
     if not now:
         return
     gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "tensor_parallel")
-    alone = [facts.likely(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
+    alone = [facts.expected(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
     if gpus and ranks == gpus and alone:
         for left in (divisor for divisor in factors(ranks) if divisor < ranks):
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
-            yield Move(
+            yield Candidate(
                 f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY
             )
-    fewer = facts.worlds("enough_replicas")
-    if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
-        yield Move(
-            f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load"
+    fewer = facts.scenarios("enough_replicas")
+    if not isinstance(fewer, Missing) and isinstance(fewer.worst, int) and fewer.worst < now:
+        yield Candidate(
+            f"{fewer.worst} replicas", {"replicas": fewer.worst}, "no spare capacity beyond the declared load"
         )
     for more in dict.fromkeys([*_count_enough(facts, now), *(now * multiple for multiple in MORE_REPLICAS)]):
-        yield Move(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
+        yield Candidate(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
 
 
-def _propose_cheaper(facts: Facts) -> Iterator[Move]:
+@generates("requests_context")
+def _propose_cheaper(facts: Facts) -> Iterator[Candidate]:
     """Yield the same number of a cheaper GPU with the context that the declared requests need,
     cheapest first.
     """
@@ -106,20 +92,21 @@ def _propose_cheaper(facts: Facts) -> Iterator[Move]:
             return
         title = f"{gpus} × {product.name} with sequences of at most {length:,} tokens"
         values: dict[str, Value] = {"accelerator": product.id, "max_model_len": length or 0}
-        yield Move(title, values, "shorter sequences, and less speed than the larger GPU")
+        yield Candidate(title, values, "shorter sequences, and less speed than the larger GPU")
 
 
 def _count_enough(facts: Facts, now: int) -> list[int]:
     """Return the instances that carry each wanted load even in the worst scenario, fewest first."""
     needed = []
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
-        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.adverse and wanted.adverse:
-            needed.append(math.ceil(now * wanted.adverse / given.adverse))  # type: ignore[operator]
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
+        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.worst and wanted.worst:
+            needed.append(math.ceil(now * wanted.worst / given.worst))  # type: ignore[operator]
     return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
-def _propose_stages(facts: Facts) -> Iterator[Move]:
+@generates("pipeline_parallel")
+def _propose_stages(facts: Facts) -> Iterator[Candidate]:
     """Yield tensor ranks turned into pipeline stages on the same GPUs, few stages first; then
     stages into ranks.
     """
@@ -132,33 +119,36 @@ def _propose_stages(facts: Facts) -> Iterator[Move]:
         if layers is None or layers >= longer:
             values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
             title = f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs"
-            yield Move(title, values, LATENCY)
+            yield Candidate(title, values, LATENCY)
             yield from sequence_shared(title, values, facts)
     for left in sorted((divisor for divisor in factors(stages) if divisor < stages), reverse=True):
         wider = ranks * stages // left
         values = {"tensor_parallel": wider, "pipeline_parallel": left}
         lost = "more communication in every layer"
-        yield Move(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
+        yield Candidate(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
 
 
-def _propose_expert_parallel(facts: Facts) -> Iterator[Move]:
+@generates("expert_parallel")
+def _propose_expert_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield whole experts on each rank instead of a slice of every expert."""
-    if count_of(facts, "experts") and facts.likely("expert_parallel") is False:
-        yield Move(
+    if count_of(facts, "experts") and facts.expected("expert_parallel") is False:
+        yield Candidate(
             "expert parallelism: whole experts on each rank",
             {"expert_parallel": True},
             "uneven load when few experts are used",
         )
 
 
-def _propose_prefill_split(facts: Facts) -> Iterator[Move]:
+@generates("prefill_apart")
+def _propose_prefill_split(facts: Facts) -> Iterator[Candidate]:
     """Yield prompts on replicas of their own, so that decoding does not wait for them."""
-    if facts.likely("prefill_apart") is False:
+    if facts.expected("prefill_apart") is False:
         lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
-        yield Move("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
+        yield Candidate("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
 
-def _propose_expert_ranks(facts: Facts) -> Iterator[Move]:
+@generates("expert_parallel_size")
+def _propose_expert_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield expert parallel sizes that divide the experts and the ranks of a server, largest
     first.
     """
@@ -168,7 +158,7 @@ def _propose_expert_ranks(facts: Facts) -> Iterator[Move]:
     copies = count_of(facts, "redundant_experts") or 0
     for fewer in sorted(factors(math.gcd(ranks, experts + copies)), reverse=True):
         if fewer != now:
-            yield Move(
+            yield Candidate(
                 f"expert parallel {fewer}",
                 {"expert_parallel_size": fewer},
                 "the experts are stored on another number of ranks",
@@ -179,17 +169,18 @@ UNTRIED = "decode context parallelism is new, so verify its outputs"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
 
-def _propose_sequence_ranks(facts: Facts) -> Iterator[Move]:
+@generates("decode_context_parallel")
+def _propose_sequence_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield decode context parallel sizes up to the number of ranks that store the same KV entries,
     largest first.
     """
     ranks, now = count_of(facts, "tensor_parallel"), count_of(facts, "decode_context_parallel")
     most = count_of(facts, "decode_context_limit")
-    if not ranks or not now or not most or facts.likely("vendor") == "amd" or _has_several_caches(facts):
+    if not ranks or not now or not most or facts.expected("vendor") == "amd" or _has_several_caches(facts):
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
-            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
+            yield Candidate(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
 
 
 def _has_several_caches(facts: Facts) -> bool:
@@ -202,7 +193,8 @@ def _has_several_caches(facts: Facts) -> bool:
     return shape is not None and bool(shape.sliding_layers or shape.linear_attention_layers)
 
 
-def _propose_linked(facts: Facts) -> Iterator[Move]:
+@generates("link")
+def _propose_linked(facts: Facts) -> Iterator[Candidate]:
     """Yield accelerators that connect all tensor parallel ranks of a pod directly, cheapest
     first.
     """
@@ -220,10 +212,11 @@ def _propose_linked(facts: Facts) -> Iterator[Move]:
             and (product.compute_capability or 0) >= (now.compute_capability or 0)
         ):
             title = f"{count_of(facts, 'gpus_per_pod') or ranks} × {product.name}, connected by {product.link}"
-            yield Move(title, {"accelerator": product.id})
+            yield Candidate(title, {"accelerator": product.id})
 
 
-def machines(facts: Facts) -> Iterator[Move]:
+@generates("network_bytes_per_s", families=FAMILIES)
+def machines(facts: Facts) -> Iterator[Candidate]:
     """Yield machine types of the same cloud with a faster network: same accelerator first, then
     others, cheapest first.
     """
@@ -242,13 +235,13 @@ def machines(facts: Facts) -> Iterator[Move]:
         others, key=lambda offer: ((offer.cost_usd_per_hour or 0) / offer.node_gpus, offer.instance_type)
     ):
         speed = units.human(_find_network(offer.instance_type), "bytes_per_s")
-        yield Move(f"{offer.instance_type}, {speed} between machines", {"instance_type": offer.instance_type})
+        yield Candidate(f"{offer.instance_type}, {speed} between machines", {"instance_type": offer.instance_type})
     card = hardware.accelerator(now.accelerator)
     for product, _ in priced(card, facts.role) if card else ():
         other = offers.cheapest(facts.role.available, product.id, gpus, now.cloud)
         faster = other and _find_network(other.instance_type) > (now.network_bytes_per_s or 0)
         if product.id != now.accelerator and other and faster:
-            yield Move(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
+            yield Candidate(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
 
 
 def _find_network(instance_type: str) -> float:
@@ -256,20 +249,21 @@ def _find_network(instance_type: str) -> float:
     return (node.network_bytes_per_s if node else None) or 0
 
 
-def _propose_concurrency(facts: Facts) -> Iterator[Move]:
+@generates("max_num_seqs")
+def _propose_concurrency(facts: Facts) -> Iterator[Candidate]:
     """Yield fewer concurrent sequences for faster tokens, then more for higher throughput."""
     now = count_of(facts, "max_num_seqs")
     if not now:
         return
     if (wanted := _count_group_sequences(facts)) > now:
-        yield Move(f"up to {wanted} concurrent sequences", {"max_num_seqs": wanted}, "more time per token")
+        yield Candidate(f"up to {wanted} concurrent sequences", {"max_num_seqs": wanted}, "more time per token")
     for share in (2, 4, 8):
         if now >= share:
-            yield Move(
+            yield Candidate(
                 f"at most {now // share} concurrent sequences", {"max_num_seqs": now // share}, "lower total throughput"
             )
     for multiple in (2, 4):
-        yield Move(
+        yield Candidate(
             f"up to {now * multiple} concurrent sequences", {"max_num_seqs": now * multiple}, "more time per token"
         )
 
@@ -279,7 +273,7 @@ def _count_group_sequences(facts: Facts) -> int:
     declared.
     """
     wanted, replicas, groups = (
-        facts.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
+        facts.expected(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
     )
     if not isinstance(wanted, int | float) or not isinstance(replicas, int | float) or not isinstance(groups, int):
         return 0

@@ -13,21 +13,21 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
+from gpulint.catalog.capabilities import does, lacks
 from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import changed_role
 from gpulint.suggestions.edits import accelerator_names as labels
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.suggestions.generators import Candidate
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
 from gpulint.suggestions.serving.layouts import factors
 from gpulint.suggestions.training import memory_estimate as training_needs
 from gpulint.suggestions.training.changes import (
     EVERY_MATRIX,
     GATHERED,
-    HAVE_NO_ADAPTERS,
     LAYERS_RECOMPUTED,
     RANK,
     RECOMPUTED,
 )
-from gpulint.suggestions.training.layouts import IN_STAGES
 from gpulint.suggestions.training.memory_estimate import Needs, States
 from gpulint.suggestions.training.merit import dense_peak
 from gpulint.workload import Value
@@ -74,7 +74,7 @@ class Way(NamedTuple):
     gives_up: str = ""
 
 
-def training(facts: Facts, mends: bool) -> Iterator[Move]:
+def training(facts: Facts, mends: bool) -> Iterator[Candidate]:
     """Yield every shape that holds the run, cheapest for the same work first.
 
     Shapes that change the training result come last, and only if `mends` is set.
@@ -90,14 +90,14 @@ def training(facts: Facts, mends: bool) -> Iterator[Move]:
 
 def _propose(
     cards: list[Cards], facts: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
-) -> Iterator[Move]:
+) -> Iterator[Candidate]:
     """Yield, for each count of each accelerator that the file can declare, the fitting layout with
     the least trade-off.
     """
     tried: dict[str, int] = {}
     for group in cards:
-        placed = Move("", _build_hardware_values(group, facts))
-        if tried.get(group.card.id, 0) < COUNTS_TRIED and suggest.expressible(facts.role, placed):
+        placed = Candidate("", _build_hardware_values(group, facts))
+        if tried.get(group.card.id, 0) < COUNTS_TRIED and changed_role.is_expressible(facts.role, placed):
             ways = _list_lesser_ways(group, facts, needs) if learns_less else _list_ways(group, facts, needs)
             move = next(_find_fitting(group, ways, facts, needs, now), None)
             if move is not None:
@@ -138,7 +138,9 @@ def _list_counts(facts: Facts) -> list[tuple[int, int]]:
     found.update((gpus, int(pods * times)) for times in PODS if pods * times >= 1 and gpus >= GPUS_OF_A_NODE[-2])
     together = count_of(facts, "model_ranks") or 1
     return sorted(
-        counts for counts in found if (counts[0] * counts[1]) % together == 0 or facts.role.text("engine") in IN_STAGES
+        counts
+        for counts in found
+        if (counts[0] * counts[1]) % together == 0 or does(facts.role.text("engine"), "pipelines_stages")
     )
 
 
@@ -146,13 +148,13 @@ def _find_least_flop_per_s(facts: Facts) -> float:
     """Return the total peak that the declared time requires, scaled from today's run; zero without
     one.
     """
-    wanted, card = facts.likely("target_training_s"), hardware.accelerator(facts.role.text("accelerator"))
-    today, world = facts.worlds("training_run_s"), count_of(facts, "world_size")
+    wanted, card = facts.expected("target_training_s"), hardware.accelerator(facts.role.text("accelerator"))
+    today, world = facts.scenarios("training_run_s"), count_of(facts, "world_size")
     if not isinstance(wanted, int | float) or not card or not world:
         return 0.0
-    if isinstance(today, Missing) or not isinstance(today.adverse, int | float):
+    if isinstance(today, Missing) or not isinstance(today.worst, int | float):
         return dense_peak(card) * world
-    return float(today.likely) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
+    return float(today.expected) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
 
 
 def _has_rank_per_gpu(facts: Facts) -> bool:
@@ -171,7 +173,7 @@ def _build_hardware_values(group: Cards, facts: Facts) -> Mapping[str, Value]:
             values["instance_type"] = group.machine.instance_type
     if group.gpus != gpus:
         values["gpus_per_pod"] = group.gpus
-    if "processes_per_pod" in facts.role.fields and facts.likely("processes_per_pod") != group.gpus:
+    if "processes_per_pod" in facts.role.fields and facts.expected("processes_per_pod") != group.gpus:
         values["processes_per_pod"] = group.gpus
     return {**values, "pods_per_replica": group.pods} if group.pods != pods else values
 
@@ -189,11 +191,11 @@ def _list_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]:
     """Yield layouts with the same training result: as today, more sharding, more ranks per
     replica.
     """
-    stage, by = facts.likely("sharding_stage"), facts.likely("sharding")
+    stage, by = facts.expected("sharding_stage"), facts.expected("sharding")
     if not isinstance(stage, int):
         return
-    offloads = any(facts.likely(name) is True for name in RESIDENT)
-    kept = {name: value for name, value in RESIDENT.items() if facts.likely(name) is True}
+    offloads = any(facts.expected(name) is True for name in RESIDENT)
+    kept = {name: value for name, value in RESIDENT.items() if facts.expected(name) is True}
     for values, together in _list_together(group, facts):
         parts = needs.states if not values else _scale(needs.states, facts, together)
         copies = group.world // together
@@ -211,7 +213,7 @@ def _list_together(group: Cards, facts: Facts) -> Iterator[tuple[Mapping[str, Va
     now = count_of(facts, "model_ranks") or 1
     if group.world % now == 0:
         yield {}, now
-    if facts.role.text("engine") not in IN_STAGES:
+    if not does(facts.role.text("engine"), "pipelines_stages"):
         return
     heads, layers = (count_of(facts, name) or 0 for name in ("attention_heads", "layers"))
     for ranks, stages in sorted(
@@ -248,19 +250,19 @@ def _list_sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tupl
 
 def _list_lesser_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]:
     """Yield layouts that change the training result or wait for host memory."""
-    shared = facts.likely("sharding") in ("fsdp", "deepspeed") and facts.likely("sharding_stage") == 3
+    shared = facts.expected("sharding") in ("fsdp", "deepspeed") and facts.expected("sharding_stage") == 3
     together = count_of(facts, "model_ranks") or 1
     if group.world % together:
         return
     copies = group.world // together
-    alone = facts.likely("sharding") in ("none", "ddp")
-    if facts.likely("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
+    alone = facts.expected("sharding") in ("none", "ddp")
+    if facts.expected("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
         state_bytes = needs.with_small_moments().on_rank(0, 1) + needs.copied
         lost = "slightly less accurate moments"
         yield Way("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, state_bytes, together, lost)
-    if facts.role.text("engine") not in HAVE_NO_ADAPTERS and facts.likely("quantization") is None:
+    if not lacks(facts.role.text("engine"), "trains_adapters") and facts.expected("quantization") is None:
         yield from _list_adapters(facts, needs, copies if shared else 1, together)
-    if facts.likely("sharding") == "deepspeed":
+    if facts.expected("sharding") == "deepspeed":
         yield Way(
             "optimizer state in host memory", {"optimizer_offload": True}, needs.states.weights / copies, together, HOST
         )
@@ -285,7 +287,7 @@ def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> It
         )
         state_bytes = needs.adapted(training_needs.HALF_BYTES).weights / shared
         yield Way(f"LoRA of rank {RANK}", values, state_bytes, together, lost)
-    if facts.likely("checkpoint_quantization") is None and facts.likely("sharding") in ("none", "ddp"):
+    if facts.expected("checkpoint_quantization") is None and facts.expected("sharding") in ("none", "ddp"):
         lost = " and ".join(filter(None, (lost, "a slightly less accurate base model")))
         state_bytes = needs.adapted(training_needs.NF4_BYTES).weights
         yield Way("QLoRA, the base model in 4 bits", {**values, "quantization": "nf4"}, state_bytes, together, lost)
@@ -296,9 +298,9 @@ def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> It
 
 def _find_fitting(
     group: Cards, ways: Iterator[Way], facts: Facts, needs: Needs, now: hardware.Accelerator
-) -> Iterator[Move]:
+) -> Iterator[Candidate]:
     """Yield the fitting shapes on some GPUs, smallest trade-off first."""
-    recomputes = facts.likely("activation_checkpointing") in LAYERS_RECOMPUTED
+    recomputes = facts.expected("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
         for micro, batch in _list_batches(facts, group.world // way.ranks_together):
             values = {**_build_hardware_values(group, facts), **way.values, **batch}
@@ -310,7 +312,7 @@ def _find_fitting(
                     RECOMPUTED if recomputed and not recomputes else "",
                     _describe_lost_link(group, now),
                 )
-                yield Move(_render_title(group, way, values), values, "; ".join(filter(None, lost)))
+                yield Candidate(_render_title(group, way, values), values, "; ".join(filter(None, lost)))
                 break
 
 

@@ -5,12 +5,14 @@ kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from gpulint.catalog.capabilities import does
 from gpulint.facts.resolver import Facts
-from gpulint.suggestions.serving.changes import Move, count_of
-from gpulint.suggestions.serving.layouts import factors, machines
+from gpulint.suggestions.generators import Candidate, generates
+from gpulint.suggestions.serving.changes import count_of
+from gpulint.suggestions.serving.layouts import factors
 from gpulint.workload import Value
 
 RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
@@ -22,32 +24,10 @@ RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
 """
 SPARE = 0.1
 """Share of GPU memory that must be free before less is recomputed or more computed at once."""
-IN_STAGES = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nemo", "gpt-neox", "nanotron"})
-"""Trainers that support pipeline stages."""
 MORE_MACHINES = (2, 3, 4, 6, 8, 16)
 """Multiples of today's machines to try."""
 LONGER = (2, 4)
 """Multiples of context parallel ranks, micro-batches and virtual stages to try."""
-
-
-def training(quantity: str, facts: Facts) -> Iterator[Move]:
-    """Return the proposed layouts of a run for one quantity that may change."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
-        "tensor_parallel": _propose_tensor_ranks,
-        "pipeline_parallel": _propose_stages,
-        "virtual_stages": _propose_virtual_stages,
-        "micro_batch_size": _propose_smaller_batches,
-        "gradient_accumulation_steps": _propose_larger_batches,
-        "shard_group": _propose_shard_groups,
-        "sequence_parallel": _propose_sequence_parallel,
-        "context_parallel": _propose_context_ranks,
-        "expert_parallel_size": _propose_expert_ranks,
-        "rollout_tensor_parallel": _propose_rollout_ranks,
-        "activation_checkpointing": _propose_less_recomputation,
-        "network_bytes_per_s": machines,
-        "world_size": _propose_more_machines,
-    }
-    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
 
 
 def kept(facts: Facts, copies: Fraction) -> Mapping[str, Value] | None:
@@ -69,7 +49,8 @@ def kept(facts: Facts, copies: Fraction) -> Mapping[str, Value] | None:
     return {} if today is None or batch % (micro * today * copies) == 0 else None
 
 
-def _propose_tensor_ranks(facts: Facts) -> Iterator[Move]:
+@generates("tensor_parallel")
+def _propose_tensor_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield fewer tensor ranks: as pipeline stages, then as data-parallel ranks."""
     ranks, stages, layers = (count_of(facts, name) for name in ("tensor_parallel", "pipeline_parallel", "layers"))
     if not ranks:
@@ -81,7 +62,7 @@ def _propose_tensor_ranks(facts: Facts) -> Iterator[Move]:
         longer = deep * ranks // left
         if layers is None or layers % longer == 0:
             values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
-            yield Move(
+            yield Candidate(
                 f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, "pipeline bubbles"
             )
         yield from _propose_data_parallel(facts, "tensor_parallel", left, Fraction(ranks, left))
@@ -93,7 +74,7 @@ def _count_connected(facts: Facts) -> int:
     return min((count for count in counts if count), default=1)
 
 
-def _propose_data_parallel(facts: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Move]:
+def _propose_data_parallel(facts: Facts, quantity: str, size: int, more: Fraction) -> Iterator[Candidate]:
     """Yield another size of model parallelism, with data parallelism changed and the batch of a
     step kept.
     """
@@ -102,25 +83,27 @@ def _propose_data_parallel(facts: Facts, quantity: str, size: int, more: Fractio
     if batch is not None:
         lost = "more memory per GPU" if more > 1 else "fewer data-parallel ranks"
         extra = f", {batch['gradient_accumulation_steps']} micro-batches per step" if batch else ""
-        yield Move(f"{together} parallel {size}{extra}", {quantity: size, **batch}, lost)
+        yield Candidate(f"{together} parallel {size}{extra}", {quantity: size, **batch}, lost)
 
 
-def _propose_stages(facts: Facts) -> Iterator[Move]:
+@generates("pipeline_parallel")
+def _propose_stages(facts: Facts) -> Iterator[Candidate]:
     """Yield other numbers of stages that layers and ranks divide by, nearest first; at least half
     unless memory is known.
     """
     now, world, layers = (count_of(facts, name) for name in ("pipeline_parallel", "world_size", "layers"))
     together = count_of(facts, "model_ranks")
-    if not (now and world and together) or (now == 1 and facts.role.text("engine") not in IN_STAGES):
+    if not (now and world and together) or (now == 1 and not does(facts.role.text("engine"), "pipelines_stages")):
         return
     others = together // now
-    least = 1 if isinstance(facts.likely("training_headroom"), float) else now / 2
+    least = 1 if isinstance(facts.expected("training_headroom"), float) else now / 2
     for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
         if stages != now and stages >= least and world % (others * stages) == 0 and (layers or stages) % stages == 0:
             yield from _propose_data_parallel(facts, "pipeline_parallel", stages, Fraction(now, stages))
 
 
-def _propose_virtual_stages(facts: Facts) -> Iterator[Move]:
+@generates("virtual_stages")
+def _propose_virtual_stages(facts: Facts) -> Iterator[Candidate]:
     """Yield virtual stages, which shorten pipeline bubbles, or a single one."""
     stages, now, layers = (count_of(facts, name) for name in ("pipeline_parallel", "virtual_stages", "layers"))
     if not stages or not now:
@@ -128,21 +111,25 @@ def _propose_virtual_stages(facts: Facts) -> Iterator[Move]:
     for parts in LONGER if stages > 1 else ():
         if parts > now and layers and layers % (stages * parts) == 0:
             values: dict[str, Value] = {"virtual_stages": parts}
-            yield Move(f"{parts} virtual stages on each pipeline rank", values, "more communication between stages")
+            yield Candidate(
+                f"{parts} virtual stages on each pipeline rank", values, "more communication between stages"
+            )
     if now > 1:
-        yield Move("one virtual stage on each pipeline rank", {"virtual_stages": 1}, "larger pipeline bubbles")
+        yield Candidate("one virtual stage on each pipeline rank", {"virtual_stages": 1}, "larger pipeline bubbles")
 
 
-def _propose_smaller_batches(facts: Facts) -> Iterator[Move]:
+@generates("micro_batch_size", order=-1)
+def _propose_smaller_batches(facts: Facts) -> Iterator[Candidate]:
     """Yield smaller micro-batches if the batch of a step is declared as a whole."""
     now, batch = count_of(facts, "micro_batch_size"), count_of(facts, "global_batch_size")
     if not now or not batch or count_of(facts, "gradient_accumulation_steps"):
         return
     for size in sorted((divisor for divisor in factors(now) if divisor < now), reverse=True):
-        yield Move(f"micro-batches of {size}", {"micro_batch_size": size}, "slower, smaller matrix products")
+        yield Candidate(f"micro-batches of {size}", {"micro_batch_size": size}, "slower, smaller matrix products")
 
 
-def _propose_larger_batches(facts: Facts) -> Iterator[Move]:
+@generates("gradient_accumulation_steps")
+def _propose_larger_batches(facts: Facts) -> Iterator[Candidate]:
     """Yield larger micro-batches with as many samples per step, largest first."""
     now, steps = count_of(facts, "micro_batch_size"), count_of(facts, "gradient_accumulation_steps")
     if not now or not steps:
@@ -153,18 +140,19 @@ def _propose_larger_batches(facts: Facts) -> Iterator[Move]:
             "gradient_accumulation_steps": steps // multiple,
         }
         title = f"micro-batches of {now * multiple}, {steps // multiple} per optimizer step"
-        yield Move(title, values, "more memory, which is free today")
+        yield Candidate(title, values, "more memory, which is free today")
 
 
-def _propose_shard_groups(facts: Facts) -> Iterator[Move]:
+@generates("shard_group")
+def _propose_shard_groups(facts: Facts) -> Iterator[Candidate]:
     """Yield hybrid sharding: all states on each machine, or on each group of machines."""
     gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "shard_ranks")
-    if facts.likely("sharding") != "fsdp" or not gpus or not ranks:
+    if facts.expected("sharding") != "fsdp" or not gpus or not ranks:
         return
     lost = "more memory: fewer ranks share the states"
     if (stated := facts.role.fields.get("hybrid_sharding")) is not None and stated.origins:
         if stated.value is False and gpus < ranks:
-            yield Move(
+            yield Candidate(
                 f"hybrid sharding: a full set of states on the {gpus} GPUs of each node",
                 {"hybrid_sharding": True},
                 lost,
@@ -173,15 +161,17 @@ def _propose_shard_groups(facts: Facts) -> Iterator[Move]:
     for group in (gpus, 2 * gpus, 4 * gpus):
         if group < ranks and ranks % group == 0:
             title = f"hybrid sharding: a full set of states on every {group} GPUs"
-            yield Move(title, {"shard_group": group}, lost)
+            yield Candidate(title, {"shard_group": group}, lost)
 
 
-def _propose_sequence_parallel(facts: Facts) -> Iterator[Move]:
-    if facts.likely("sequence_parallel") is False and (count_of(facts, "tensor_parallel") or 1) > 1:
-        yield Move("sequence parallelism: tokens sharded between the matrix products", {"sequence_parallel": True})
+@generates("sequence_parallel")
+def _propose_sequence_parallel(facts: Facts) -> Iterator[Candidate]:
+    if facts.expected("sequence_parallel") is False and (count_of(facts, "tensor_parallel") or 1) > 1:
+        yield Candidate("sequence parallelism: tokens sharded between the matrix products", {"sequence_parallel": True})
 
 
-def _propose_context_ranks(facts: Facts) -> Iterator[Move]:
+@generates("context_parallel")
+def _propose_context_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield fewer context parallel ranks, most first, then more."""
     now = count_of(facts, "context_parallel") or 1
     for fewer in sorted((divisor for divisor in factors(now) if divisor < now), reverse=True):
@@ -191,7 +181,8 @@ def _propose_context_ranks(facts: Facts) -> Iterator[Move]:
             yield from _propose_data_parallel(facts, "context_parallel", more, Fraction(now, more))
 
 
-def _propose_expert_ranks(facts: Facts) -> Iterator[Move]:
+@generates("expert_parallel_size")
+def _propose_expert_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield expert parallel sizes that divide experts and ranks of a stage: fewer, most first, then
     more.
     """
@@ -203,10 +194,11 @@ def _propose_expert_ranks(facts: Facts) -> Iterator[Move]:
     for ranks in sorted(factors(math.gcd(experts, room)), key=lambda ranks: (ranks > now, abs(ranks - now))):
         if ranks != now:
             lost = "more memory for experts on each rank" if ranks < now else "tokens sent to more ranks"
-            yield Move(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, lost)
+            yield Candidate(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, lost)
 
 
-def _propose_rollout_ranks(facts: Facts) -> Iterator[Move]:
+@generates("rollout_tensor_parallel")
+def _propose_rollout_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield smaller rollout engines whose ranks divide the run and the heads, largest first."""
     now, world = count_of(facts, "rollout_tensor_parallel"), count_of(facts, "world_size")
     if not now or not world:
@@ -215,10 +207,11 @@ def _propose_rollout_ranks(facts: Facts) -> Iterator[Move]:
     for ranks in sorted(factors(math.gcd(world, heads)), reverse=True):
         if ranks < now:
             title = f"tensor parallel {ranks} in the engines that generate samples"
-            yield Move(title, {"rollout_tensor_parallel": ranks}, "more memory per GPU")
+            yield Candidate(title, {"rollout_tensor_parallel": ranks}, "more memory per GPU")
 
 
-def _propose_more_machines(facts: Facts) -> Iterator[Move]:
+@generates("world_size")
+def _propose_more_machines(facts: Facts) -> Iterator[Candidate]:
     """Yield more machines with the same batch of a step, fewest first."""
     now, gpus = count_of(facts, "pods_per_replica"), count_of(facts, "gpus_per_pod")
     for times in MORE_MACHINES if now and gpus else ():
@@ -226,13 +219,14 @@ def _propose_more_machines(facts: Facts) -> Iterator[Move]:
         if batch is not None:
             pods = (now or 1) * times
             values: dict[str, Value] = {"pods_per_replica": pods, **batch}
-            yield Move(f"{pods} pods of {gpus} GPUs at the same batch size", values, "the cost of more machines")
+            yield Candidate(f"{pods} pods of {gpus} GPUs at the same batch size", values, "the cost of more machines")
 
 
-def _propose_less_recomputation(facts: Facts) -> Iterator[Move]:
+@generates("activation_checkpointing", order=-1)
+def _propose_less_recomputation(facts: Facts) -> Iterator[Candidate]:
     """Yield less recomputation if a step leaves memory."""
-    room = facts.likely("training_headroom")
-    if facts.likely("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
+    room = facts.expected("training_headroom")
+    if facts.expected("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
         return
     for kept_of_layer, (title, lost) in RECOMPUTED_LESS.items():
-        yield Move(title, {"activation_checkpointing": kept_of_layer}, lost)
+        yield Candidate(title, {"activation_checkpointing": kept_of_layer}, lost)

@@ -1,40 +1,17 @@
-"""Units: what people write ("80Gi", "500m", "64k") and read ("14.96 GiB", "3.35 TB/s"), and the base units between."""
+"""Parse: what people write, such as "80Gi", "500m" and "64k", into numbers in base units."""
 
 from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
-KIB = 2**10
-MIB = 2**20
-GIB = 2**30
-THOUSAND = 10**3
-MILLION = 10**6
-GB = 10**9
-BILLION = 10**9
-TERA = 10**12
-GBIT = GB // 8
-"""A link of 1 Gbit/s in bytes per second."""
-HOUR_S = 3600
-MONTH_HOURS = 730
-YEAR_HOURS = 8760
-KWH = THOUSAND * HOUR_S
-"""A kilowatt-hour in joules."""
+from gpulint.units.constants import BTU_PER_HOUR_W, CFM, GB, L_PER_MIN, MILLION, TERA, THOUSAND, TON_W
 
 QUANTITY_DIGITS_MAX = 40
-"""Longer numbers are no quantities: Kubernetes itself stops at 2^63."""
-
-CFM = Fraction(3048, 10000) ** 3 / 60
-"""A cubic foot per minute in cubic metres per second."""
-L_PER_MIN = Fraction(1, 60_000)
-"""A litre per minute in cubic metres per second."""
-BTU_PER_HOUR_W = Fraction("0.29307107")
-"""A British thermal unit (International Table) per hour in watts: NIST SP 811 (2008), appendix B.8."""
-TON_W = 12 * THOUSAND * BTU_PER_HOUR_W
-"""A ton of refrigeration in watts."""
+"""The most characters of a quantity; Kubernetes itself stops at 2^63."""
 _POUND_KG = Fraction("0.45359237")
 _FOOT_M = Fraction("0.3048")
 _HEAT = {
@@ -96,8 +73,7 @@ _UNITS: dict[str, tuple[str, dict[str, Fraction]]] = {
     "m3_per_s": ("an airflow such as 1105 CFM or 520 L/s", _FLOWS),
     "liquid_m3_per_s": ("a flow such as 80 L/min or 21 gpm", _FLOWS),
 }
-"""How people write physical quantities: an example for who did not, and the base units of each unit, in lower case."""
-
+"""How people write a physical quantity: an example for the message, and the size of each unit in base units."""
 _SUFFIXES: dict[str, Fraction] = {
     **{suffix + "i": Fraction(2 ** (10 * (power + 1))) for power, suffix in enumerate("KMGTPE")},
     **{suffix: Fraction(10 ** (3 * (power + 1))) for power, suffix in enumerate("kMGTPE")},
@@ -131,7 +107,7 @@ _RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kMGT]?)(b|bit|B)(?:/s|ps)(?: (.
 _LINE_RATE = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) ?([GT])(?:bE|b/s|bps|bit/s)?", re.ASCII)
 _RATE_PREFIXES = {"": 1, "k": THOUSAND, "M": MILLION, "G": GB, "T": TERA}
 _DIRECTIONS = {"": 1, "per direction": 1, "one way": 1, "both ways": 2, "bidirectional": 2}
-"""How many directions a figure counts together."""
+"""The number of directions that a figure adds up."""
 _HUMAN_INT_FACTORS = {
     **{suffix: 10 ** (3 * (power + 1)) for power, suffix in enumerate("kmgt")},
     **{suffix: 2 ** (10 * (power + 1)) for power, suffix in enumerate("KMGT")},
@@ -139,12 +115,12 @@ _HUMAN_INT_FACTORS = {
 
 
 def quantity(value: str | float) -> Fraction:
-    """The number that a Kubernetes quantity means: "500m" is one half, "1" and 1 are one."""
-    return _parsed(str(value).lower() if isinstance(value, bool) else str(value).strip())
+    """Read a Kubernetes quantity: "500m" is one half, "1" and 1 are one."""
+    return _read_quantity(str(value).lower() if isinstance(value, bool) else str(value).strip())
 
 
 def bytes_of(value: str | float) -> int:
-    """The bytes that a Kubernetes quantity means, rounded up as Kubernetes does."""
+    """Read a Kubernetes quantity of bytes; fractions are rounded up as in Kubernetes."""
     number = quantity(value)
     if number < 0:
         raise ValueError(f'"{value}" is negative; an amount of memory is zero or more')
@@ -152,28 +128,28 @@ def bytes_of(value: str | float) -> int:
 
 
 def binary_bytes(text: str | float) -> int:
-    """The bytes that Docker and its kin read: "16gb", "16g" and "16 GiB" are all 16 GiB, a bare number is bytes."""
+    """Read a size as Docker does: "16gb", "16g" and "16 GiB" are 16 GiB, and a bare number is bytes."""
     match = _BINARY.fullmatch(str(text).strip().lower())
     if match is None:
-        raise ValueError(f"{_quoted(str(text))} is not a size such as 512m or 16gb")
+        raise ValueError(f"{_quote(str(text))} is not a size such as 512m or 16gb")
     return math.ceil(Fraction(match[1]) * (1 << 10 * "bkmgtp".index(match[2] or "b")))
 
 
 def seconds_of(value: str | float) -> float:
-    """The seconds of a duration that names its unit: "50ms", "1.5 s", "1h30m", "3d"; a bare number is none."""
+    """Read the seconds of a duration with its unit: "50ms", "1.5 s", "1h30m", "3d"."""
     text = str(value).strip()
     parts = list(_DURATION_PART.finditer(text)) if len(text) <= QUANTITY_DIGITS_MAX else []
     if not parts or _DURATION_PART.sub("", text).strip():
         number = f"; write {text}ms or {text}s" if _AMOUNT.fullmatch(text) else ", such as 50ms, 1.5s, 90m, 72h or 3d"
-        raise ValueError(f"{_quoted(text)} is not a time with its unit{number}")
+        raise ValueError(f"{_quote(text)} is not a time with its unit{number}")
     return float(sum(Fraction(part[1]) * _SECONDS[part[2]] for part in parts))
 
 
 def batch_seconds(text: str) -> float:
-    """The seconds of a time limit as sbatch reads it: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; ValueError for none."""
+    """Read the seconds of a time limit as sbatch does: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s."""
     match = _BATCH_TIME.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{_quoted(text)} is not a time limit such as 30, 08:00:00 or 2-12:00:00")
+        raise ValueError(f"{_quote(text)} is not a time limit such as 30, 08:00:00 or 2-12:00:00")
     days, parts = match["days"], [int(part) for part in match["rest"].split(":")]
     if days is not None:
         hours, minutes, seconds = (*parts, 0, 0)[:3]
@@ -184,21 +160,21 @@ def batch_seconds(text: str) -> float:
 
 
 def amount_of(value: str | float) -> float:
-    """The number that people write with k, M, B and T for thousands to trillions: "300", "2k", "1.5T"."""
+    """Read a number with k, M, B or T for thousands to trillions: "300", "2k", "1.5T"."""
     text = str(value).replace("_", "").strip()
     match = _AMOUNT.fullmatch(text) if len(text) <= QUANTITY_DIGITS_MAX else None
     if match is None:
-        raise ValueError(f"{_quoted(text)} is not a number such as 300, 2k, 15M, 8B or 2T")
+        raise ValueError(f"{_quote(text)} is not a number such as 300, 2k, 15M, 8B or 2T")
     number = Fraction(match[1]) * _AMOUNTS[match[2]]
     return int(number) if number.denominator == 1 else float(number)
 
 
 def human_int(text: str) -> int:
-    """The integer that vLLM reads: "64k" is 64,000 and "64K" is 65,536."""
+    """Read an integer as vLLM does: "64k" is 64,000 and "64K" is 65,536."""
     word = text.strip()
     match = _HUMAN_INT.fullmatch(word) if len(word) <= QUANTITY_DIGITS_MAX else None
     if match is None:
-        return _plain_int(word)
+        return _read_integer(word)
     number, suffix = match.groups()
     if suffix.isupper() and "." in number:
         raise ValueError(f'"{word}": {suffix} counts in steps of 1,024 and takes whole numbers; write {word.lower()}')
@@ -206,7 +182,9 @@ def human_int(text: str) -> int:
 
 
 def rate(text: str) -> float:
-    """The bytes per second and direction of a link: "400 Gb/s", "50 GB/s", "900 GB/s both ways"; b are bits, B are bytes.
+    """Read the bytes per second and direction of a link: "400 Gb/s", "50 GB/s", "900 GB/s both ways".
+
+    A small b means bits, a capital B means bytes.
 
     >>> rate("400 Gb/s") / GB, rate("900 GB/s both ways") / GB, rate("3.2Tbps") / GB
     (50.0, 450.0, 400.0)
@@ -214,40 +192,40 @@ def rate(text: str) -> float:
     match = _RATE.fullmatch(text.strip())
     directions = _DIRECTIONS.get(match[4] or "") if match else None
     if match is None or directions is None:
-        raise ValueError(f"{_quoted(text)} is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways")
+        raise ValueError(f"{_quote(text)} is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways")
     bits = 1 if match[3] == "B" else 8
     return float(Fraction(match[1]) * _RATE_PREFIXES[match[2]] / bits / directions)
 
 
 def line_rate(value: str | float) -> float:
-    """The bytes per second and direction of a link by the name of its speed: "400 Gb/s", "400G", "400GbE", "1.6T".
+    """Read the bytes per second and direction of a line rate: "400 Gb/s", "400G", "400GbE", "1.6T".
 
     >>> line_rate("400G") / GB, line_rate("1.6 Tb/s") / GB
     (50.0, 200.0)
     """
     match = _LINE_RATE.fullmatch(str(value).strip())
     if match is None:
-        raise ValueError(f"{_quoted(str(value))} is not the speed of a link such as 400 Gb/s or 400G")
-    return _narrow(Fraction(match[1]) * _RATE_PREFIXES[match[2]] / 8)
+        raise ValueError(f"{_quote(str(value))} is not the speed of a link such as 400 Gb/s or 400G")
+    return _integer_if_whole(Fraction(match[1]) * _RATE_PREFIXES[match[2]] / 8)
 
 
 def count(cell: str) -> int | None:
-    """The whole number of a catalog cell; None where it is empty."""
+    """Read a whole number from a catalog cell; None if the cell is empty."""
     return int(cell) if cell else None
 
 
 def scaled(cell: str, factor: int | Fraction) -> float | None:
-    """The number of a catalog cell times its unit; None where it is empty."""
+    """Read a catalog cell and multiply it by its unit; None if the cell is empty."""
     return float(Fraction(cell) * factor) if cell else None
 
 
 def in_bytes(cell: str, unit: int) -> int | None:
-    """The whole bytes of a catalog cell in that unit; None where it is empty."""
+    """Read a catalog cell in a unit as whole bytes; None if the cell is empty."""
     return round(Fraction(cell) * unit) if cell else None
 
 
 def parse(value: str | float, unit: str) -> float:
-    """The number in base units that people write for a quantity of a unit: what `human` shows, read back.
+    """Read a value that people write for a quantity, into base units: the inverse of `human`.
 
     >>> parse("15 %", "ratio"), parse(0.15, "ratio"), parse("10G", "bytes"), parse("15m", "s"), parse("30 kW", "w")
     (0.15, 0.15, 10000000000, 900.0, 30000)
@@ -258,17 +236,17 @@ def parse(value: str | float, unit: str) -> float:
 
 
 def share_of(value: str | float) -> float:
-    """The ratio that people write as a share or in percent: 0.15, "15 %"."""
+    """Read a ratio that is written as a share or in percent: 0.15, "15 %"."""
     text = str(value).strip()
     percent = text.removesuffix("%").strip() if text.endswith("%") else None
     if not _NUMBER.fullmatch(text if percent is None else percent):
-        raise ValueError(f"{_quoted(text)} is not a share such as 0.15 or 15 %")
+        raise ValueError(f"{_quote(text)} is not a share such as 0.15 or 15 %")
     share = Fraction(text) if percent is None else Fraction(percent) / 100
     return float(share)
 
 
 def watts_of(value: str | float) -> float:
-    """The watts of a power or a flow of heat: 700, "700 W", "30 kW", "1.2 MW", "38,557 BTU/h", "10 tons"."""
+    """Read the watts of a power or a heat flow: 700, "700 W", "30 kW", "38,557 BTU/h", "10 tons"."""
     text = str(value).strip()
     heat = _PHYSICAL.fullmatch(text.replace(",", ""))
     if heat is not None and (factor := _HEAT.get((heat[2] or "").lower())) is not None:
@@ -276,190 +254,68 @@ def watts_of(value: str | float) -> float:
     match = _POWER.fullmatch(text)
     if match is None:
         apparent = "; state what it carries in kW" if text.lower().endswith("va") else ""
-        raise ValueError(f"{_quoted(text)} is not a power such as 700 W or 30 kW{apparent}")
+        raise ValueError(f"{_quote(text)} is not a power such as 700 W or 30 kW{apparent}")
     watts = Fraction(match[1]) * {"": 1, "k": THOUSAND, "M": MILLION}[match[2] or ""]
     return int(watts) if watts.denominator == 1 else float(watts)
 
 
 def celsius_of(value: str | float) -> float:
-    """The degrees Celsius of a temperature: 24, "24 C", "75 F"."""
+    """Read the degrees Celsius of a temperature: 24, "24 C", "75 F"."""
     match = _PHYSICAL.fullmatch(str(value).strip().replace("°", ""))
     scale = (match[2] or "c").lower() if match else ""
     if match is None or scale not in ("c", "f"):
-        raise ValueError(f"{_quoted(str(value))} is not a temperature such as 24 C or 75 F")
+        raise ValueError(f"{_quote(str(value))} is not a temperature such as 24 C or 75 F")
     degrees = Fraction(match[1])
-    return _narrow((degrees - 32) * Fraction(5, 9) if scale == "f" else degrees)
+    return _integer_if_whole((degrees - 32) * Fraction(5, 9) if scale == "f" else degrees)
 
 
-def _physical(unit: str, value: str | float) -> float:
-    """The base units of a physical quantity that names its unit, or of a bare number in base units where that is allowed."""
+def _read_physical(unit: str, value: str | float) -> float:
+    """Read a physical quantity with its unit, or a bare number in base units."""
     example, factors = _UNITS[unit]
     match = _PHYSICAL.fullmatch(str(value).strip())
     factor = factors.get((match[2] or "").lower()) if match else None
     if match is None or factor is None:
-        two = "; state the one between lines" if unit == "v" and "/" in str(value) else ""
-        raise ValueError(f"{_quoted(str(value))} is not {example}{two}")
-    return _narrow(Fraction(match[1]) * factor)
+        hint = "; state the one between lines" if unit == "v" and "/" in str(value) else ""
+        raise ValueError(f"{_quote(str(value))} is not {example}{hint}")
+    return _integer_if_whole(Fraction(match[1]) * factor)
 
 
-def _narrow(number: Fraction) -> float:
+def _integer_if_whole(number: Fraction) -> float:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def human(value: object, unit: str) -> str:
-    """A value in base units as people read it."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
-        return ", ".join(human(item, unit) for item in items)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}={human(one, unit)}" for name, one in value.items()) or "none"
-    if isinstance(value, (int, float, Fraction)):
-        return _human_number(float(value) if isinstance(value, Fraction) else value, unit)
-    return str(value)
-
-
-def beside(values: Sequence[float], unit: str) -> tuple[tuple[str, ...], str]:
-    """Values that are compared with one another as people read them: all in the step that the largest reaches.
-
-    >>> beside((40_800, 17_292.6), "w"), beside((900_000, 1_200_000), "va"), beside((522, 1000), "kg")
-    ((('40.8', '17.3'), 'kW'), (('0.9', '1.2'), 'MVA'), (('522', '1,000'), 'kg'))
-    """
-    steps = _STEPS.get(unit, ((1, unit),))
-    largest = max(map(abs, values), default=0)
-    size, name = next((one for one in steps if largest >= one[0]), steps[-1])
-    return tuple(_plain(value / size) for value in values), name
-
-
-def _parsed(text: str) -> Fraction:
+def _read_quantity(text: str) -> Fraction:
     match = _QUANTITY.fullmatch(text) if len(text) <= QUANTITY_DIGITS_MAX else None
     if match is None:
-        raise ValueError(f"{_quoted(text)} is not a quantity; write a number such as 1, 500m or 80Gi")
+        raise ValueError(f"{_quote(text)} is not a quantity; write a number such as 1, 500m or 80Gi")
     sign, digits, exponent, suffix = match.groups()
     factor = Fraction(10) ** int(exponent) if exponent else _SUFFIXES.get(suffix or "")
     if factor is None:
-        raise ValueError(f'"{text}" is not a quantity: the suffix "{suffix}" is unknown{_meant(digits, suffix)}')
+        raise ValueError(
+            f'"{text}" is not a quantity: the suffix "{suffix}" is unknown{_suggest_spelling(digits, suffix)}'
+        )
     return Fraction(digits) * factor * (-1 if sign == "-" else 1)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{text}"' if len(text) <= QUANTITY_DIGITS_MAX else f'"{text[:QUANTITY_DIGITS_MAX]}…"'
 
 
-def _meant(digits: str, suffix: str) -> str:
-    """The likely intended spelling, for the end of a message."""
+def _suggest_spelling(digits: str, suffix: str) -> str:
+    """Suggest the spelling that was probably meant, for the end of a message."""
     if re.fullmatch("[kmgtpe]i?b?", suffix.lower()):
         letter = suffix[0].upper()
         return f"; write {digits}{letter.replace('K', 'k')} or {digits}{letter}i"
     return "; write a number such as 1, 500m or 80Gi"
 
 
-def _plain_int(word: str) -> int:
+def _read_integer(word: str) -> int:
     try:
         return int(word if len(word) <= QUANTITY_DIGITS_MAX else "")
     except ValueError:
-        raise ValueError(f"{_quoted(word)} is not a whole number such as 65536, 64k or 64K") from None
+        raise ValueError(f"{_quote(word)} is not a whole number such as 65536, 64k or 64K") from None
 
 
-def _human_number(value: float, unit: str) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "unknown" if math.isnan(value) else ("-" if value < 0 else "") + "unlimited"
-    return _FORMATS.get(unit, _plain)(value)
-
-
-def _plain(value: float) -> str:
-    """Thousands separators, and decimals up to three significant digits."""
-    if value == int(value):
-        return f"{int(value):,}"
-    if abs(value) >= 1000:
-        return f"{round(value):,}"
-    if abs(value) < 0.001:
-        return f"{float(value):.3g}"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    return _trimmed(f"{float(value):.{decimals}f}")
-
-
-def _trimmed(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _stepped(*steps: tuple[int, str], base: str) -> Callable[[float], str]:
-    """A formatter that takes the largest step that the value reaches, with at most two decimals."""
-
-    def written(value: float) -> str:
-        for size, name in steps:
-            if abs(value) >= size:
-                return f"{_trimmed(f'{float(value / size):,.2f}')} {name}"
-        return f"{_plain(value)} {base}"
-
-    return written
-
-
-def _duration(value: float) -> str:
-    """Milliseconds below a second, hours and days where seconds are too many to read."""
-    for least, size, name in ((2 * 86400, 86400, "days"), (7200, 3600, "h"), (1, 1, "s"), (1e-3, 1e-3, "ms")):
-        if abs(value) >= least:
-            return f"{_plain(value / size)} {name}"
-    return f"{_plain(value / 1e-6)} µs" if value else "0 s"
-
-
-def _cents(value: float) -> str:
-    """Two decimals, or more where a price is less than ten cents."""
-    return f"{float(value):,.2f}" if abs(value) >= 0.1 else f"{float(value):.2g}"
-
-
-_kilowatts = _stepped((MILLION, "MW"), (THOUSAND, "kW"), base="W")
-
-
-def _worded(singular: str, suffix: str) -> Callable[[float], str]:
-    return lambda value: f"{singular}{_plain(value)}{suffix}"
-
-
-_STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
-    **{unit: ((MILLION, f"M{name}"), (THOUSAND, f"k{name}"), (1, name)) for unit, name in (("w", "W"), ("va", "VA"))},
-    "u": ((1, "U"),),
-    "kg_per_m2": ((1, "kg/m²"),),
-    "liquid_m3_per_s": ((float(L_PER_MIN), "L/min"),),
-    "m3_per_s": ((float(CFM), "CFM"),),
-}
-"""The steps in which values of a unit are compared, largest first."""
-_FORMATS: dict[str, Callable[[float], str]] = {
-    "bytes": _stepped((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
-    "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
-    "flop_per_s": _stepped((TERA * THOUSAND, "PFLOP/s"), (TERA, "TFLOP/s"), (GB, "GFLOP/s"), base="FLOP/s"),
-    "ratio": lambda value: f"{value * 100:.0f} %",
-    "capability": lambda value: f"{value:.1f}",
-    "w": lambda value: _kilowatts(value) if abs(value) >= 10 * THOUSAND else f"{_plain(value)} W",
-    "s": _duration,
-    "tokens_per_s": _worded("", " tokens/s"),
-    "requests_per_s": _worded("", " requests/s"),
-    "gpus": _worded("", " GPUs"),
-    "gpu_hours": _worded("", " GPU-hours"),
-    "usd": lambda value: f"${float(value):,.2f}",
-    "usd_per_million_tokens": lambda value: f"${_cents(value)} per million tokens",
-    "usd_per_billion_tokens": lambda value: f"${_cents(value)} per billion tokens",
-    "usd_per_kwh": lambda value: f"${_cents(value)}/kWh",
-    "kg_per_hour": _worded("", " kg/h"),
-    "kg_per_kwh": _worded("", " kg/kWh"),
-    "j": _stepped((THOUSAND * KWH, "MWh"), (KWH, "kWh"), base="J"),
-    "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
-    "a": lambda value: f"{_plain(round(value, 2))} A",
-    "v": _worded("", " V"),
-    "va": _stepped((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
-    "c": _worded("", " °C"),
-    "k": lambda value: f"{_plain(round(value, 1))} K",
-    "m": _worded("", " m"),
-    "db": _worded("", " dB"),
-    "line_bytes_per_s": _stepped((TERA // 8, "Tb/s"), (GBIT, "Gb/s"), base="B/s"),
-    "m2": _worded("", " m²"),
-    "kg": _worded("", " kg"),
-    "kg_per_m2": _worded("", " kg/m²"),
-    "m3_per_s": lambda value: f"{round(value / float(CFM)):,} CFM",
-    "liquid_m3_per_s": lambda value: f"{_plain(round(value * 60 * THOUSAND, 1))} L/min",
-}
 _READ: dict[str, Callable[[str | float], float]] = {
     "bytes": bytes_of,
     "bytes_per_s": lambda value: rate(str(value)),
@@ -468,6 +324,6 @@ _READ: dict[str, Callable[[str | float], float]] = {
     "w": watts_of,
     "c": celsius_of,
     "line_bytes_per_s": line_rate,
-    **{unit: functools.partial(_physical, unit) for unit in _UNITS},
+    **{unit: functools.partial(_read_physical, unit) for unit in _UNITS},
 }
-"""How a quantity of a unit is written; the others are plain numbers."""
+"""How the quantities of a unit are read; all others are plain numbers."""

@@ -1,0 +1,239 @@
+"""The evaluate stage: `file` is the only function that turns a text into verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpulint import adapters
+from gpulint.facts import checkpoints
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import enrichment, parse
+from gpulint.pipeline.enrichment import gpu_sharing
+from gpulint.pipeline.parse import ParsedFile
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import document_rules
+from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Finding, Location, Recognised, Skip
+from gpulint.source.documents import Comment, Document, Loaded, Problem
+from gpulint.source.repository import Repository, Source
+from gpulint.workload import Role, Workload
+
+if TYPE_CHECKING:
+    from gpulint.facility.model import Part
+    from gpulint.pipeline.facility import Told
+    from gpulint.policy.rules.facility import Said
+
+
+class EvaluatedWorkload(NamedTuple):
+    """A workload with its evaluated roles."""
+
+    workload: Workload
+    roles: tuple[EvaluatedRole, ...]
+
+
+class EvaluatedFacility(NamedTuple):
+    """A facility that a document describes, with the evaluation of each component."""
+
+    root: Part
+    components: tuple[Said, ...]
+
+
+class EvaluatedDocument(NamedTuple):
+    """A document that an adapter claims: its entry in the report, its problems, its facility and
+    its workloads.
+    """
+
+    document: Document
+    recognised: Recognised
+    problems: tuple[Finding, ...]
+    facility: EvaluatedFacility | None
+    workloads: tuple[EvaluatedWorkload, ...]
+
+
+class Evaluated(NamedTuple):
+    """What the rules say of one file, under the policy that governs it.
+
+    No rule can fire on a file that is not relevant, and it is not parsed. `findings` are about its
+    documents as such, `malformed` about its comments. `targets` are the workloads of other files
+    that an autoscaler or a disruption budget of this file is about.
+    """
+
+    policy: Given
+    parsed: ParsedFile
+    findings: tuple[Finding, ...] = ()
+    documents: tuple[EvaluatedDocument, ...] = ()
+    targets: tuple[tuple[Document, EvaluatedWorkload], ...] = ()
+    malformed: tuple[Finding, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    is_relevant: bool = True
+
+    @property
+    def facilities(self) -> Told:
+        """The evaluation of each facility, by the path and the number of its document."""
+        return {
+            (entry.document.path, entry.document.index): entry.facility.components
+            for entry in self.documents
+            if entry.facility
+        }
+
+    @property
+    def workloads(self) -> Iterator[EvaluatedWorkload]:
+        """The workloads of the file, in its order."""
+        return (workload for document in self.documents for workload in document.workloads)
+
+    @property
+    def roles(self) -> Iterator[EvaluatedRole]:
+        """The components and the roles of the file, in its order."""
+        for document in self.documents:
+            for entry in document.facility.components if document.facility else ():
+                yield EvaluatedRole(entry.owner, entry.known, entry.rules, entry.outcome, entry.path)
+            for workload in document.workloads:
+                yield from workload.roles
+
+
+def file(
+    source: Source,
+    repository: Repository,
+    policy: Given,
+    workload: str | None = None,
+    facilities: Told | None = None,
+) -> Evaluated:
+    """Evaluate the rules on one file: its documents, its facilities, and the roles of its
+    workloads.
+
+    With the name of a workload, only its roles and the facilities are evaluated: a change of its
+    values reaches no other rule. `facilities` keeps the evaluation of each facility, and lets a
+    later text reuse what did not change.
+    """
+    policy = policy.at(source.path)
+    if not parse.is_relevant(source.content, policy.rules):
+        return Evaluated(policy, ParsedFile(source, Loaded(), ()), is_relevant=False)
+    parsed = parse.file(source)
+    context = enrichment.read_context(parsed.loaded, repository, policy)
+    if workload is not None:
+        found = _evaluate_documents(parsed, context, workload, facilities)
+        return Evaluated(policy, parsed, documents=tuple(found))
+    problems = tuple(_find_problems(parsed.loaded.problems, policy.rules))
+    about_objects = tuple(document_rules.findings(parsed.loaded.documents, policy.rules))
+    documents = tuple(_evaluate_documents(parsed, context, None, facilities))
+    skips = [Skip(source.path, reason) for reason in parsed.loaded.skips]
+    skips += [entry for entry in about_objects if isinstance(entry, Skip)]
+    if not any(document.workloads for document in documents) and parse.has_unread_gpus(parsed):
+        skips.append(Skip(source.path, parse.UNREAD))
+    return Evaluated(
+        policy,
+        parsed,
+        (*problems, *(entry for entry in about_objects if isinstance(entry, Finding))),
+        documents,
+        tuple(_evaluate_targets(parsed, context)),
+        tuple(_find_malformed(context.malformed, parsed, policy.rules)),
+        tuple(skips),
+    )
+
+
+def _evaluate_documents(
+    parsed: ParsedFile, context: enrichment.Context, workload: str | None, facilities: Told | None
+) -> Iterator[EvaluatedDocument]:
+    for document, adapter in parsed.documents:
+        if adapter is None:
+            continue
+        found = () if workload is not None else adapters.problems(adapter, document, context.repository)
+        problems = tuple(_find_problems(found, context.policy.rules))
+        yield EvaluatedDocument(
+            document,
+            parse.recognise(adapter, document),
+            problems,
+            _evaluate_facility(adapter, document, context, facilities),
+            tuple(_evaluate_workloads(adapter, document, context, workload)),
+        )
+
+
+def _evaluate_facility(
+    adapter: ModuleType, document: Document, context: enrichment.Context, facilities: Told | None
+) -> EvaluatedFacility | None:
+    """Evaluate the components of the facility that a document describes: a change of one may reach
+    any other.
+    """
+    root = adapter.read_facility(document, context.repository) if hasattr(adapter, "read_facility") else None
+    if root is None:
+        return None
+    from gpulint.pipeline import facility
+
+    key = document.path, document.index
+    components = facility.judged(root, context.policy, facilities.get(key) if facilities is not None else None)
+    if facilities is not None:
+        facilities.setdefault(key, components)
+    return EvaluatedFacility(root, components)
+
+
+def _evaluate_workloads(
+    adapter: ModuleType, document: Document, context: enrichment.Context, name: str | None
+) -> Iterator[EvaluatedWorkload]:
+    for workload in adapters.workloads(adapter, document, context.repository):
+        if name is None or workload.name == name:
+            yield _evaluate_workload(enrichment.apply(workload, context), context.repository, context.policy)
+
+
+def _evaluate_workload(workload: Workload, repository: Repository, policy: Given) -> EvaluatedWorkload:
+    roles = tuple(_evaluate_role(role, workload, repository, policy) for role in workload.roles)
+    return EvaluatedWorkload(workload, roles)
+
+
+def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: Given) -> EvaluatedRole:
+    """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
+    resolved = checkpoints.resolve(role, workload.document.path, repository, policy.like)
+    known: Facts = facts.of(role, resolved)
+    matching = tuple(rules.matching(policy.rules, workload, role))
+    outcome = rules.judged(matching, known)
+    if path := gpu_sharing.find(role, outcome, repository):
+        known = facts.of(gpu_sharing.apply(role, path), resolved)
+        outcome = rules.judged(matching, known)
+    return EvaluatedRole(workload, known, matching, outcome)
+
+
+def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:
+    """Yield the workloads of other files that an autoscaler or a disruption budget of this file is
+    about.
+    """
+    for document in parsed.loaded.documents:
+        if document.get(("kind",)) not in tuple(adapters.SCALERS):
+            continue
+        from gpulint.adapters.kubernetes import autoscaling
+
+        for target in autoscaling.targets(document, context.repository):
+            elsewhere = enrichment.Context(context.repository, context.policy.at(target.path))
+            for workload in adapters.read(target, context.repository):
+                enriched = enrichment.apply(workload, elsewhere)
+                yield document, _evaluate_workload(enriched, context.repository, context.policy)
+
+
+# ---- findings about documents
+
+
+def _find_problems(problems: Iterable[Problem], known: Sequence[Rule]) -> Iterator[Finding]:
+    by_name = {rule.name: rule for rule in known}
+    for problem in problems:
+        if rule := by_name.get(problem.kind):
+            yield rules.at_document(rule, problem.location, problem.message, problem.related, problem.instead)
+
+
+def _find_malformed(
+    malformed: Iterable[tuple[Comment, str]], parsed: ParsedFile, known: Iterable[Rule]
+) -> Iterator[Finding]:
+    """Yield the findings about `# gpulint:` comments that cannot be read."""
+    for rule in known if malformed else ():
+        if rule.name == "malformed-hint":
+            yield from (rules.at_document(rule, _locate(comment, parsed), reason) for comment, reason in malformed)
+
+
+def _locate(comment: Comment, parsed: ParsedFile) -> Location:
+    """Return the location of a comment, from its `#` to the end of its line."""
+    found = parsed.loaded.documents
+    line = found[0].text.split("\n")[comment.line - 1].rstrip("\r") if found else ""
+    path = found[0].path if found else ""
+    return Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)

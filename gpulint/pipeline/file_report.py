@@ -1,0 +1,111 @@
+"""The report stage for one file: its findings under its waivers, its workloads, and what these add
+to a run's totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline.evaluate import Evaluated
+from gpulint.pipeline.suggest import Suggested, SuggestedWorkload
+from gpulint.pipeline.summary import role as summary
+from gpulint.policy.config.governance import Budget
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Failure, Finding, Report, Skip, WorkloadSummary
+from gpulint.source.repository import Source
+from gpulint.workload import Workload
+
+if TYPE_CHECKING:
+    from gpulint.pipeline.budgets import Consumer
+    from gpulint.pipeline.facility.workload_load import Placed
+
+
+class FileReport(NamedTuple):
+    """The report on one file with the rules that govern it, and what it adds to budgets and to a
+    facility.
+    """
+
+    report: Report
+    rules: tuple[Rule, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    consumers: tuple[Consumer, ...] = ()
+    facility: str = ""
+    placed: tuple[Placed, ...] = ()
+
+
+def skip(entry: Skip) -> FileReport:
+    """Return the report on a file that is not read."""
+    return FileReport(Report(skipped=(entry,)))
+
+
+def pass_by(policy: Given) -> FileReport:
+    """Return the report on a file in which no rule can fire."""
+    return FileReport(Report(files=1), policy.rules, policy.governance.budgets, facility=policy.facility)
+
+
+def fail(path: str, action: str, error: Exception) -> Report:
+    """Return the report on a file, or a policy, in which gpulint itself failed."""
+    return Report(failures=(Failure(path, action, f"{type(error).__name__}: {error}"),))
+
+
+def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
+    """Return the report on a file whose suggestions are verified."""
+    evaluated = suggested.evaluated
+    policy = evaluated.policy
+    workloads = tuple(_summarise(workload) for workload in suggested.workloads)
+    missing = frozenset(entry.rule for workload in workloads for role in workload.roles for entry in role.not_evaluated)
+    report = Report(
+        _suppress(findings, suggested, missing),
+        workloads,
+        evaluated.skips,
+        files=1,
+        documents=tuple(document.recognised for document in evaluated.documents),
+        facilities=suggested.facilities,
+    )
+    taking = [(role.workload, role.facts) for workload in evaluated.workloads for role in workload.roles]
+    return FileReport(
+        report,
+        policy.rules,
+        policy.governance.budgets,
+        _find_consumers(taking, evaluated),
+        policy.facility,
+        _allocate(taking, evaluated),
+    )
+
+
+def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
+    found = workload.evaluated.workload
+    roles = tuple(summary.of(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
+    return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
+
+
+def _suppress(findings: Sequence[Finding], suggested: Suggested, missing: frozenset[str]) -> tuple[Finding, ...]:
+    """Return the findings with their subjects, under waivers; most files have neither findings nor
+    waivers.
+    """
+    parsed, policy = suggested.evaluated.parsed, suggested.evaluated.policy
+    if not findings and not parsed.loaded.comments and "gpulint" not in parsed.text:
+        return ()
+    from gpulint.pipeline import suppression
+
+    source: Source = parsed.source
+    return suppression.in_file(findings, source.path, parsed.text, parsed.loaded, policy, missing, suggested.facts)
+
+
+def _find_consumers(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Consumer, ...]:
+    if not evaluated.policy.governance.budgets:
+        return ()
+    from gpulint.pipeline import budgets
+
+    return tuple(budgets.consumers(taking, evaluated.policy.governance))
+
+
+def _allocate(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Placed, ...]:
+    if not evaluated.policy.facility:
+        return ()
+    from gpulint.pipeline.facility import workload_load
+
+    return tuple(workload_load.placed(taking))

@@ -1,0 +1,92 @@
+"""The parse stage: the documents of one file, each with the adapter that claims it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import NamedTuple
+
+from gpulint import adapters
+from gpulint.catalog import resource_names
+from gpulint.policy.rules import document_rules
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Recognised
+from gpulint.source import documents
+from gpulint.source.documents import Document, Loaded
+from gpulint.source.repository import Source
+
+SCALERS = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
+"""Objects that change a workload of another file without naming GPUs."""
+UNREAD = "asks for GPUs in an object that is not read yet"
+DEPTH = 24
+
+
+class ParsedDocument(NamedTuple):
+    """A document and the adapter that claims it, if one does."""
+
+    document: Document
+    adapter: ModuleType | None
+
+
+class ParsedFile(NamedTuple):
+    """A file with its text, its documents, its comments, and the reasons for which parts of it were
+    not read.
+    """
+
+    source: Source
+    loaded: Loaded
+    documents: tuple[ParsedDocument, ...]
+
+    @property
+    def text(self) -> str:
+        """The text that the documents were read from."""
+        found = self.loaded.documents
+        return found[0].text if found else self.source.content.decode("utf-8-sig", "replace")
+
+
+def file(source: Source) -> ParsedFile:
+    """Read the documents of a file."""
+    loaded = documents.load(source.path, source.content, adapters.is_relevant)
+    found = (ParsedDocument(document, adapters.claiming(document)) for document in loaded.documents)
+    return ParsedFile(source, loaded, tuple(found))
+
+
+def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
+    """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every
+    kind.
+    """
+    if any(document_rules.about(rule) for rule in rules):
+        return True
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):
+        return True
+    return adapters.concerns_gpus(content.decode("latin-1"))
+
+
+def recognise(adapter: ModuleType, document: Document) -> Recognised:
+    """Return a document as reports list it."""
+    where = document.locate(("kind",))
+    return Recognised(where.path, where.line, adapters.kind(adapter, document), adapters.name(adapter))
+
+
+def has_unread_gpus(parsed: ParsedFile) -> bool:
+    """Whether an object that no adapter reads names an accelerator resource."""
+    return any(_requests_gpus(entry.document.data, DEPTH) for entry in parsed.documents if _is_unread(entry))
+
+
+def _is_unread(entry: ParsedDocument) -> bool:
+    """Whether no adapter reads a document; an adapter that claims it may say so itself."""
+    adapter = entry.adapter
+    return adapter is None or (hasattr(adapter, "unread") and bool(adapter.unread(entry.document)))
+
+
+def _requests_gpus(value: object, depth: int) -> bool:
+    """Whether limits or requests anywhere in an object name an accelerator resource."""
+    if isinstance(value, list):
+        return depth > 0 and any(_requests_gpus(item, depth - 1) for item in value)
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    sides = (value.get(side) for side in ("limits", "requests"))
+    names = (str(name) for amounts in sides if isinstance(amounts, dict) for name in amounts)
+    if any(resource_names.counts(name) not in ("", "other") for name in names):
+        return True
+    return any(_requests_gpus(item, depth - 1) for item in value.values())

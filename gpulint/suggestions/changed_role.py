@@ -1,0 +1,104 @@
+"""A role after a change: which values a file can state, and which other fields follow from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpulint.catalog import hardware
+from gpulint.suggestions import edits
+from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.generators import Candidate
+from gpulint.workload import Field, Role, Unknown, Value
+
+
+def is_expressible(role: Role, candidate: Candidate) -> bool:
+    """Whether every value of a candidate can be written exactly, at its location or as this release
+    accepts it.
+    """
+    if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
+        return False  # an argument of the engine counts the machines too
+    return edits.of(role, candidate.values) is not None
+
+
+def is_available(role: Role, candidate: Candidate) -> bool:
+    """Whether another accelerator of a candidate is offered on a machine that also holds the rest
+    of the pod.
+    """
+    accelerator = candidate.values.get("accelerator")
+    if not isinstance(accelerator, str) or accelerator == role.text("accelerator"):
+        return True
+    gpus = candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
+    return labels.hosted(role, accelerator, gpus)  # type: ignore[arg-type]
+
+
+def apply(role: Role, values: Mapping[str, Value]) -> Role:
+    """Return the role with other values, and with every field that follows from them."""
+    values = edits.together(role, values)
+    fields = {name: _restate(role, name, value) for name, value in values.items()}
+    if "gpus_per_pod" in values:
+        fields.update(_count_gpus(role, values["gpus_per_pod"]))
+    if "pods_per_replica" in values:
+        fields["gpus_per_replica"] = Field(_multiply_pods(role, values["pods_per_replica"]))
+    if "max_model_len" in values:
+        fields["max_model_len_stated"] = Field(True)
+        fields["max_model_len_fitted"] = Field(False)
+    if "accelerator" in values and "instance_type" not in values:
+        fields["instance_type"] = Field(_find_machine(role, values))
+        if (pool := labels.pool_of(role, str(values["accelerator"]))) is not None:
+            fields["node_pool"] = Field(pool)
+    if "machine_network" in role.fields and fields.keys() & {"accelerator", "gpus_per_pod", "instance_type"}:
+        fields["machine_network"] = Field(None)
+    if "mig_profile" in values and edits.renames_resource(role):
+        fields["accelerator_resource"] = Field(f"{edits.SLICE}{values['mig_profile']}")
+    return _remove_loaded_dtype(role, values).having(**fields)
+
+
+def _remove_loaded_dtype(role: Role, values: Mapping[str, Value]) -> Role:
+    """Return the role with weights in the dtype that FSDP keeps, if the trainer itself turns on
+    FSDP.
+
+    Transformers' Trainer trains weights in the dtype of --dtype, but FSDP shards them in 32 bits.
+    """
+    sharding = role.fields.get("sharding")
+    by_word = sharding is not None and any(origin.text().startswith("--fsdp") for origin in sharding.origins)
+    if "sharding" not in values or role.arguments is None or role.arguments.key or by_word:
+        return role
+    return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
+
+
+def _find_machine(role: Role, values: Mapping[str, Value]) -> str | None:
+    """Return the machine type that the file's labels would name for another accelerator; None if
+    they name no machine.
+    """
+    texts = labels.relabelled(role, str(values["accelerator"]), values) or ()
+    nodes = (hardware.node(text) for text in texts)
+    return next((node.instance_type for node in nodes if node), None)
+
+
+def _restate(role: Role, name: str, value: Value) -> Field:
+    field = role.fields.get(name)
+    return Field(value, field.origins if field else (), source="suggested")
+
+
+def _count_gpus(role: Role, gpus: Value) -> dict[str, Field]:
+    """Return the counts that follow from a pod's GPUs; pods of other roles in the same replica keep
+    theirs.
+    """
+    whole, now, pods = (role.value(name) for name in ("gpus_per_replica", "gpus_per_pod", "pods_per_replica"))
+    known = all(isinstance(count, int | float) and math.isfinite(count) for count in (whole, now, pods, gpus))
+    total: Value | Unknown = round(whole + (gpus - now) * pods) if known else Unknown("pods of a replica")  # type: ignore[arg-type,operator]
+    fields = {"gpus_per_replica": Field(total), "gpu_count_whole": Field(True)}
+    for side in ("gpu_limit", "gpu_request"):
+        if role.value(side) is not None:
+            fields[side] = _restate(role, side, gpus)
+    return fields
+
+
+def _multiply_pods(role: Role, pods: Value) -> Value | Unknown:
+    """Return the GPUs of another number of pods, if the present pods hold all GPUs of the replica."""
+    whole, gpus, now = (role.value(name) for name in ("gpus_per_replica", "gpus_per_pod", "pods_per_replica"))
+    if isinstance(gpus, int) and isinstance(now, int) and isinstance(pods, int) and whole == gpus * now:
+        return gpus * pods
+    return Unknown("GPUs of the other pods")

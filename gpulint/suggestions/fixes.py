@@ -1,0 +1,113 @@
+"""Fixes: verified suggestions written into a file, one finding after another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gpulint.report.model import Finding, Report, Suggestion
+from gpulint.suggestions.edits.apply import Files, decoded
+from gpulint.suggestions.edits.splices import Inexact
+from gpulint.suggestions.verification import Evaluate, apply_verified
+
+FIXES_OF_A_FILE_MAX = 100
+HEAD_LINES = 12
+GENERATED = re.compile(
+    r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|\b(?:code )?generated (?:by|with)\b"
+    r"|# Source: \S+/templates/"
+)
+"""What tools write at the top of a file that they generate: Go's convention, `helm template` and
+others.
+"""
+COMMENTS = ("#", "//", "/*", "<!--")
+
+
+class AppliedFix(NamedTuple):
+    """A finding and the suggestion that was written."""
+
+    finding: Finding
+    suggestion: Suggestion
+
+
+class SkippedFix(NamedTuple):
+    """A finding whose suggestions were not written, and why."""
+
+    finding: Finding
+    reason: str
+
+
+class Outcome(NamedTuple):
+    """The new content of each changed file, the applied and the skipped fixes, and the findings
+    that need --unsafe.
+    """
+
+    contents: Files
+    applied: tuple[AppliedFix, ...] = ()
+    skipped: tuple[SkippedFix, ...] = ()
+    unsafe: int = 0
+
+
+def fix_file(path: str, files: Files, evaluate: Evaluate, unsafe: bool) -> Outcome:
+    """Answer the findings of one file, one after another, until none is left that can be answered.
+
+    `files` are the files that may change. Each change is kept if its finding is gone and nothing
+    else is new.
+    """
+    contents: dict[str, bytes] = {}
+    applied: list[AppliedFix] = []
+    skipped: dict[object, SkippedFix] = {}
+    report = evaluate({path: files[path]}).suggestions()
+    while len(applied) < FIXES_OF_A_FILE_MAX and (finding := _find_next(report, skipped, unsafe)) is not None:
+        written = _fix_finding(finding, path, {**files, **contents}, evaluate, unsafe)
+        if isinstance(written, SkippedFix):
+            skipped[_key(finding)] = written
+            continue
+        fix, changed = written
+        contents.update(changed)
+        applied.append(fix)
+        report = evaluate({path: contents.get(path, files[path])}).suggestions()
+    waiting = sum(bool(finding.suggestions) and not _choose(finding, unsafe) for finding in report.open)
+    return Outcome(contents, tuple(applied), tuple(skipped.values()), waiting)
+
+
+def _fix_finding(
+    finding: Finding, path: str, files: Files, evaluate: Evaluate, unsafe: bool
+) -> tuple[AppliedFix, Files] | SkippedFix:
+    """Write the first suggestion of a finding that is verified; return why none is, if so."""
+    reasons = []
+    for suggestion in _choose(finding, unsafe):
+        try:
+            _refuse_generated(suggestion, files)
+            return AppliedFix(finding, suggestion), apply_verified(finding, suggestion, path, files, evaluate)
+        except Inexact as inexact:
+            reasons.append(f"{suggestion.title}: {inexact.reason}")
+    return SkippedFix(finding, "; ".join(dict.fromkeys(reasons)))
+
+
+def _find_next(report: Report, skipped: Mapping[object, SkippedFix], unsafe: bool) -> Finding | None:
+    """Return the most severe open finding that has a suggestion to write and was not skipped; of
+    equals, the first.
+    """
+    findings = (finding for finding in report.open if _key(finding) not in skipped and _choose(finding, unsafe))
+    return max(findings, key=lambda finding: finding.severity, default=None)
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    return finding.rule, finding.fingerprint, finding.message, finding.location.text
+
+
+def _choose(finding: Finding, unsafe: bool) -> list[Suggestion]:
+    """Return the suggestions that may be written, the safe ones first."""
+    safe = [suggestion for suggestion in finding.suggestions if suggestion.is_safe]
+    return safe + [suggestion for suggestion in finding.suggestions if unsafe and suggestion not in safe]
+
+
+def _refuse_generated(suggestion: Suggestion, files: Files) -> None:
+    """Raise Inexact for a generated file: the tool would overwrite the change, so its source is the
+    place for it.
+    """
+    for path in {edit.location.path for edit in suggestion.edits if edit.location}:
+        head = decoded(files.get(path, b"")).splitlines()[:HEAD_LINES]
+        if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
+            raise Inexact(f"{path} is a generated file")
