@@ -29,10 +29,10 @@ import training_cases
 from alone import share
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.pipeline.summary import role as summary
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
+from gpulint.pipeline.summary import role
 from gpulint.workload import Field
 
 Case = Mapping[str, object]
@@ -127,7 +127,7 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
         [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
     )
     lacking = ", ".join(sorted(known.missing([fact])))
-    verdicts = sorted({sizes.verdict(one) for one in read}, key=MILDEST.index)
+    verdicts = sorted({memory_breakdown.find_verdict(one) for one in read}, key=MILDEST.index)
     told = len({"not" in verdict for verdict in verdicts}) == 1
     shape = known.resolved.architecture if known.resolved else None
     unmapped = "" if shape else f"the architecture of {case['model']} is not known"
@@ -188,7 +188,7 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
             str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason
         )
     figures = tuple(_figure(case, one, told.known) for one in wanted)
-    left = "generation_headroom_bytes" if summary.generates(told.known) else "headroom_bytes"
+    left = "generation_headroom_bytes" if role.is_generation(told.known) else "headroom_bytes"
     lacking = ", ".join(sorted(told.known.missing([left])))
     verdict = _verdict(told.known)
     return Judged(str(case["id"]), figures, verdict, bool(measured["oom"]), lacking, told.engine)
@@ -196,11 +196,11 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
 
 def _verdict(known: Facts) -> str:
     """Our verdict; where a server's longest sequence is not shown, it fails only where not even a short one fits."""
-    verdict = sizes.verdict(known)
-    if "not fit" not in verdict or known.role.value("max_model_len") or summary.generates(known):
+    verdict = memory_breakdown.find_verdict(known)
+    if "not fit" not in verdict or known.role.value("max_model_len") or role.is_generation(known):
         return verdict
     short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
-    found = sizes.verdict(facts.of(short, known.resolved))
+    found = memory_breakdown.find_verdict(resolver.resolve(short, known.resolved))
     return found if "not fit" in found else "cannot tell"
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpulint.catalog import hardware
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Missing
 from gpulint.report.model import Scenarios
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.sizing.interconnect import _bandwidth
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
@@ -42,10 +42,10 @@ ACCELERATORS = {
 HELD = frozenset({"h200_sxm", "b300_sxm", "gb300", "rtx_pro_6000_server"})
 ENGINES = {"trtllm": "tensorrt_llm", "vllm": "vllm", "sglang": "sglang"}
 AXES = {
-    "all_reduce": ("tensor", "tensor_parallel", fabric.all_reduce_s),
-    "all_gather": ("data", "data_parallel", fabric.all_gather_s),
-    "reduce_scatter": ("data", "data_parallel", fabric.reduce_scatter_s),
-    "alltoall": ("expert", "expert_ranks", fabric.all_to_all_s),
+    "all_reduce": ("tensor", "tensor_parallel", _bandwidth.all_reduce_s),
+    "all_gather": ("data", "data_parallel", _bandwidth.all_gather_s),
+    "reduce_scatter": ("data", "data_parallel", _bandwidth.reduce_scatter_s),
+    "alltoall": ("expert", "expert_ranks", _bandwidth.all_to_all_s),
 }
 """An operation, the kind of parallelism whose facts tell its bandwidth, and its cost."""
 SIZES = {"half": 2, "bfloat16": 2, "int8": 1}
@@ -118,7 +118,7 @@ def _row(system: str, engine: str, operation: str, ranks: int, payload: float, m
     ours = Scenarios(*(cost(payload, ranks, *each) for each in zip(bus, hop, strict=True)))
     link = hardware.link(medium)
     reduces = link is not None and link.reduces and operation == "all_reduce"
-    floor = fabric.all_reduce_floor_s(payload, ranks, nominal, reduces)
+    floor = _bandwidth.all_reduce_floor_s(payload, ranks, nominal, reduces)
     floor = floor if operation == "all_reduce" else floor / 2
     size = "below 1 MB" if payload < 1e6 else "1 to 32 MB" if payload < 32e6 else "above 32 MB"
     return Row(system, medium, operation, ranks, size, measured_s, ours, floor)
@@ -144,7 +144,7 @@ def carried(
         counted: ranks,
     }
     role = Role("ranks", nowhere, {name: Field(value) for name, value in whole.items()})
-    known = facts.of(role if engine else role.having(engine=Field("deepspeed")), None)
+    known = resolver.resolve(role if engine else role.having(engine=Field("deepspeed")), None)
     found = [
         known.scenarios(f"{axis}_{name}") for name in ("medium", "bus_bytes_per_s", "hop_s", "nominal_bytes_per_s")
     ]

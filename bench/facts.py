@@ -19,7 +19,7 @@ from typing import NamedTuple
 import alone
 from alone import Folder, Read, share
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Role, Unknown
 
 SHIPPED = Path(__file__).parent / "facts.tsv"

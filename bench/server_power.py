@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, tables
 from gpulint.catalog.hardware import servers
 from gpulint.sizing.power import server_power
 
@@ -42,7 +41,7 @@ class Case(NamedTuple):
 
 
 def published() -> Iterator[Case]:
-    for one in servers.servers():
+    for one in servers.list_servers():
         card = hardware.accelerator(one.accelerator or PUBLISHED_WITH.get(one.id, ""))
         if card and card.board_w and one.server_gpus and one.server_max_w and one.id not in ALIKE:
             yield Case(one.id, one.server_cooling or "air", one.server_gpus * card.board_w, one.server_max_w)
@@ -61,13 +60,13 @@ def left_out(cases: Sequence[Case]) -> Iterator[tuple[Case, float]]:
         yield one, estimate / one.maximum_w - 1
 
 
-def shipped(cooling: str, cards: bool = False) -> tuple[catalog.Row, catalog.Row]:
+def shipped(cooling: str, cards: bool = False) -> tuple[tables.Row, tables.Row]:
     """The rows of board_overhead and host_w that hold for a machine."""
     ending = "link_domain_gpus==1" if cards else CONDITIONS[cooling]
-    rows = [row for row in catalog.rows("fitted") if row["condition"].endswith(ending)]
+    rows = [row for row in tables.rows("fitted") if row["condition"].endswith(ending)]
     overhead = next(row for row in rows if row["name"] == "board_overhead")
     ends = "==1" if cards else "!=1"
-    host = next(row for row in catalog.rows("fitted") if row["name"] == "host_w" and row["condition"].endswith(ends))
+    host = next(row for row in tables.rows("fitted") if row["name"] == "host_w" and row["condition"].endswith(ends))
     return overhead, host
 
 

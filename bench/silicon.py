@@ -35,7 +35,8 @@ from typing import Any, NamedTuple
 import silicon_harness
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -375,7 +376,7 @@ def told(case: Case) -> Told | str:
     described = role(case)
     if described is None:
         return "no decode workers stated" if case.layout is None else "no release of that precision"
-    known = facts.of(described, architecture.resolve(described.text("checkpoint")))
+    known = resolver.resolve(described, architecture.resolve(described.text("checkpoint")))
     weights, card = known.expected("weight_bytes_per_gpu"), known.expected("device_memory_bytes")
     if isinstance(weights, int | float) and isinstance(card, int | float) and weights > card:
         return "weights exceed the stated GPUs"
@@ -387,9 +388,9 @@ def told(case: Case) -> Told | str:
     return Told(case, tpot, float(low), float(high), ttft, floor[0], first[0])  # type: ignore[arg-type]
 
 
-def _three(known: facts.Facts, name: str) -> tuple[float, float, float]:
+def _three(known: Facts, name: str) -> tuple[float, float, float]:
     found = known.scenarios(name)
-    assert not isinstance(found, facts.Missing)
+    assert not isinstance(found, Missing)
     return tuple(float(value) for value in found)  # type: ignore[arg-type, return-value]
 
 

@@ -15,9 +15,9 @@ import figures
 import model_words
 
 from gpulint import units
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Field
 
 TRAINERS: tuple[tuple[str, Mapping[str, object]], ...] = (
@@ -83,7 +83,7 @@ def runs(case: figures.Case, fields: figures.Fields) -> Iterator[figures.Asked]:
 
 
 def _training_figure(
-    name: str, measured: float, told: figures.Fields, resolved: Resolved | None, case: figures.Case
+    name: str, measured: float, told: figures.Fields, resolved: Resolution | None, case: figures.Case
 ) -> figures.Asked:
     known, samples = fitting(told, resolved), _samples(case)
     halves = any(word in str(case.get("source", "")).lower() for word in HALVES_ATTENTION)
@@ -127,7 +127,7 @@ def _counted(known: Facts) -> float:
     return float(done) / float(counted)  # type: ignore[arg-type]
 
 
-def fitting(told: figures.Fields, resolved: Resolved | None) -> Facts:
+def fitting(told: figures.Fields, resolved: Resolution | None) -> Facts:
     """The run with the least recomputation, and then the largest micro-batch, that fits the card."""
     shape = resolved.architecture if resolved else None
     large = ((shape.parameters or 0) if shape else 0) >= LARGE_PARAMETERS and "megatron" not in str(told["engine"])
@@ -144,7 +144,7 @@ def fitting(told: figures.Fields, resolved: Resolved | None) -> Facts:
     found = next((one for one in tried if _fits(one)), tried[-1])
     size = found.role.value("micro_batch_size")
     while "micro_batch_size" not in told and isinstance(size, int) and size < LARGEST_MICRO_BATCH:
-        larger = facts.of(found.role.having(micro_batch_size=Field(size * 2)), resolved)
+        larger = resolver.resolve(found.role.having(micro_batch_size=Field(size * 2)), resolved)
         if not _fits(larger) or not isinstance(larger.expected("step_s"), int | float):
             break
         found, size = larger, size * 2

@@ -18,7 +18,7 @@ import alone
 import answers
 from alone import Folder, share
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 
 SHIPPED = Path(__file__).with_name("training_answers.tsv")
 QUANTITIES: Mapping[str, str] = {

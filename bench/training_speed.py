@@ -23,9 +23,10 @@ from alone import share
 
 from gpulint import units
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Architecture, Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog.architecture import Architecture, Resolution
+from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -87,20 +88,20 @@ def known(row: dict[str, str]) -> Facts:
         stated |= {"network_bytes_per_s": speed, "network_kind": "infiniband"}
     stated |= dict(_words(row["stated"]))
     fields = {name: Field(value) for name, value in stated.items()}  # type: ignore[arg-type]
-    return facts.of(Role(row["id"], NOWHERE, fields), _network(row["model"]))
+    return resolver.resolve(Role(row["id"], NOWHERE, fields), _network(row["model"]))
 
 
 def _words(text: str) -> Iterable[tuple[str, object]]:
-    kinds = {name: quantity.type for name, quantity in facts.glossary().items()}
+    kinds = {name: quantity.type for name, quantity in glossary().items()}
     for word in text.split(";"):
         name, _, value = word.partition("=")
         number = float(value) if kinds[name] == "number" and not value.isdigit() else value
         yield name, int(value) if value.isdigit() else value == "true" if kinds[name] == "flag" else number
 
 
-def _network(model: str) -> Resolved | None:
+def _network(model: str) -> Resolution | None:
     if model == INTERNLM.id:
-        return Resolved(INTERNLM, "the source's configuration")
+        return Resolution(INTERNLM, "the source's configuration")
     return architecture.resolve(model) if "/" in model else model_words.resolved(model)
 
 

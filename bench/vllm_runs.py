@@ -19,9 +19,9 @@ from typing import NamedTuple
 import alone
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field
 
@@ -62,9 +62,9 @@ def described(run: Mapping[str, str]) -> Facts:
         stated["quantization"] = run["quantization"]
     if run["kv_cache_dtype"] != "auto":
         stated["kv_cache_dtype"] = run["kv_cache_dtype"]
-    role, resolved = sizes.from_checkpoint(run["checkpoint"], stated, CARD, WorkTree(Path(__file__).parent))
+    role, resolved = memory_breakdown.build_role(run["checkpoint"], stated, CARD, WorkTree(Path(__file__).parent))
     gpus = int(run["tensor_parallel"]) * int(run["pipeline_parallel"]) * int(run["data_parallel"])
-    return facts.of(role.having(gpus_per_pod=Field(gpus), gpus_per_replica=Field(gpus)), resolved)
+    return resolver.resolve(role.having(gpus_per_pod=Field(gpus), gpus_per_replica=Field(gpus)), resolved)
 
 
 def terms(run: Mapping[str, str]) -> Iterator[Term]:

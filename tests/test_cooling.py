@@ -7,11 +7,11 @@ import samples
 
 from gpulint import units
 from gpulint.adapters.native import facility
-from gpulint.catalog import tables as catalog
-from gpulint.facility.model import PartFacts
-from gpulint.policy.rules import facility as facilities
+from gpulint.catalog import tables
+from gpulint.facility.model import ComponentFacts
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.report.model import Severity
-from gpulint.sizing.cabling import space_and_weight as rack_space
+from gpulint.sizing.cabling import space_and_weight
 from gpulint.sizing.cooling import airflow, coolant
 from gpulint.source import documents
 
@@ -22,11 +22,11 @@ def spec(text: str) -> str:
     return HEAD + "\n".join(f"  {line}" for line in text.strip("\n").splitlines()) + "\n"
 
 
-def rack(text: str) -> PartFacts:
+def rack(text: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None, text
-    return facilities.facts_of(described, {}).of_kind("rack")[0]
+    return rules_facility.resolve_facts(described, {}).of_kind("rack")[0]
 
 
 def said(text: str) -> dict[str, Severity]:
@@ -144,7 +144,7 @@ def test_the_footprint_of_an_nvl72_bears_two_tonnes_a_square_metre() -> None:
     ],
 )
 def test_more_of_an_uncertain_term_never_asks_for_less(term: str, fact: str) -> None:
-    (row,) = (one for one in catalog.rows("fitted") if one["name"] == term)
+    (row,) = (one for one in tables.rows("fitted") if one["name"] == term)
     found = rack(
         "racks: [{name: r, cooling: direct-liquid, cdu: c, "
         "servers: [{type: own, power: 50 kW, heat: 50 kW, cooling: hybrid, weight: 900}]}]"
@@ -154,8 +154,8 @@ def test_more_of_an_uncertain_term_never_asks_for_less(term: str, fact: str) -> 
 
 
 def test_a_place_is_taken_twice_only_where_units_overlap() -> None:
-    assert rack_space.units_taken_twice(((1, 8), (9, 16), (40, 40))) == 0
-    assert rack_space.units_taken_twice(((1, 48), (10, 11), (20, 20))) == 3
+    assert space_and_weight.units_taken_twice(((1, 8), (9, 16), (40, 40))) == 0
+    assert space_and_weight.units_taken_twice(((1, 48), (10, 11), (20, 20))) == 3
 
 
 # ---- what is said
@@ -271,9 +271,9 @@ def test_a_class_says_nothing_where_the_vendor_speaks() -> None:
 def test_what_lacks_is_named_where_it_decides() -> None:
     text = "racks: [{name: r, cooling: room, cooling_capacity: 20 kW, servers: [{type: dgx-h100}, {type: unheard-of}]}]"
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     rules = [one for one in samples.shipped_rules().values() if one.name == "rack-heat-over-cooling"]
-    (found,) = facilities.judged(facilities.facts_of(described, {}), rules)
+    (found,) = rules_facility.evaluate_component(rules_facility.resolve_facts(described, {}), rules)
     assert found.outcome.verdicts == ()
     assert [one.rule for one in found.outcome.not_evaluated] == ["rack-heat-over-cooling"]

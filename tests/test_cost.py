@@ -12,10 +12,9 @@ import pytest
 
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Available, Energy, Pool, Price
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.sizing.cost import energy
-from gpulint.sizing.cost import price as cost
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.sizing.cost import energy, price
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -26,7 +25,7 @@ ONE = {"gpus_per_pod": 1, "pods_per_replica": 1, "gpus_per_replica": 1, "replica
 
 def known(available: Available = EVERYTHING, **stated: Any) -> Facts:
     fields = {name: Field(value) for name, value in ({"device": "gpu", **ONE} | stated).items()}
-    return facts.of(Role("server", NOWHERE, fields, available=available), None)
+    return resolver.resolve(Role("server", NOWHERE, fields, available=available), None)
 
 
 def usd(available: Available = EVERYTHING, **stated: Any) -> object:
@@ -86,7 +85,9 @@ def test_what_nobody_knows_has_no_price(stated: dict[str, Any]) -> None:
     fields = {name: value for name, value in stated.items() if value is not None}
     found = known(**fields)
     if "replicas" in stated:
-        found = facts.of(Role("server", NOWHERE, {k: v for k, v in found.role.fields.items() if k != "replicas"}), None)
+        found = resolver.resolve(
+            Role("server", NOWHERE, {k: v for k, v in found.role.fields.items() if k != "replicas"}), None
+        )
     assert isinstance(found.scenarios("cost_usd_per_hour"), Missing)
 
 
@@ -111,7 +112,7 @@ def test_deepseek_on_h100_costs_what_lmsys_published() -> None:
 
     The post gives no price; $2 a GPU-hour, $16 a node, is the one at which its two figures agree.
     """
-    assert cost.cost_usd_per_million_tokens(16.0, 22_300) == pytest.approx(0.1993, abs=1e-4)
+    assert price.cost_usd_per_million_tokens(16.0, 22_300) == pytest.approx(0.1993, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_deepseek_on_h100_costs_what_lmsys_published() -> None:
     ],
 )
 def test_tokens_are_counted_at_the_stated_load_or_the_full_one(stated: tuple[Any, ...], expected: float) -> None:
-    assert cost.delivered_tokens_per_s(*stated) == expected
+    assert price.delivered_tokens_per_s(*stated) == expected
 
 
 SERVED = {
@@ -146,7 +147,7 @@ def served(available: Available = EVERYTHING, **stated: Any) -> Facts:
     from gpulint.catalog import architecture
 
     role = known(available, **SERVED, **H100, **stated).role
-    return facts.of(role, architecture.resolve("meta-llama/Llama-3.1-8B-Instruct"))
+    return resolver.resolve(role, architecture.resolve("meta-llama/Llama-3.1-8B-Instruct"))
 
 
 def test_a_slower_scenario_costs_more_for_each_token() -> None:
@@ -175,14 +176,14 @@ def test_deepseek_v3_cost_what_its_report_says() -> None:
     Section 1: pre-training takes 180 thousand GPU-hours for each trillion tokens, so 1,543 tokens a second of each GPU.
     """
     hours = 2.788e6 / 2048
-    assert cost.training_cost_usd(2048 * 2.0, hours * 3600) == pytest.approx(5.576e6)
+    assert price.training_cost_usd(2048 * 2.0, hours * 3600) == pytest.approx(5.576e6)
     rate = 1e12 / (180e3 * 3600)
-    assert cost.training_cost_usd_per_billion_tokens(2048 * 2.0, rate, 2048) == pytest.approx(360.0)
+    assert price.training_cost_usd_per_billion_tokens(2048 * 2.0, rate, 2048) == pytest.approx(360.0)
 
 
 def test_mpt_7b_cost_what_mosaic_published() -> None:
     """MPT-7B: 440 A100 40GB for 9.5 days, "~$200k" (databricks.com/blog/mpt-7b, 2023-05-05): $2 a GPU-hour."""
-    assert cost.training_cost_usd(440 * 2.0, 9.5 * 86400) == pytest.approx(200_640)
+    assert price.training_cost_usd(440 * 2.0, 9.5 * 86400) == pytest.approx(200_640)
 
 
 # ---- power, energy, CO2

@@ -9,9 +9,9 @@ import pytest
 import samples
 from hypothesis import given, settings, strategies
 
-from gpulint.report import escaping as words
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text as text_report
+from gpulint.report import escaping
+from gpulint.report.formats import summary_line
+from gpulint.report.formats import text as formats_text
 from gpulint.report.model import (
     AreaSummary,
     Comparison,
@@ -26,7 +26,7 @@ from gpulint.report.model import (
     Slot,
 )
 from gpulint.report.racks import bars, svg
-from gpulint.report.racks import text as elevation
+from gpulint.report.racks import text as racks_text
 
 
 def at(line: int) -> Location:
@@ -197,15 +197,15 @@ bars: █ used  ┃ the limit  ▒ best to worst case
     ids=["overloaded", "partly known", "estimated"],
 )
 def test_a_rack_stands_beside_what_it_takes_of_each_limit(facility: FacilitySummary, screen: str) -> None:
-    assert elevation.as_text((facility,)) == screen
+    assert racks_text.render((facility,)) == screen
 
 
 def test_a_terminal_without_unicode_gets_the_same_screen_in_ascii() -> None:
-    assert elevation.as_text((OVERLOADED,), bars.ASCII) == IN_ASCII
+    assert racks_text.render((OVERLOADED,), bars.ASCII) == IN_ASCII
 
 
 def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
-    assert words.in_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
+    assert escaping.to_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
 
 
 # ---- a room
@@ -271,11 +271,11 @@ hall/row-b
 
 
 def test_a_room_has_a_line_for_each_limit_above_racks_and_one_for_each_kind_of_rack() -> None:
-    assert elevation.as_text((FIFTY,)).startswith(ROOM)
+    assert racks_text.render((FIFTY,)).startswith(ROOM)
 
 
 def test_racks_that_are_alike_are_drawn_once() -> None:
-    drawn = [line for line in elevation.as_text((FIFTY,)).splitlines() if line.startswith("rack ")][1:]
+    drawn = [line for line in racks_text.render((FIFTY,)).splitlines() if line.startswith("rack ")][1:]
     assert drawn == [
         "rack r01 to r24 in hall/row-a, 24 alike  (room.yaml:10)",
         "rack r25 to r48 in hall/row-b, 24 alike  (room.yaml:20)",
@@ -287,14 +287,14 @@ def test_racks_that_are_alike_are_drawn_once() -> None:
 def test_of_many_unlike_racks_the_worst_are_drawn_and_the_others_counted() -> None:
     good = [alike(f"r{number}", "row", number)._replace(servers=number) for number in range(1, 10)]
     many = FacilitySummary("campus", at(1), racks=(*good, FOUR))
-    text = elevation.as_text((many,))
+    text = racks_text.render((many,))
     drawn = [line.split()[1] for line in text.splitlines() if line.startswith("rack ")][1:]
     assert drawn == ["r1", "r2", "r3", "r4", "r5", "r01"]
     assert "4 more racks are not drawn; --rack NAME draws one" in text
 
 
 def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
-    text = elevation.as_text((FIFTY,), only=("r49",))
+    text = racks_text.render((FIFTY,), only=("r49",))
     assert [line for line in text.splitlines() if line.startswith("rack ")][1:] == [
         "rack r49 in hall/row-b  (room.yaml:9)"
     ]
@@ -319,18 +319,18 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
     rack = RackSummary("r1", "", at(2), servers=2, meters=meters, feeds=feeds)
     report = Report(facilities=(FacilitySummary("lab", at(1), racks=(rack,)),))
     expected = f"facility lab: 1 rack, 2 servers, {said}"
-    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
+    assert list(summary_line.render_closing(report)) == ["0 files, 0 workloads, no findings", expected]
 
 
 def test_a_room_over_its_limit_is_counted_beside_racks_that_are_not() -> None:
     hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_scenarios(2), 1, verdict="exceeded"),))
     facility = FacilitySummary("lab", at(1), (hall,), (RackSummary("r1", "", at(2)),))
-    assert counts.facility(facility).endswith("none over a limit, 1 room over its own limit")
+    assert summary_line.render_facility(facility).endswith("none over a limit, 1 room over its own limit")
 
 
 def test_what_a_change_leaves_alone_is_no_line_of_it() -> None:
     report = Report(facilities=(OVERLOADED,), comparison=Comparison("main", "HEAD"))
-    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings"]
+    assert list(summary_line.render_closing(report)) == ["0 files, 0 workloads, no findings"]
 
 
 def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> None:
@@ -344,9 +344,9 @@ def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> Non
         )
         for rack in (1, 2)
     ]
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(pair)),))
+    text = racks_text.render((FacilitySummary("lab", at(1), racks=tuple(pair)),))
     assert "rack r1 to r2, 2 alike" in text and "n11" not in text
-    alone = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(pair[:1])),))
+    alone = racks_text.render((FacilitySummary("lab", at(1), racks=tuple(pair[:1])),))
     assert "│ n11 box              500 W │" in alone
 
 
@@ -357,16 +357,16 @@ def test_racks_whose_feeds_are_called_after_them_are_alike() -> None:
         for name in ("r1", "r2")
     ]
     unalike = both[1]._replace(feeds=(both[1].feeds[0]._replace(verdict="holds"), both[1].feeds[1]))
-    drawn = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(both)),))
+    drawn = racks_text.render((FacilitySummary("lab", at(1), racks=tuple(both)),))
     assert "rack r1 to r2 in hall-1, 2 alike" in drawn and "feed A (side NAME-A): overloaded" in drawn
-    assert "alike" not in elevation.as_text((FacilitySummary("lab", at(1), racks=(both[0], unalike)),))
+    assert "alike" not in racks_text.render((FacilitySummary("lab", at(1), racks=(both[0], unalike)),))
 
 
 def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
     parts = tuple(f"r{number}" for number in range(1, 51))
     lacking = (Lacking("rack-over-circuit", ("breaker_a",), parts), Lacking("other", ("breaker_a",), ("r1",)))
     report = Report(facilities=(FacilitySummary("lab", at(1), not_evaluated=lacking),), asks={"breaker_a": "state it"})
-    assert list(counts.needs(report)) == [
+    assert list(summary_line.render_needs(report)) == [
         "not evaluated: 51 checks; to evaluate them, add",
         "  breaker_a (51 checks: r1; r2 and 48 more): state it",
     ]
@@ -412,32 +412,32 @@ def every_facility() -> list[FacilitySummary]:
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 @pytest.mark.parametrize("glyphs", [bars.BLOCKS, bars.ASCII], ids=["blocks", "ascii"])
 def test_no_line_is_wider_than_a_terminal_of_80_columns(facility: FacilitySummary, glyphs: bars.Glyphs) -> None:
-    assert [line for line in elevation.as_text((facility,), glyphs).splitlines() if len(line) > 80] == []
+    assert [line for line in racks_text.render((facility,), glyphs).splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 def test_no_character_of_a_file_moves_the_cursor(facility: FacilitySummary) -> None:
-    text = elevation.as_text((facility,))
+    text = racks_text.render((facility,))
     assert all(one.isprintable() for one in text.replace("\n", ""))
 
 
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 def test_colour_adds_nothing_but_colour(facility: FacilitySummary) -> None:
-    painted = elevation.as_text((facility,), colour=True)
-    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == elevation.as_text((facility,))
+    painted = racks_text.render((facility,), colour=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == racks_text.render((facility,))
     assert "\x1b[31;1m" in painted or facility not in (OVERLOADED, FIFTY)
 
 
 def test_machines_that_stand_in_one_another_are_named_and_not_drawn_over_each_other() -> None:
     rack = RackSummary("r1", "", at(1), units=8, slots=(Slot("one", 1, 4), Slot("two", 3, 4)))
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
+    text = racks_text.render((FacilitySummary("lab", at(1), racks=(rack,)),))
     assert "not drawn: one at U 1, occupied by two" in " ".join(text.split())
 
 
 def test_a_run_of_flat_machines_is_one_block() -> None:
     trays = tuple(Slot("tray", number, 1, 5_000) for number in range(1, 19))
     rack = RackSummary("r1", "", at(1), units=18, slots=trays)
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
+    text = racks_text.render((FacilitySummary("lab", at(1), racks=(rack,)),))
     assert text.count("tray") == 1
     assert "│ 18 × tray, 1 U each  90 kW │" in text
 
@@ -479,8 +479,8 @@ RACKS = strategies.builds(
 @given(strategies.lists(RACKS, max_size=4))
 def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None:
     facility = FacilitySummary("lab", at(1), racks=tuple(some))
-    assert all(len(line) <= 80 for line in elevation.as_text((facility,)).splitlines())
-    ElementTree.fromstring(svg.as_svg((facility,)))
+    assert all(len(line) <= 80 for line in racks_text.render((facility,)).splitlines())
+    ElementTree.fromstring(svg.render((facility,)))
 
 
 # ---- bars
@@ -506,7 +506,7 @@ def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None
     ],
 )
 def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Meter, cells: str) -> None:
-    assert bars.drawn(meter, 10, bars.ASCII) == cells
+    assert bars.draw(meter, 10, bars.ASCII) == cells
 
 
 @pytest.mark.parametrize(
@@ -522,7 +522,7 @@ def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Mete
     ],
 )
 def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
-    assert bars.percent(Meter("power", "w", all_scenarios(taken), 100)) == said
+    assert bars.render_percent(Meter("power", "w", all_scenarios(taken), 100)) == said
 
 
 def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> None:
@@ -530,7 +530,7 @@ def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> Non
     rack = "    - {name: NAME, units: 42, servers: [{type: big, units: 8, count: 6}]}\n"
     head = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  racks:\n"
     text = head + "".join(rack.replace("NAME", f"r{number}") for number in range(1, 7))
-    printed = text_report.render(samples.report(text, path="facility.yaml"))
+    printed = formats_text.render(samples.report(text, path="facility.yaml"))
     assert printed.count("error[rack-units-exceeded]") == 1
     assert "  the same in r2 (7), r3 (8), r4 (9) and 2 more\n" in printed
     assert "6 errors" in printed

@@ -16,8 +16,8 @@ import test_schemas
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.facts import resolver as facts
-from gpulint.pipeline.facility import utilization as gauges
+from gpulint.facts.glossary import glossary
+from gpulint.pipeline.facility import utilization
 
 Run = Callable[..., Result]
 
@@ -165,11 +165,11 @@ def test_a_file_that_is_not_there_is_misuse(run: Run) -> None:
 def test_every_meter_is_of_facts_that_parts_of_its_kind_have() -> None:
     told = [
         (kind, name)
-        for kind, meters in gauges.GAUGES.items()
+        for kind, meters in utilization.GAUGES.items()
         for several in meters.values()
         for gauge in several
         for name in (gauge.taken, gauge.least, gauge.limit)
-        if name and kind not in facts.glossary()[name].part
+        if name and kind not in glossary()[name].part
     ]
     assert told == []
 

@@ -9,12 +9,12 @@ import pytest
 import samples
 
 from gpulint.adapters.native import facility
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing, glossary
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.report.model import Severity
-from gpulint.sizing.power import circuits, failover
-from gpulint.sizing.power import three_phase as phases
+from gpulint.sizing.power import circuits, failover, three_phase
 from gpulint.sizing.power._feed_loads import Draw
 from gpulint.source import documents
 
@@ -23,14 +23,14 @@ def spec(inside: str) -> str:
     return f"apiVersion: gpulint/v1\nkind: Facility\nmetadata: {{name: ams1}}\nspec:\n{inside}"
 
 
-def known(inside: str) -> PartFacts:
+def known(inside: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", spec(inside).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
-def of(kind: str, inside: str) -> PartFacts:
+def of(kind: str, inside: str) -> ComponentFacts:
     return known(inside).of_kind(kind)[0]
 
 
@@ -115,7 +115,7 @@ def test_an_even_spread_is_the_best_of_all_spreads(count: int, line_v: int) -> N
     draws = ((Draw("A", 1000.0 * count, float(count)),),)
     splits = [(a, b, count - a - b) for a in range(count + 1) for b in range(count + 1 - a)]
     best = min(max(lines(split, line_v)) for split in splits)
-    assert phases.feed_line_a("A", 3, line_v, 1.0, draws) == pytest.approx(best)
+    assert three_phase.feed_line_a("A", 3, line_v, 1.0, draws) == pytest.approx(best)
 
 
 def lines(split: tuple[int, ...], line_v: int) -> list[float]:
@@ -143,7 +143,7 @@ def test_no_spread_of_two_kinds_of_supplies_is_better_than_the_bound(
         )
         for places in itertools.product(range(3), repeat=len(supplies))
     )
-    assert phases.feed_line_a("A", 3, line_v, 1.0, draws) <= best / 1000 + 1e-9
+    assert three_phase.feed_line_a("A", 3, line_v, 1.0, draws) <= best / 1000 + 1e-9
 
 
 def test_a_line_that_two_loads_share_carries_less_than_their_sum() -> None:
@@ -173,7 +173,7 @@ def test_a_supply_more_on_one_phase_is_an_imbalance() -> None:
 
 def test_the_deviation_of_three_lines_is_that_of_a_published_example() -> None:
     """calcspec.com, PDU Load Balance Calculator: 45, 38 and 52 A are 15.6 % off their average of 45 A."""
-    assert phases.phase_imbalance((45.0, 38.0, 52.0)) == pytest.approx(0.156, abs=0.0005)
+    assert three_phase.phase_imbalance((45.0, 38.0, 52.0)) == pytest.approx(0.156, abs=0.0005)
 
 
 # ---- what is left when a side fails

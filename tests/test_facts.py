@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import architecture, hardware
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Known, Missing
-from gpulint.pipeline.summary import role as summary
+from gpulint.catalog import architecture, hardware, package_data, tables
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import resolver
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing, ResolvedFact
+from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS
+from gpulint.pipeline.summary import role as summary_role
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -34,7 +35,7 @@ def role(open_ended: str = "", **stated: Value | Unknown) -> Role:
 
 
 def known(
-    checkpoint: str | None = LLAMA_8B, resolved: Resolved | None = None, open_ended: str = "", **stated: Any
+    checkpoint: str | None = LLAMA_8B, resolved: Resolution | None = None, open_ended: str = "", **stated: Any
 ) -> Facts:
     """The facts of a vLLM role on one H100, unless said otherwise."""
     whole: dict[str, Value | Unknown] = {
@@ -51,7 +52,7 @@ def known(
     given = {name: value for name, value in whole.items() if value is not None}
     if checkpoint is not None and resolved is None:
         resolved = architecture.resolve(checkpoint)
-    return facts.of(role(open_ended, **given), resolved)
+    return resolver.resolve(role(open_ended, **given), resolved)
 
 
 def scenarios(found: Facts, name: str) -> Scenarios[Any]:
@@ -71,7 +72,7 @@ def needs(found: Facts, name: str) -> set[str]:
 def how(found: Facts, name: str) -> str:
     """Where a fact comes from, in words."""
     one = found.find(name)
-    assert isinstance(one, Known), one
+    assert isinstance(one, ResolvedFact), one
     return one.how
 
 
@@ -79,7 +80,7 @@ def how(found: Facts, name: str) -> str:
 
 
 def test_every_row_of_the_glossary_is_whole() -> None:
-    for name, row in shipped.glossary().items():
+    for name, row in package_data.load_glossary().items():
         assert {"of", "type", "unit", "meaning"} <= set(row), name
         assert row["type"] in {"number", "text", "flag", "list", "map", "object"}, name
         assert not str(row["meaning"]).endswith("."), name
@@ -88,24 +89,24 @@ def test_every_row_of_the_glossary_is_whole() -> None:
 def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means() -> None:
     silent = [
         one.name
-        for one in facts.glossary().values()
+        for one in glossary().values()
         if one.of in {"pod", "engine"} and not one.ask and not one.absent and one.name not in {"task", "device"}
     ]
     assert silent == []
 
 
 def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
-    every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
-    derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
+    every = {name for engine in (None, *engines.modules()) for name in find_formulas(engine)}
+    derived = {one.name for one in glossary().values() if one.of == "derived"}
     looked_up = {"bytes_per_weight"}  # the number format's row of the catalog
-    assert derived - every == looked_up | set(facts.AT_CAPACITY)
-    assert set(facts.AT_CAPACITY.values()) <= every
-    assert set(facts.DRAFT_FACTS) <= every
+    assert derived - every == looked_up | set(AT_CAPACITY)
+    assert set(AT_CAPACITY.values()) <= every
+    assert set(DRAFT_FACTS) <= every
 
 
 def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
-    rows = catalog.rows("fitted")
-    assert {row["name"] for row in rows} == {one.name for one in facts.glossary().values() if one.of == "fitted"}
+    rows = tables.rows("fitted")
+    assert {row["name"] for row in rows} == {one.name for one in glossary().values() if one.of == "fitted"}
     for row in rows:
         assert float(row["best"]) <= float(row["expected"]) <= float(row["worst"]), row["name"]
         assert row["source"], row["name"]
@@ -113,8 +114,8 @@ def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
 
 
 def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date() -> None:
-    for row in catalog.rows("engine_defaults"):
-        assert facts.glossary()[row["field"]].of == "engine", row["field"]
+    for row in tables.rows("engine_defaults"):
+        assert glossary()[row["field"]].of == "engine", row["field"]
         assert row["source"], row["field"]
         assert row["date"], row["field"]
         assert row["kinder"] in {"higher", "lower", "none"}, row["field"]
@@ -122,10 +123,10 @@ def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date(
 
 def test_every_column_that_a_fact_reads_is_there() -> None:
     product, node = hardware.list_accelerators()[0], hardware.list_nodes()[0]
-    shape = architecture.architectures()[0]
+    shape = architecture.load_architectures()[0]
     holders = {"accelerator": (product, {"slice_memory_bytes", "accelerator_name"}), "node": (node, set())}
     holders |= {"architecture": (shape, set()), "checkpoint": (shape, {"architecture", "checkpoint"})}
-    for one in facts.glossary().values():
+    for one in glossary().values():
         holder, computed = holders.get(one.of, (None, set()))
         assert holder is None or one.name in computed or hasattr(holder, one.name), one.name
 
@@ -135,9 +136,9 @@ def test_every_column_that_a_fact_reads_is_there() -> None:
 
 def formulas() -> list[tuple[str, Callable[..., Value]]]:
     """Every public formula, by module and name."""
-    found = [(f"sizing.{name}", formula) for name, formula in facts.formulas(None).items()]
+    found = [(f"sizing.{name}", formula) for name, formula in find_formulas(None).items()]
     for engine in engines.modules():
-        found += [(f"{engine}.{name}", formula) for name, formula in facts.formulas(engine).items()]
+        found += [(f"{engine}.{name}", formula) for name, formula in find_formulas(engine).items()]
     return found
 
 
@@ -146,20 +147,20 @@ every_formula = pytest.mark.parametrize("formula", [one for _, one in formulas()
 
 @every_formula
 def test_a_formula_and_its_parameters_are_rows_of_the_glossary(formula: Callable[..., Value]) -> None:
-    assert {formula.__name__, *facts.parameters(formula)} <= set(facts.glossary())
+    assert {formula.__name__, *list_parameters(formula)} <= set(glossary())
 
 
 @every_formula
 def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable[..., Value]) -> None:
     signature = inspect.signature(formula)
-    assert tuple(signature.parameters) == facts.parameters(formula)
+    assert tuple(signature.parameters) == list_parameters(formula)
     assert all(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values())
     assert all(one.default in (one.empty, None) for one in signature.parameters.values())
 
 
 @every_formula
 def test_a_formula_does_not_need_itself(formula: Callable[..., Value]) -> None:
-    assert formula.__name__ not in facts.parameters(formula)
+    assert formula.__name__ not in list_parameters(formula)
 
 
 @every_formula
@@ -183,18 +184,18 @@ def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Ca
 @every_formula
 def test_a_formulas_docstring_names_every_argument(formula: Callable[..., Value]) -> None:
     section = (inspect.getdoc(formula) or "").partition("Args:")[2].partition("Returns:")[0]
-    unnamed = [name for name in facts.parameters(formula) if name not in section]
+    unnamed = [name for name in list_parameters(formula) if name not in section]
     assert unnamed == [] or "as of " in section
 
 
 def test_an_engine_defines_no_quantity_that_its_own_arguments_state() -> None:
     for engine in engines.modules():
-        stated = {one.name for one in facts.glossary().values() if one.of == "engine"}
-        assert set(facts.formulas(engine)) & stated <= {"max_model_len", "static_memory_fraction"}
+        stated = {one.name for one in glossary().values() if one.of == "engine"}
+        assert set(find_formulas(engine)) & stated <= {"max_model_len", "static_memory_fraction"}
 
 
 def test_sizing_holds_no_unit_arithmetic_of_its_own() -> None:
-    folder = Path(inspect.getfile(facts)).parent / "sizing"
+    folder = Path(inspect.getfile(resolver)).parent / "sizing"
     for path in folder.glob("*.py"):
         numbers = {
             node.value
@@ -332,11 +333,11 @@ def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit() -> None:
 
 
 def test_every_missing_name_can_be_asked_for() -> None:
-    nothing = facts.of(role(), None)
-    for name in facts.glossary():
+    nothing = resolver.resolve(role(), None)
+    for name in glossary():
         found = nothing.find(name)
         if isinstance(found, Missing):
-            assert found.names <= set(facts.glossary())
+            assert found.names <= set(glossary())
             assert found.names
 
 
@@ -354,7 +355,7 @@ def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, v
     found = known(**stated)
     assert needs(found, name) == {name}
     assert "not possible" in found.reasons[name]
-    for other in facts.glossary():
+    for other in glossary():
         found.find(other)
 
 
@@ -425,11 +426,11 @@ def test_weights_that_exceed_the_budget_fail_whatever_else_is_unknown() -> None:
     """Llama-3.1-70B takes 131 GiB in 16 bits; nothing says what an unknown precision of the cache would need."""
     found = known("meta-llama/Llama-3.1-70B-Instruct", kv_cache_dtype="int3")
     assert isinstance(found.expected("headroom_bytes"), Missing)
-    assert summary.verdict(found) == "does not fit"
+    assert summary_role.find_verdict(found) == "does not fit"
 
 
 def test_weights_that_leave_room_tell_nothing_where_the_rest_is_unknown() -> None:
-    assert summary.verdict(known(kv_cache_dtype="int3")) == "cannot tell"
+    assert summary_role.find_verdict(known(kv_cache_dtype="int3")) == "cannot tell"
 
 
 @pytest.mark.parametrize(("length", "pictures"), [(8192, 1), (32768, 1), (65536, 3), (128000, 6), (10**6, 8)])
@@ -589,7 +590,7 @@ def test_an_eagle_head_without_a_name_leaves_memory_unknown() -> None:
 @pytest.mark.parametrize("method", ["ngram", "suffix", None])
 def test_drafting_from_the_text_costs_no_weights(method: str | None) -> None:
     found = known(speculative=method, draft_tokens=3)
-    assert [found.expected(name) for name in facts.DRAFT_FACTS] == [0, 0]
+    assert [found.expected(name) for name in DRAFT_FACTS] == [0, 0]
 
 
 # ---- fitted terms only ever cost memory
@@ -633,7 +634,7 @@ def tried(name: str, value: float) -> Facts:
     checkpoint, stated = MONOTONE[name]
     extra = {"cuda_memory_bytes": Field(None)} if "cuda_memory_bytes" in stated else {}
     found = known(checkpoint, **{key: part for key, part in stated.items() if key not in extra})
-    return facts.of(found.role.having(**extra, **{name: Field(value)}), found.resolved)
+    return resolver.resolve(found.role.having(**extra, **{name: Field(value)}), found.resolved)
 
 
 def test_memory_that_the_host_shares_is_not_promised_whole() -> None:
@@ -664,7 +665,7 @@ LEFT = [(name, "headroom_bytes") for name in MONOTONE] + [
 
 @pytest.mark.parametrize(("name", "fact"), LEFT)
 def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == name]
+    rows = [row for row in tables.rows("fitted") if row["name"] == name]
     low = max(0.0, min(float(row["best"]) for row in rows))
     high = max(float(row["worst"]) for row in rows)
     steps = [low + (high - low) * step / 8 for step in range(9)]
@@ -677,7 +678,9 @@ def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str) ->
 def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() -> None:
     found = known("/models/secret-13b")
     sizes = [
-        facts.of(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).expected("weight_bytes_per_gpu")
+        resolver.resolve(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).expected(
+            "weight_bytes_per_gpu"
+        )
         for ratio in (0.9, 1.0, 1.1, 1.3)
     ]
     assert sizes == sorted(sizes)  # type: ignore[type-var]
@@ -687,7 +690,7 @@ def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() 
 def test_a_larger_excess_of_a_name_s_format_never_makes_weights_smaller() -> None:
     found = known("acme/secret-13b-awq")
     sizes = [
-        facts.of(found.role.having(named_quantised_excess=Field(ratio)), found.resolved).expected(
+        resolver.resolve(found.role.having(named_quantised_excess=Field(ratio)), found.resolved).expected(
             "weight_bytes_per_gpu"
         )
         for ratio in (1.0, 1.1, 1.4, 2.0, 5.0)
@@ -723,7 +726,7 @@ def test_a_format_measured_over_whole_files_keeps_its_size_under_a_name() -> Non
 
 def test_a_named_release_s_excess_is_that_of_the_listed_quantised_releases() -> None:
     """The rows were computed once; releases that are listed later may move them a little."""
-    rows = [row for row in catalog.rows("fitted") if row["name"] == "named_quantised_excess"]
+    rows = [row for row in tables.rows("fitted") if row["name"] == "named_quantised_excess"]
     for row, held in zip(rows, excesses(), strict=True):
         assert len(held) == pytest.approx(int(row["cases"]), rel=0.1)
         best, middle, worst = (sorted(each) for each in zip(*held, strict=True))
@@ -738,8 +741,8 @@ def test_a_named_release_s_excess_is_that_of_the_listed_quantised_releases() -> 
 def excesses() -> list[list[tuple[float, ...]]]:
     """Bytes of each quantised release against its parameters in its format: 4 bits small and large, 8 bits small and large."""
     found: dict[tuple[str, str, int | None], tuple[int, tuple[float, ...]]] = {}
-    copies = catalog.by("checkpoints", "checkpoint")
-    for name in architecture.ids():
+    copies = tables.index_rows("checkpoints", "checkpoint")
+    for name in architecture.list_ids():
         shape = architecture.resolve(name).architecture
         if shape is None or not shape.checkpoint_quantization or not shape.parameters:
             continue
@@ -765,7 +768,7 @@ def test_an_unstated_format_is_likely_16_bits_on_a_hub_and_open_in_a_folder() ->
 
 
 def test_every_fitted_term_is_tested_monotone() -> None:
-    own = {row["name"] for row in catalog.rows("fitted") if row["engine"] in ("", "vllm")}
+    own = {row["name"] for row in tables.rows("fitted") if row["engine"] in ("", "vllm")}
     assert own <= set(MONOTONE) | {
         "named_parameter_ratio",
         "training_network_floor_bytes_per_s",  # compared with the network as it is, in no formula
@@ -852,5 +855,5 @@ def test_a_pooling_network_runs_no_sampler() -> None:
 
 
 def test_the_words_of_every_quantity_are_written_as_texts() -> None:
-    listed = {word for one in facts.glossary().values() for word in one.words}
+    listed = {word for one in glossary().values() for word in one.words}
     assert listed & {"True", "False", "None"} == set()

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 POD = """\
 apiVersion: v1
@@ -46,7 +46,7 @@ def table(result: Result) -> dict[str, list[str]]:
 def test_every_fact_is_listed_once_with_unit_and_meaning() -> None:
     lines = run().stdout.splitlines()
     assert lines[0].split() == ["fact", "unit", "meaning"]
-    assert [line.split()[0] for line in lines[1:]] == list(facts.glossary())
+    assert [line.split()[0] for line in lines[1:]] == list(glossary())
 
 
 def test_every_word_narrows_the_list_wherever_it_stands() -> None:
@@ -158,8 +158,6 @@ def test_the_worth_is_given_as_json_in_base_units_and_three_scenarios() -> None:
 
 def test_every_fact_of_a_workload_is_known_or_lacks_something_that_is_named() -> None:
     (role,) = json.loads(run("--of", "chat.yaml", "--format", "json").stdout)["roles"]
-    asked = {
-        name for name, one in facts.glossary().items() if one.of != "document" and (not one.part or one.of == "pod")
-    }
+    asked = {name for name, one in glossary().items() if one.of != "document" and (not one.part or one.of == "pod")}
     assert set(role["facts"]) | set(role["unknown"]) == asked
     assert all(role["unknown"].values())

@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.sizing.training import peak as training_memory
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.pipeline import memory_breakdown
+from gpulint.sizing.training import peak
 from gpulint.source.repository import WorkTree
 from gpulint.units import GB, GIB
 
 
 def known(checkpoint: str, card: str = "h100-sxm-80gb", **stated: object) -> Facts:
-    role, resolved = sizes.from_checkpoint(checkpoint, stated, card, WorkTree(Path(__file__).parent))
-    return facts.of(role, resolved)
+    role, resolved = memory_breakdown.build_role(checkpoint, stated, card, WorkTree(Path(__file__).parent))
+    return resolver.resolve(role, resolved)
 
 
 def test_the_state_of_mixed_precision_adam_is_16_bytes_a_parameter() -> None:
     """2 of weights, 2 of gradients, 12 of master copy and two moments (Rajbhandari et al., ZeRO, 2020): 112 GB of 7B, not 84."""
     weights, gradients, optimizer = 2 * 7e9, 2 * 7e9, 12 * 7e9
-    assert training_memory.state_bytes_per_gpu(weights, gradients, optimizer) == pytest.approx(112e9)
+    assert peak.state_bytes_per_gpu(weights, gradients, optimizer) == pytest.approx(112e9)
     found = known(
         "meta-llama/Llama-2-7b-hf",
         engine="deepspeed",
@@ -57,7 +57,7 @@ def test_deepseek_r1_in_16_bits_does_not_fit_sixteen_80_gb_cards() -> None:
         weight_format="bfloat16",
         max_model_len=8192,
     )
-    assert sizes.verdict(found) == "does not fit"
+    assert memory_breakdown.find_verdict(found) == "does not fit"
 
 
 def test_a_4_bit_column_is_not_a_16_bit_one() -> None:

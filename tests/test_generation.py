@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint import cli, engines
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.pipeline.summary import role as summary
+from gpulint.catalog import tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
+from gpulint.pipeline.summary import role as summary_role
 from gpulint.source.repository import WorkTree
 from gpulint.units import GB, GIB, MIB
 
@@ -28,10 +28,10 @@ DEEPSEEK = {"engine_version": "4.35.0", "weight_dtype": "bfloat16"}
 
 
 def known(checkpoint: str, engine: str = "transformers", card: str = A100, **stated: object) -> Facts:
-    role, resolved = sizes.from_checkpoint(
+    role, resolved = memory_breakdown.build_role(
         checkpoint, {"engine": engine, "task": "inference", **stated}, card, WorkTree(Path(__file__).parent)
     )
-    return facts.of(role, resolved)
+    return resolver.resolve(role, resolved)
 
 
 def batch(size: int, prompt: int, new: int) -> dict[str, int]:
@@ -185,18 +185,19 @@ def test_old_releases_keep_scores_and_all_logits(size: int, prompt: int, gib: fl
 def test_a_batch_that_is_not_stated_is_asked_for() -> None:
     found = known("Qwen/Qwen3-8B", weight_dtype="bfloat16")
     assert found.missing(["generation_peak_bytes"]) == {"batch_size", "prompt_tokens", "new_tokens"}
-    assert sizes.verdict(found) == "cannot tell"
+    assert memory_breakdown.find_verdict(found) == "cannot tell"
 
 
 def test_weights_that_exceed_the_card_fail_whatever_the_batch() -> None:
     assert (
-        sizes.verdict(known("tiiuae/falcon-40b", "litgpt", "a100-sxm4-40gb", weight_dtype="bfloat16")) == "does not fit"
+        memory_breakdown.find_verdict(known("tiiuae/falcon-40b", "litgpt", "a100-sxm4-40gb", weight_dtype="bfloat16"))
+        == "does not fit"
     )
 
 
 def test_a_loader_that_spills_is_not_said_to_fail() -> None:
     found = known("Qwen/Qwen2.5-32B-Instruct", card="l4", weight_dtype="bfloat16", spills=True, **batch(1, 100, 100))
-    assert sizes.verdict(found) == "cannot tell"
+    assert memory_breakdown.find_verdict(found) == "cannot tell"
 
 
 def test_the_number_format_of_an_old_release_is_asked_for() -> None:
@@ -212,16 +213,16 @@ def test_the_cache_of_compressed_attention_is_not_guessed() -> None:
 
 def test_a_trainer_whose_task_is_inference_does_not_train() -> None:
     found = known("Qwen/Qwen3-8B", weight_dtype="bfloat16")
-    assert summary.generates(found) and not engines.trains(found.role)
-    role, resolved = sizes.from_checkpoint(
+    assert summary_role.is_generation(found) and not engines.is_training(found.role)
+    role, resolved = memory_breakdown.build_role(
         "Qwen/Qwen3-8B", {"engine": "transformers"}, A100, WorkTree(Path(__file__).parent)
     )
-    assert engines.trains(role) and not summary.generates(facts.of(role, resolved))
+    assert engines.is_training(role) and not summary_role.is_generation(resolver.resolve(role, resolved))
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp"])
 def test_a_server_is_not_a_batch(engine: str) -> None:
-    assert not summary.generates(known("Qwen/Qwen3-8B", engine))
+    assert not summary_role.is_generation(known("Qwen/Qwen3-8B", engine))
 
 
 def test_the_command_line_shows_terms_totals_and_the_verdict() -> None:
@@ -264,7 +265,7 @@ ELSEWHERE: Mapping[str, Mapping[str, object]] = {
 @pytest.mark.parametrize("engine", BATCHES)
 @pytest.mark.parametrize("term", SHARED)
 def test_more_of_a_fitted_term_never_takes_less_memory(engine: str, term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term and row["engine"] in ("", engine)]
+    rows = [row for row in tables.rows("fitted") if row["name"] == term and row["engine"] in ("", engine)]
     if not rows:
         return
     low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)

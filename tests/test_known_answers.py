@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
@@ -30,7 +30,7 @@ def known(checkpoint: str, **stated: Value) -> Facts:
     fields |= stated
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     role = Role("server", nowhere, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
 def scenarios(found: Facts, name: str) -> Scenarios[float]:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from gpulint import units
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog import hardware, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown
@@ -23,7 +22,7 @@ def role(**stated: Any) -> Facts:
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     whole = {"task": "inference", "tensor_parallel": 1, "pipeline_parallel": 1, "data_parallel": 1}
     whole = {"engine": "vllm", "gpus_per_pod": 8, **whole, **stated}
-    return facts.of(Role("server", nowhere, {name: Field(value) for name, value in whole.items()}), None)
+    return resolver.resolve(Role("server", nowhere, {name: Field(value) for name, value in whole.items()}), None)
 
 
 def expected_value(found: Facts, name: str) -> Any:
@@ -134,7 +133,7 @@ def test_an_engine_tells_whether_copies_are_of_training() -> None:
     }
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     known = {name: Field(value) for name, value in {**fields, "engine": "megatron_lm"}.items()}
-    assert expected_value(facts.of(Role("train", nowhere, known), None), "data_ranks") == 4
+    assert expected_value(resolver.resolve(Role("train", nowhere, known), None), "data_ranks") == 4
 
 
 def test_eight_copies_in_a_node_share_all_of_its_network_cards() -> None:
@@ -168,21 +167,21 @@ def test_a_pair_of_a_mesh_uses_one_of_its_links() -> None:
 # ---- the catalog
 
 
-@pytest.mark.parametrize("row", catalog.rows("accelerators"), ids=lambda row: row["id"])
-def test_every_link_of_an_accelerator_is_listed(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("accelerators"), ids=lambda row: row["id"])
+def test_every_link_of_an_accelerator_is_listed(row: tables.Row) -> None:
     assert row["link"] == "none" or hardware.link(row["link"])
     assert not row["host_link"] or hardware.link(row["host_link"])
 
 
-@pytest.mark.parametrize("row", catalog.rows("nodes"), ids=lambda row: row["instance_type"])
-def test_every_network_of_a_node_is_listed(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("nodes"), ids=lambda row: row["instance_type"])
+def test_every_network_of_a_node_is_listed(row: tables.Row) -> None:
     machine = hardware.node(row["instance_type"])
     assert machine is not None
     assert machine.network_kind is None or hardware.link(machine.network_kind) is not None
 
 
-@pytest.mark.parametrize("row", catalog.rows("collectives"), ids=lambda row: f"{row['medium']}-{row['ranks_from']}")
-def test_the_scenarios_of_a_measurement_are_in_order(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("collectives"), ids=lambda row: f"{row['medium']}-{row['ranks_from']}")
+def test_the_scenarios_of_a_measurement_are_in_order(row: tables.Row) -> None:
     for name in ("slowdown", "hop_s"):
         best, middle, worst = (float(row[f"{name}_{scenario}"]) for scenario in Scenarios._fields)
         assert 0 < best <= middle <= worst
@@ -190,7 +189,7 @@ def test_the_scenarios_of_a_measurement_are_in_order(row: catalog.Row) -> None:
 
 
 def test_no_two_measurements_hold_for_the_same_ranks() -> None:
-    rows = catalog.rows("collectives")
+    rows = tables.rows("collectives")
     for one in rows:
         same = [row for row in rows if all(row[key] == one[key] for key in ("medium", "operation", "engine"))]
         spans = sorted((int(row["ranks_from"]), int(row["ranks_until"] or 10**6)) for row in same)
@@ -252,7 +251,7 @@ def test_the_link_to_the_host_is_of_the_card_s_generation(accelerator: str, link
 
 def test_nccl_s_own_constants_lie_between_what_is_likely_and_the_nominal_bandwidth() -> None:
     """NCCL, src/graph/topo.h: 20.6 GB/s of 25 for each of the 18 links of an H100."""
-    for row in catalog.rows("links"):
+    for row in tables.rows("links"):
         one = hardware.link(row["id"])
         assert one is not None
         if one.nccl_bytes_per_s and one.bytes_per_s:

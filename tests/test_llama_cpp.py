@@ -11,10 +11,10 @@ from samples import not_evaluated, of_rule, report
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import gguf_names as gguf
+from gpulint.catalog.architecture import gguf_names
 from gpulint.engines.serving import llama_cpp
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.workload import Field
 
@@ -231,7 +231,7 @@ def test_what_the_release_may_take_is_not_noticed(image: str, arguments: str) ->
 
 
 def test_no_argument_is_suggested_since_its_value_is_a_word_of_its_own() -> None:
-    assert engines.spelled("llama.cpp", "0.0.8500", "max_model_len", 4096) is None
+    assert engines.render_argument("llama.cpp", "0.0.8500", "max_model_len", 4096) is None
 
 
 def test_every_flag_of_the_table_has_a_kind_and_a_source() -> None:
@@ -262,7 +262,7 @@ def known(image: str, arguments: str, gpus: int = 1, product: str = "nvidia-l4")
               resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
         """
     )
-    return facts.of(role, architecture.resolve(role.text("checkpoint")))
+    return resolver.resolve(role, architecture.resolve(role.text("checkpoint")))
 
 
 def expected_value(found: Facts, *names: str) -> list[object]:
@@ -352,7 +352,7 @@ def test_what_the_engine_fits_is_never_more_than_the_card_holds() -> None:
 def test_more_of_a_fitted_term_never_leaves_more_memory(term: str) -> None:
     found = known(CUDA, f"[{MODEL}, -c, '8192', -ngl, '99']")
     left = [
-        facts.of(found.role.having(**{term: Field(amount)}), found.resolved).expected("headroom_bytes")
+        resolver.resolve(found.role.having(**{term: Field(amount)}), found.resolved).expected("headroom_bytes")
         for amount in (0, 4, 2**28, 2**30)
     ]
     assert left == sorted(left, reverse=True)  # type: ignore[type-var]
@@ -361,9 +361,9 @@ def test_more_of_a_fitted_term_never_leaves_more_memory(term: str) -> None:
 
 def test_a_format_that_no_gguf_file_has_is_not_sized() -> None:
     found = known(CUDA, "[-m, Meta-Llama-3.1-8B-Instruct-F16.gguf, -ngl, '99']")
-    asked = facts.of(found.role.having(quantization=Field("fp8")), found.resolved)
+    asked = resolver.resolve(found.role.having(quantization=Field("fp8")), found.resolved)
     assert found.expected("bytes_per_weight") == 2.0
-    assert isinstance(asked.scenarios("weight_bytes"), facts.Missing)
+    assert isinstance(asked.scenarios("weight_bytes"), Missing)
 
 
 def test_gpt_oss_keeps_its_experts_in_mxfp4_under_any_name() -> None:
@@ -407,7 +407,7 @@ spec:
     ],
 )
 def test_the_name_of_a_file_tells_checkpoint_and_type_or_nothing(path: str, checkpoint: str, quantization: str) -> None:
-    assert gguf.of_file(path) == (checkpoint, quantization)
+    assert gguf_names.parse_file_name(path) == (checkpoint, quantization)
 
 
 @pytest.mark.parametrize(
@@ -420,4 +420,4 @@ def test_the_name_of_a_file_tells_checkpoint_and_type_or_nothing(path: str, chec
     ],
 )
 def test_the_name_of_a_repository_tells_the_checkpoint(reference: str, checkpoint: str, quantization: str) -> None:
-    assert gguf.of_repository(reference) == (checkpoint, quantization)
+    assert gguf_names.parse_repository(reference) == (checkpoint, quantization)

@@ -10,8 +10,8 @@ from samples import report
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios, Severity
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
@@ -198,7 +198,7 @@ def test_an_argument_that_a_release_may_have_is_not_noticed(arguments: str, imag
     ],
 )
 def test_a_suggestion_is_spelled_as_the_engine_reads_it(quantity: str, value: Any, spelling: str | None) -> None:
-    assert engines.spelled("lmdeploy", "0.10.0", quantity, value) == spelling
+    assert engines.render_argument("lmdeploy", "0.10.0", quantity, value) == spelling
 
 
 # ---- memory
@@ -215,7 +215,7 @@ def known(checkpoint: str, accelerator: str, **stated: Any) -> Facts:
     }
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     role = Role("server", nowhere, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
 def scenarios(found: Facts, name: str) -> Scenarios[Any]:

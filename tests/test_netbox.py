@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from gpulint import cli
 from gpulint.adapters.native import facility
 from gpulint.facility import inventories
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
-from gpulint.pipeline.rule_tests.samples import Alone
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.model import Missing
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 
@@ -65,26 +65,28 @@ def pages(**lists: Sequence[Mapping[str, object]]) -> dict[str, bytes]:
     }
 
 
-def known(files: Mapping[str, bytes], text: str = FILE) -> PartFacts:
+def known(files: Mapping[str, bytes], text: str = FILE) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document, Alone({"library/Acme/loader.yaml": LIBRARY.encode(), **files}))
+    described = facility.read_facility(
+        document, ExampleRepository({"library/Acme/loader.yaml": LIBRARY.encode(), **files})
+    )
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
-def only(files: Mapping[str, bytes], kind: str, text: str = FILE) -> PartFacts:
+def only(files: Mapping[str, bytes], kind: str, text: str = FILE) -> ComponentFacts:
     (one,) = known(files, text).of_kind(kind)
     return one
 
 
-def stated(one: PartFacts, *names: str) -> dict[str, object]:
+def stated(one: ComponentFacts, *names: str) -> dict[str, object]:
     return {name: one.role.value(name) for name in names}
 
 
 def said(files: Mapping[str, bytes], text: str = FILE) -> list[str]:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    held = Alone({"library/Acme/loader.yaml": LIBRARY.encode(), **files})
-    return [one.message for one in facility.settled(document, held)]
+    held = ExampleRepository({"library/Acme/loader.yaml": LIBRARY.encode(), **files})
+    return [one.message for one in facility.settle(document, held)]
 
 
 # ---- racks and feeds
@@ -533,35 +535,37 @@ def test_racks_of_one_name_in_two_sites_are_not_taken_for_one_another() -> None:
 
 
 def test_a_folder_of_exports_is_a_facility_of_its_own() -> None:
-    found = inventories.alone("export", Alone(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}])))
+    found = inventories.synthesize_facility(
+        "export", ExampleRepository(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}]))
+    )
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, Alone(pages(racks=[RACK])))
+    described = facility.read_facility(document, ExampleRepository(pages(racks=[RACK])))
     assert described is not None
-    assert [one.role.name for one in facilities.facts_of(described, {}).of_kind("rack")] == ["r07"]
+    assert [one.role.name for one in rules_facility.resolve_facts(described, {}).of_kind("rack")] == ["r07"]
 
 
 def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
     lists = json.dumps({"racks": {"count": 1, "results": [RACK]}, "power-feeds": [A]}).encode()
-    held = Alone({"dcim/hall.json": lists})
-    found = inventories.alone("dcim/hall.json", held)
+    held = ExampleRepository({"dcim/hall.json": lists})
+    found = inventories.synthesize_facility("dcim/hall.json", held)
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, held)
+    described = facility.read_facility(document, held)
     assert described is not None
-    known = facilities.facts_of(described, {})
+    known = rules_facility.resolve_facts(described, {})
     assert [one.role.name for one in (*known.of_kind("rack"), *known.of_kind("feed"))] == ["r07", "A"]
 
 
 def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_same() -> None:
     table = b"Name,Site,Location,Facility ID,Status,Height (U)\r\nr07,ams1,hall-1,,Active,48U\r\n"
-    held = Alone({"export/netbox_racks.csv": table})
-    found = inventories.alone("export", held)
+    held = ExampleRepository({"export/netbox_racks.csv": table})
+    found = inventories.synthesize_facility("export", held)
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, held)
+    described = facility.read_facility(document, held)
     assert described is not None
-    assert [one.expected("rack_units") for one in facilities.facts_of(described, {}).of_kind("rack")] == [48]
+    assert [one.expected("rack_units") for one in rules_facility.resolve_facts(described, {}).of_kind("rack")] == [48]
 
 
 @pytest.mark.parametrize(
@@ -573,8 +577,8 @@ def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_sam
     ],
 )
 def test_what_is_no_export_is_left_to_its_own_readers(path: str, content: bytes) -> None:
-    assert inventories.alone("room", Alone({path: content})) is None
-    assert inventories.alone(path, Alone({path: content})) is None
+    assert inventories.synthesize_facility("room", ExampleRepository({path: content})) is None
+    assert inventories.synthesize_facility(path, ExampleRepository({path: content})) is None
 
 
 # ---- what cannot be read

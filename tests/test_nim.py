@@ -9,9 +9,8 @@ import reading
 import samples
 
 from gpulint.engines.serving import nim
-from gpulint.facts import checkpoints
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
+from gpulint.facts import checkpoints, resolver
+from gpulint.facts.model import Missing
 from gpulint.workload import Role, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 8}}"
@@ -29,7 +28,7 @@ def _images(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _expected(of: Role, name: str) -> object:
-    found = facts.of(of, checkpoints.resolve(of, "spec.yaml", samples.Alone(), None)).expected(name)
+    found = resolver.resolve(of, checkpoints.resolve(of, "spec.yaml", samples.Alone(), None)).expected(name)
     return sorted(found.names) if isinstance(found, Missing) else found
 
 

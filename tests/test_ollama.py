@@ -6,11 +6,10 @@ import pytest
 import reading
 from samples import of_rule, report
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import architecture, tables
 from gpulint.engines.serving import ollama
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.workload import Field, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
@@ -128,15 +127,15 @@ ROWS = (
 def test_a_listed_name_tells_checkpoint_and_type(
     name: str, checkpoint: str, quantization: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog, "rows", lambda table: ROWS if table == "ollama" else ())
-    found = ollama.named(name)
+    monkeypatch.setattr(tables, "rows", lambda table: ROWS if table == "ollama" else ())
+    found = ollama.read_model_name(name)
     assert (found["checkpoint"].value, found["quantization"].value) == (checkpoint, quantization)
 
 
 @pytest.mark.parametrize("name", ["llama3.3:1b", "team/private:70b", "llama3"])
 def test_an_unlisted_name_is_unknown_and_never_guessed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "rows", lambda table: ROWS if table == "ollama" else ())
-    assert all(isinstance(field.value, Unknown) for field in ollama.named(name).values())
+    monkeypatch.setattr(tables, "rows", lambda table: ROWS if table == "ollama" else ())
+    assert all(isinstance(field.value, Unknown) for field in ollama.read_model_name(name).values())
 
 
 # ---- defaults by release, read in the released sources (envconfig/config.go, server/routes.go)
@@ -158,7 +157,7 @@ def known(image: str, gpus: int = 1, product: str = "nvidia-l4") -> Facts:
         """
     )
     model = {"checkpoint": Field("meta-llama/Llama-3.3-70B-Instruct"), "quantization": Field("gguf-q4_k_m")}
-    return facts.of(role.having(**model), architecture.resolve("meta-llama/Llama-3.3-70B-Instruct"))
+    return resolver.resolve(role.having(**model), architecture.resolve("meta-llama/Llama-3.3-70B-Instruct"))
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import samples
 from gpulint import units
 from gpulint.adapters.native import facility
 from gpulint.facility import reader
-from gpulint.facility.model import CALLED, PartFacts
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import NAME_FACTS, ComponentFacts
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.policy.rules import rule
 from gpulint.source import documents
 
@@ -38,21 +39,21 @@ spec:
 """
 
 
-def known(text: str) -> PartFacts:
+def known(text: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
-def racks(text: str) -> dict[str, PartFacts]:
+def racks(text: str) -> dict[str, ComponentFacts]:
     return {one.role.name: one for one in known(text).of_kind("rack")}
 
 
 def test_a_range_of_names_is_that_many_racks() -> None:
     assert list(racks(HALL)) == ["a01", "a02", "a03", "b1"]
-    assert list(reader.names("n[8-11]x")) == ["n8x", "n9x", "n10x", "n11x"]
-    assert list(reader.names("n[11-8]")) == ["n[11-8]"]
+    assert list(reader.expand_names("n[8-11]x")) == ["n8x", "n9x", "n10x", "n11x"]
+    assert list(reader.expand_names("n[11-8]")) == ["n[11-8]"]
 
 
 def test_a_rack_sums_its_servers_and_a_servers_type_may_be_the_files_own() -> None:
@@ -187,14 +188,14 @@ def test_feeds_have_in_common_what_they_state(line: str, is_common: bool) -> Non
 
 
 def test_no_formula_takes_what_alike_parts_are_called() -> None:
-    taken = {name for formula in facts.formulas(None).values() for name in facts.parameters(formula)}
-    assert not taken & CALLED
-    assert not {row.each for row in facts.glossary().values()} & CALLED
+    taken = {name for formula in find_formulas(None).values() for name in list_parameters(formula)}
+    assert not taken & NAME_FACTS
+    assert not {row.each for row in glossary().values()} & NAME_FACTS
 
 
 def test_a_rule_about_a_name_speaks_of_that_rack_alone() -> None:
-    of_racks = next(one for one in rule.shipped_rules().values() if one.target.kind == ("rack",))
-    said = facilities.judged(known(HALL), [dataclasses.replace(of_racks, when="rack_name == 'a02'")])
+    of_racks = next(one for one in rule.load_shipped().values() if one.target.kind == ("rack",))
+    said = rules_facility.evaluate_component(known(HALL), [dataclasses.replace(of_racks, when="rack_name == 'a02'")])
     assert [one.path for one in said if one.outcome.verdicts] == ["hall-1/a/a02"]
 
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.sizing.interconnect import _bandwidth
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 COSTS = {
-    "all_reduce": ("tensor", fabric.all_reduce_s, 2),
-    "all_gather": ("data", fabric.all_gather_s, 1),
-    "reduce_scatter": ("data", fabric.reduce_scatter_s, 1),
+    "all_reduce": ("tensor", _bandwidth.all_reduce_s, 2),
+    "all_gather": ("data", _bandwidth.all_gather_s, 1),
+    "reduce_scatter": ("data", _bandwidth.reduce_scatter_s, 1),
 }
 RANKS = {"tensor": "tensor_parallel", "data": "data_parallel"}
 KINDS = {"efa": "efa", "infiniband": "infiniband", "roce": "roce", "tcpx": "gpudirect-tcpx", "tcpxo": "gpudirect-tcpxo"}
@@ -54,7 +54,7 @@ def described(row: dict[str, str], **counted: int) -> Facts:
         stated["network_kind"] = kind
     if row["network_gbit_per_s_per_gpu"]:
         stated["network_bytes_per_s_per_gpu"] = float(row["network_gbit_per_s_per_gpu"]) * units.GBIT
-    return facts.of(Role("ranks", nowhere, {name: Field(value) for name, value in stated.items()}), None)
+    return resolver.resolve(Role("ranks", nowhere, {name: Field(value) for name, value in stated.items()}), None)
 
 
 def scenarios(found: Facts, name: str) -> Scenarios[float]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
@@ -79,7 +79,7 @@ def served(row: Row) -> Facts | None:
     requests = {"request_prompt_tokens": "isl", "request_output_tokens": "osl"}
     stated |= {fact: whole(row, column) for fact, column in requests.items() if row[column]}
     role = Role("server", NOWHERE, {name: Field(value) for name, value in stated.items()})
-    return facts.of(role, architecture.resolve(name))
+    return resolver.resolve(role, architecture.resolve(name))
 
 
 def measured(row: Row) -> float:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -69,7 +69,7 @@ def known(row: Mapping[str, str], **more: Any) -> Facts:
     if row["release"]:
         stated["engine_version"] = row["release"]
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
-    return facts.of(role, architecture.resolve(row["model"]))
+    return resolver.resolve(role, architecture.resolve(row["model"]))
 
 
 def three(found: Facts, name: str) -> tuple[float, float, float] | None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Architecture, Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.sizing.training import exchange_time as training_exchange
+from gpulint.catalog.architecture import Architecture, Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.sizing.training import exchange_time
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -115,7 +115,7 @@ def known(identity: str) -> Facts:
     }
     resolved = _network(row)
     fields = {name: Field(value) for name, value in stated.items() if value is not None}  # type: ignore[arg-type]
-    return facts.of(Role("run", NOWHERE, fields), resolved)
+    return resolver.resolve(Role("run", NOWHERE, fields), resolved)
 
 
 def _recomputed(row: Row) -> str:
@@ -124,7 +124,7 @@ def _recomputed(row: Row) -> str:
     return "products" if row["trainer"].startswith("torchtitan") else "scores"
 
 
-def _network(row: Row) -> Resolved | None:
+def _network(row: Row) -> Resolution | None:
     if not row["layers"] or row["model"].startswith("bigscience/"):
         return architecture.resolve(row["model"])
     layers, hidden, heads = (int(row[name]) for name in ("layers", "hidden_size", "heads"))
@@ -145,7 +145,7 @@ def _network(row: Row) -> Resolved | None:
         moe_layers=0,
         checkpoint_dtype="bfloat16",
     )
-    return Resolved(shape, "the paper's table")
+    return Resolution(shape, "the paper's table")
 
 
 def ours(row: Row) -> tuple[float, float, float] | None:
@@ -220,7 +220,7 @@ def test_most_published_speeds_of_training_lie_in_the_band_that_a_reader_would_g
 def waiting(row: Row) -> float:
     """Of the ideal time, of the whole time, or of what 1F1B waits for."""
     stages, parts, batches = (int(row[name] or 1) for name in ("pp", "virtual_stages", "micro_batches"))
-    ratio = training_exchange.bubble_ratio(stages, parts, batches, row["schedule"])
+    ratio = exchange_time.bubble_ratio(stages, parts, batches, row["schedule"])
     return ratio if row["of"] == "ideal" else ratio / (1 + ratio)
 
 
@@ -244,5 +244,5 @@ def test_zero_bubble_with_twice_the_memory_leaves_less_than_a_twentieth() -> Non
 
 def test_a_third_of_the_waiting_is_left_by_the_first_zero_bubble_schedule() -> None:
     row = next(row for row in rows_of("bubbles") if row["of"] == "of 1f1b")
-    left = training_exchange.bubble_ratio(8, 1, 64, "zb-h1") / training_exchange.bubble_ratio(8, 1, 64, "1f1b")
+    left = exchange_time.bubble_ratio(8, 1, 64, "zb-h1") / exchange_time.bubble_ratio(8, 1, 64, "1f1b")
     assert left == pytest.approx(float(row["value"]), rel=float(row["band"]))

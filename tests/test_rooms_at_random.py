@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from gpulint.facility import reader
-from gpulint.facility.model import PartFacts
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.policy.rules import facility
 from gpulint.source import documents
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: drawn}\nspec:\n  racks:\n"
@@ -75,9 +75,9 @@ def written(room: Room) -> str:
     return "\n".join([HEAD + rack + "      feeds:", *feeds, "      servers:", *servers, ""])
 
 
-def facts_of(room: Room) -> list[PartFacts]:
+def facts_of(room: Room) -> list[ComponentFacts]:
     (document,) = documents.load("drawn.yaml", written(room).encode()).documents
-    return list(facilities.facts_of(reader.read(document), {}).all())
+    return list(facility.resolve_facts(reader.read(document), {}).all())
 
 
 def usable_va(room: Room, feed: str) -> float:
@@ -173,7 +173,7 @@ def test_heat_air_coolant_and_weight_of_a_room_drawn_at_random_are_counted_as_th
         for at, machines in enumerate(racks)
     )
     (document,) = documents.load("drawn.yaml", text.encode()).documents
-    parts = list(facilities.facts_of(reader.read(document), {}).all())
+    parts = list(facility.resolve_facts(reader.read(document), {}).all())
     into_liquid = 0.0
     for machines, rack in zip(racks, [one for one in parts if one.kind == "rack"], strict=True):
         heat = sum(one.count * one.heat for one in machines)

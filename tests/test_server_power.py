@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpulint.adapters.native import facility
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.model import Missing
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.sizing.power import server_power
 from gpulint.source import documents
 
@@ -25,11 +25,11 @@ spec:
 """
 
 
-def server(stated: str) -> PartFacts:
+def server(stated: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", ROOM.format(server=stated).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {}).of_kind("server")[0]
+    return rules_facility.resolve_facts(described, {}).of_kind("server")[0]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_a_machine_that_takes_three_phases_loads_them_alike(machine: str, imbala
     feeds = "feeds: [{name: A, voltage: 415 V, phases: 3, breaker: 250 A}, {name: B, voltage: 415 V, phases: 3, breaker: 250 A}]"
     text = ROOM.format(server=f"type: {machine}").replace("    - name: r1\n", f"    - name: r1\n      {feeds}\n")
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    found = facilities.facts_of(described, {}).of_kind("feed")[0].expected("phase_imbalance")
+    found = rules_facility.resolve_facts(described, {}).of_kind("feed")[0].expected("phase_imbalance")
     assert found == pytest.approx(imbalance)
 
 

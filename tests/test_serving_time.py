@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source import documents, repository
 from gpulint.workload import Field, Origin, Role
 
@@ -55,7 +54,7 @@ def server(checkpoint: str, **more: Any) -> Facts:
         **more,
     }
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items() if one is not ...})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
 def number(known: Facts, name: str) -> float:
@@ -66,7 +65,7 @@ def number(known: Facts, name: str) -> float:
 
 @pytest.mark.parametrize("term", TIME_TERMS)
 def test_more_of_a_fitted_term_is_never_faster(term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
+    rows = [row for row in tables.rows("fitted") if row["name"] == term]
     low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     high = max(high, low + 0.1)
     mattered = False
@@ -163,17 +162,19 @@ def test_without_a_stated_prompt_the_weights_alone_still_give_a_floor() -> None:
 
 
 def test_a_command_line_that_states_requests_is_told_their_speed() -> None:
-    said = sizes.served(
+    said = memory_breakdown.convert_options(
         {"tensor_parallel": 4, "engine": "vllm", "prompt_tokens": 1000, "output_tokens": 500, "concurrency": 32}
     )
     tree = repository.WorkTree(Path.cwd())
-    found = sizes.table(*sizes.from_checkpoint(LLAMA, said, "h100-sxm-80gb", tree))
+    found = memory_breakdown.build_table(*memory_breakdown.build_role(LLAMA, said, "h100-sxm-80gb", tree))
     shown = {row.name: row.scenarios.expected for row in found.terms}
     assert shown["decode_batch"] == 32
     assert shown["tpot_floor_s"] < shown["tpot_s"] < shown["ttft_s"]  # type: ignore[operator]
-    quiet = sizes.table(*sizes.from_checkpoint(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree))
-    assert not {row.name for row in quiet.terms} & set(sizes.SERVING_SPEED)
+    quiet = memory_breakdown.build_table(
+        *memory_breakdown.build_role(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree)
+    )
+    assert not {row.name for row in quiet.terms} & set(memory_breakdown.SERVING_SPEED)
 
 
 def test_a_prompt_alone_is_still_that_of_a_static_batch() -> None:
-    assert sizes.served({"prompt_tokens": 1000}) == {"prompt_tokens": 1000}
+    assert memory_breakdown.convert_options({"prompt_tokens": 1000}) == {"prompt_tokens": 1000}

@@ -10,10 +10,10 @@ from samples import report
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios, Severity
-from gpulint.sizing.engines import sglang as sizing
+from gpulint.sizing.engines import sglang
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -325,7 +325,7 @@ def test_a_configuration_file_leaves_the_arguments_open() -> None:
     ],
 )
 def test_a_suggestion_is_spelled_as_the_engine_reads_it(quantity: str, value: Any, spelling: str | None) -> None:
-    assert engines.spelled("sglang", "0.5.5", quantity, value) == spelling
+    assert engines.render_argument("sglang", "0.5.5", quantity, value) == spelling
 
 
 # ---- memory
@@ -342,7 +342,7 @@ def known(checkpoint: str, release: str, accelerator: str, **stated: Any) -> Fac
     }
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     role = Role("server", nowhere, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
 def scenarios(found: Facts, name: str) -> Scenarios[Any]:
@@ -418,8 +418,8 @@ def test_the_pool_of_qwen3_235b_is_the_one_that_was_printed() -> None:
 def test_weights_beyond_the_share_are_refused_as_they_were() -> None:
     """SemiAnalysisAI/InferenceX issue 2128: 125.65 GiB on H200 (140.4 GiB) need a share of 0.9113, not 0.88."""
     free = (140.4 - 2.5) * GIB
-    assert sizing.kv_cache_bytes(0.88 * free, 125.65 * GIB, 0.0, 0, None) < 0
-    assert sizing.kv_cache_bytes(0.92 * free, 125.65 * GIB, 0.0, 0, None) > 0
+    assert sglang.kv_cache_bytes(0.88 * free, 125.65 * GIB, 0.0, 0, None) < 0
+    assert sglang.kv_cache_bytes(0.92 * free, 125.65 * GIB, 0.0, 0, None) > 0
 
 
 def test_copies_of_the_attention_hold_more_weights_and_their_own_heads() -> None:

@@ -6,15 +6,15 @@ import pytest
 import samples
 from test_plan import GKE, planned, server
 
-from gpulint.catalog import gpu_sharing as shares
-from gpulint.facts.resolver import Facts
+from gpulint.catalog import gpu_sharing
+from gpulint.facts.model import Facts
 from gpulint.pipeline import evaluate
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Suggestion
-from gpulint.sizing.cost import price as cost
+from gpulint.sizing.cost import price
 from gpulint.source.repository import Source
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply
 
 EMBEDDING = server("Qwen/Qwen3-Embedding-0.6B", "nvidia-l4")
 IN_TURNS = "cloud.google.com/gke-gpu-sharing-strategy: time-sharing, cloud.google.com/gke-max-shared-clients-per-gpu: "
@@ -48,13 +48,13 @@ def shared(text: str) -> dict[object, Suggestion]:
 
 def read(text: str) -> Facts:
     source = Source(samples.path_of(text), text.encode())
-    (found,) = evaluate.file(source, samples.Alone(), Given(tuple(shipped_rules().values()))).roles
+    (found,) = evaluate.file(source, samples.Alone(), ResolvedPolicy(tuple(load_shipped().values()))).roles
     return found.facts
 
 
 def written(text: str, one: Suggestion) -> str:
     path = samples.path_of(text)
-    return fix.written(one, {path: text.encode()})[path].decode()
+    return apply.apply_edits(one, {path: text.encode()})[path].decode()
 
 
 # ---- what is offered
@@ -178,11 +178,11 @@ def test_strategy_and_number_are_read_together_in_either_order() -> None:
     ],
 )
 def test_words_tell_strategy_and_number(words: str, strategy: str, clients: int | None) -> None:
-    assert (shares.strategy(words), shares.clients(words)) == (strategy, clients)
+    assert (gpu_sharing.parse_strategy(words), gpu_sharing.parse_clients(words)) == (strategy, clients)
 
 
 def test_a_share_is_that_of_its_clients_of_a_card_or_of_its_slice() -> None:
-    assert cost.slice_share("l4", None, "8 clients") == 0.125
-    assert cost.slice_share("h100-sxm-80gb", "3g.40gb", "time-sharing by 4 clients") == 0.125
+    assert price.slice_share("l4", None, "8 clients") == 0.125
+    assert price.slice_share("h100-sxm-80gb", "3g.40gb", "time-sharing by 4 clients") == 0.125
     with pytest.raises(LookupError):
-        cost.slice_share("l4", None, "time-slicing")
+        price.slice_share("l4", None, "time-slicing")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 import samples
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.report.model import Suggestion
 from gpulint.source import documents
 from gpulint.suggestions import generators
@@ -704,7 +704,7 @@ HERE = Origin(next(iter(documents.load("spec.yaml", b"a: 1").documents)), ("a",)
 
 def known(**values: object) -> Facts:
     given = {"engine": "vllm", "pods_per_replica": 1, "data_parallel": 1, "pipeline_parallel": 1, **values}
-    return facts.of(Role("server", HERE, {name: Field(value, (HERE,)) for name, value in given.items()}), None)  # type: ignore[arg-type]
+    return resolver.resolve(Role("server", HERE, {name: Field(value, (HERE,)) for name, value in given.items()}), None)  # type: ignore[arg-type]
 
 
 def ranks(move: Candidate, of: Facts) -> int:
@@ -760,8 +760,8 @@ def test_more_machines_share_the_same_batch() -> None:
 
 def test_a_batch_stated_whole_is_kept_only_where_it_divides() -> None:
     run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 1, "global_batch_size": 24})
-    assert training_layouts.kept(run, Fraction(1)) == {}
-    assert training_layouts.kept(run, Fraction(2)) is None
+    assert training_layouts.keep_batch(run, Fraction(1)) == {}
+    assert training_layouts.keep_batch(run, Fraction(2)) is None
 
 
 def test_micro_batches_grow_by_what_accumulation_loses() -> None:

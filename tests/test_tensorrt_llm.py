@@ -11,8 +11,8 @@ import reading
 from gpulint import engines
 from gpulint.catalog import architecture
 from gpulint.engines.serving import tensorrt_llm
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.source.documents import Document
@@ -179,9 +179,9 @@ def test_launchers_may_lend_ranks_of_other_pods(launcher: str, joins: bool | Non
 
 
 def test_arguments_are_spelled_as_every_release_has_them() -> None:
-    assert engines.spelled("tensorrt-llm", "0.19.0", "tensor_parallel", 4) == "--tp_size=4"
-    assert engines.spelled("tensorrt-llm", "1.0.0", "max_model_len", 4096) == "--max_seq_len=4096"
-    assert engines.spelled("tensorrt-llm", "1.0.0", "gpu_memory_utilization", 0.9) is None
+    assert engines.render_argument("tensorrt-llm", "0.19.0", "tensor_parallel", 4) == "--tp_size=4"
+    assert engines.render_argument("tensorrt-llm", "1.0.0", "max_model_len", 4096) == "--max_seq_len=4096"
+    assert engines.render_argument("tensorrt-llm", "1.0.0", "gpu_memory_utilization", 0.9) is None
 
 
 # ---- files
@@ -215,7 +215,7 @@ def test_a_file_of_options_is_read_with_its_places() -> None:
         cuda_graph_config: {max_batch_size: 128}
         """
     )
-    found = tensorrt_llm.of_options(document, ())
+    found = tensorrt_llm.read_options(document, ())
     assert shown(found) == {
         "tensor_parallel": 8,
         "expert_parallel_size": 4,
@@ -231,7 +231,7 @@ def test_a_file_of_options_is_read_with_its_places() -> None:
 
 
 def test_the_host_tier_of_a_single_rank_is_that_of_the_pod() -> None:
-    found = tensorrt_llm.of_options(loaded("kv_cache_config: {host_cache_size: 1073741824}"), ())
+    found = tensorrt_llm.read_options(loaded("kv_cache_config: {host_cache_size: 1073741824}"), ())
     assert found["host_kv_bytes"].value == GIB
 
 
@@ -245,7 +245,7 @@ def test_the_configuration_of_a_built_engine_is_read() -> None:
         """,
         "config.json",
     )
-    assert shown(tensorrt_llm.of_engine(document, ())) == {
+    assert shown(tensorrt_llm.read_engine(document, ())) == {
         "tensor_parallel": 2,
         "pipeline_parallel": 2,
         "context_parallel": 1,
@@ -279,7 +279,7 @@ def test_a_truss_section_is_read(kind: str, expected: dict[str, str]) -> None:
           runtime: {{kv_cache_free_gpu_mem_fraction: 0.9}}
         """
     )
-    found = tensorrt_llm.of_truss(document, ("trt_llm",))
+    found = tensorrt_llm.read_truss(document, ("trt_llm",))
     assert shown(found) == {
         "checkpoint": "meta-llama/Llama-3.1-70B-Instruct",
         "max_model_len": 8192,
@@ -291,7 +291,7 @@ def test_a_truss_section_is_read(kind: str, expected: dict[str, str]) -> None:
 
 
 def test_a_file_that_holds_nothing_of_the_kind_states_no_quantity() -> None:
-    assert shown(tensorrt_llm.of_options(loaded("server: {port: 8000}"), ())) == {
+    assert shown(tensorrt_llm.read_options(loaded("server: {port: 8000}"), ())) == {
         "max_model_len": "unknown: the engine chooses the longest length that fits"
     }
 
@@ -304,7 +304,7 @@ def known(checkpoint: str, **fields: Any) -> Facts:
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     given = {"engine": "tensorrt-llm", "checkpoint": checkpoint, "tensor_parallel": 1, **fields}
     role = Role("server", nowhere, {name: Field(value) for name, value in given.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
 def values(found: Facts, name: str) -> Scenarios[Any]:
@@ -351,7 +351,7 @@ def test_the_budget_is_what_weights_run_and_cache_take_together() -> None:
     ],
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, fields: dict[str, str], quantity: str) -> None:
-    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).scenarios(quantity), facts.Missing)
+    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).scenarios(quantity), Missing)
 
 
 def test_an_fp8_checkpoint_keeps_its_cache_in_one_byte_or_in_two() -> None:

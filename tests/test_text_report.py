@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from samples import report
 
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import evaluate
 from gpulint.report.formats import text
 from gpulint.report.model import (
     Edit,
@@ -333,5 +333,5 @@ def test_an_empty_or_a_nested_value_leaves_only_its_key_in_a_label() -> None:
         "list": [1, 2],
     }
     (document,) = documents.load("spec.json", json.dumps({"gpu": written}).encode()).documents
-    labels = [check._written(Origin(document, ("gpu", key))) for key in written]
+    labels = [evaluate._written(Origin(document, ("gpu", key))) for key in written]
     assert labels == ["empty", "text", "nested", "flag: false", "flat: a=1, b=x", "list: 1, 2"]

@@ -9,8 +9,8 @@ import reading
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
@@ -297,9 +297,9 @@ def test_unstated_shards_are_all_devices_or_one(release: str, gpus: int, expecte
 
 
 def test_a_missing_number_of_shards_is_spelled_as_clap_wants_it() -> None:
-    assert engines.spelled("tgi", "3.3.4", "tensor_parallel", 4) == "--num-shard=4"
-    assert engines.spelled("tgi", "2.3.1", "kv_cache_dtype", "fp8_e5m2") is None
-    assert engines.spelled("tgi", "3.3.4", "pipeline_parallel", 2) is None
+    assert engines.render_argument("tgi", "3.3.4", "tensor_parallel", 4) == "--num-shard=4"
+    assert engines.render_argument("tgi", "2.3.1", "kv_cache_dtype", "fp8_e5m2") is None
+    assert engines.render_argument("tgi", "3.3.4", "pipeline_parallel", 2) is None
 
 
 # ---- memory: figures that others measured
@@ -308,7 +308,7 @@ def test_a_missing_number_of_shards_is_spelled_as_clap_wants_it() -> None:
 def known(role: Role, **stated: Any) -> Facts:
     """The facts of a role with further fields."""
     given = role.having(**{name: Field(value) for name, value in stated.items()})
-    return facts.of(given, architecture.resolve(given.text("checkpoint")))
+    return resolver.resolve(given, architecture.resolve(given.text("checkpoint")))
 
 
 def stated(checkpoint: str, **fields: Any) -> Facts:
@@ -326,7 +326,7 @@ def values(found: Facts, name: str) -> Scenarios[Any]:
 
 def expected_value(found: Facts, name: str) -> object:
     value = found.expected(name)
-    return None if isinstance(value, facts.Missing) else value
+    return None if isinstance(value, Missing) else value
 
 
 @pytest.mark.parametrize(
@@ -408,4 +408,4 @@ def test_key_and_value_heads_are_not_copied_to_further_shards(checkpoint: str, s
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, quantity: str) -> None:
     found = stated(checkpoint, engine_version="2.2.0", tensor_parallel=2, accelerator="l4")
-    assert isinstance(found.scenarios(quantity), facts.Missing)
+    assert isinstance(found.scenarios(quantity), Missing)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 import samples
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source
 from gpulint.suggestions import changed_role
@@ -295,14 +295,14 @@ RIGHT = {
 
 def planned(text: str) -> tuple[Plan, Facts]:
     """The plan of the one role of a text, and its facts."""
-    source, given = Source(samples.path_of(text), text.encode()), Given(tuple(shipped_rules().values()))
+    source, given = Source(samples.path_of(text), text.encode()), ResolvedPolicy(tuple(load_shipped().values()))
     (found,) = plan_file(source, None, samples.Alone(), given)
     (one,) = evaluate.file(source, samples.Alone(), given).roles
     return found, one.facts
 
 
 def after(option: Suggestion, known: Facts) -> Facts:
-    return facts.of(changed_role.apply(known.role, option.values), known.resolved)  # type: ignore[arg-type]
+    return resolver.resolve(changed_role.apply(known.role, option.values), known.resolved)  # type: ignore[arg-type]
 
 
 def meets(terms: Mapping[str, object], known: Facts) -> bool:

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source import documents
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Origin, Role
@@ -43,7 +42,7 @@ PLAIN: Mapping[str, Any] = {
 
 def known(checkpoint: str = LLAMA_8B, **stated: Any) -> Facts:
     fields = {name: Field(value) for name, value in {**PLAIN, "checkpoint": checkpoint, **stated}.items()}
-    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
+    return resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
 
 
 def expected_value(found: Facts, name: str) -> float:
@@ -131,7 +130,7 @@ def test_without_zero_init_every_card_holds_the_whole_network_first(zero_init: b
     """DeepSpeed's engine moves the whole network to the card: 8.03 billion weights of 2 bytes on 14.6 GiB of a T4."""
     stated = {"sharding": "deepspeed", "zero_stage": 3, "gpus_per_replica": 32, "zero_init": zero_init}
     found = known(accelerator="t4", sequence_length=256, loss_kernel="fused", **stated)
-    assert sizes.verdict(found) == verdict
+    assert memory_breakdown.find_verdict(found) == verdict
 
 
 def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
@@ -328,7 +327,7 @@ def test_what_no_default_covers_is_asked_for(name: str) -> None:
     stated |= {"engine": "colossalai", "gpus_per_replica": 8, "training_kernels": "fused"}
     stated |= {} if name == "loss_kernel" else {"loss_kernel": "plain"}
     fields = {key: Field(value) for key, value in {**stated, "checkpoint": LLAMA_8B}.items()}
-    found = facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B))
+    found = resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B))
     assert name in found.missing(["training_peak_bytes"])
 
 
@@ -336,7 +335,7 @@ def test_a_micro_batch_that_is_not_stated_leaves_the_states_known() -> None:
     found = known(micro_batch_size=None, parameter_dtype="float32")
     assert isinstance(found.expected("training_peak_bytes"), Missing)
     assert gib(found, "state_bytes_per_gpu") == pytest.approx(16 * 8_030_261_248 / GIB, rel=0.001)
-    assert sizes.verdict(found) == "does not fit"
+    assert memory_breakdown.find_verdict(found) == "does not fit"
 
 
 # ---- dropout
@@ -386,7 +385,7 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("term", TERMS)
 def test_more_of_a_fitted_term_takes_more_memory(term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
+    rows = [row for row in tables.rows("fitted") if row["name"] == term]
     low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     stated = {key: value for key, value in TERMS[term].items() if key != "checkpoint"}
     checkpoint = str(TERMS[term].get("checkpoint", LLAMA_8B))
@@ -413,7 +412,7 @@ def of_litgpt(gpus: int, **stated: Any) -> Facts:
     sharding = "fsdp" if gpus > 1 else "none"
     given = {**PLAIN, **LITGPT, "checkpoint": LLAMA_7B, "gpus_per_replica": gpus, "sharding": sharding, **stated}
     fields = {name: Field(value) for name, value in given.items() if value is not None}
-    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_7B))
+    return resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_7B))
 
 
 @pytest.mark.parametrize(("micro_batch_size", "printed_gb"), [(1, 22.18), (2, 22.47), (4, 23.39)])
@@ -503,11 +502,15 @@ spec:
 def test_a_training_job_of_our_own_spec_is_sized_by_the_terms_of_training(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(SPEC, encoding="utf-8")
-    ((role, resolved),) = sizes.from_file(str(file), "finetune", WorkTree(tmp_path), {}, None)
-    table = sizes.table(role, resolved)
+    ((role, resolved),) = memory_breakdown.read_roles(str(file), "finetune", WorkTree(tmp_path), {}, None)
+    table = memory_breakdown.build_table(role, resolved)
     assert table.missing == ()
     names = [row.name for row in table.terms]
-    assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS, *sizes.TRAINING_SPEED[:4]]
+    assert names == [
+        *memory_breakdown.TRAINING_TERMS,
+        *memory_breakdown.TRAINING_TOTALS,
+        *memory_breakdown.TRAINING_SPEED[:4],
+    ]
     assert table.verdict == "fits"
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -51,7 +50,7 @@ CLUSTER: Mapping[str, Any] = {
 
 def known(checkpoint: str = LLAMA_8B, **stated: Any) -> Facts:
     fields = {name: Field(value) for name, value in {**NODE, "checkpoint": checkpoint, **stated}.items()}
-    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
+    return resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
 
 
 def expected_value(found: Facts, name: str) -> float:
@@ -281,7 +280,7 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("term", TERMS)
 def test_more_of_a_fitted_term_is_never_faster(term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
+    rows = [row for row in tables.rows("fitted") if row["name"] == term]
     low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     times = [
         expected_value(known(**{**TERMS[term], term: low + (high - low) * step / 8}), "step_s") for step in range(9)

@@ -10,22 +10,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpulint.catalog import tables
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, file_report, suggest, totals
 from gpulint.pipeline.file_report import FileReport
 from gpulint.pipeline.suggest import Suggested
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.report.model import FacilitySummary, Finding, Report, Skip, WorkloadSummary
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
-    from gpulint.pipeline.facility import Told
+    from gpulint.pipeline.facility import Evaluations
     from gpulint.suggestions.verification import Evaluate
 
 
-def check_files(sources: Iterable[Source | Skip], repository: Repository, policy: Given) -> Report:
+def check_files(sources: Iterable[Source | Skip], repository: Repository, policy: ResolvedPolicy) -> Report:
     """Return the report on all sources; a failure of gpulint in one file is counted, and the others
     are still checked.
     """
@@ -35,14 +35,17 @@ def check_files(sources: Iterable[Source | Skip], repository: Repository, policy
 
 
 def build_evaluator(
-    repository: Repository, policy: Given, facilities: Told | None = None, contents: Mapping[str, bytes] | None = None
+    repository: Repository,
+    policy: ResolvedPolicy,
+    facilities: Evaluations | None = None,
+    contents: Mapping[str, bytes] | None = None,
 ) -> Evaluate:
     """Return a function that evaluates changed files, which verification calls.
 
     `facilities` are evaluations of earlier texts to reuse; `contents` are other files that are
     changed already.
     """
-    known: Told = {} if facilities is None else facilities
+    known: Evaluations = {} if facilities is None else facilities
     return functools.partial(Evaluation, repository, policy, known, contents or {})
 
 
@@ -52,8 +55,8 @@ class Evaluation:
     def __init__(
         self,
         repository: Repository,
-        policy: Given,
-        facilities: Told,
+        policy: ResolvedPolicy,
+        facilities: Evaluations,
         contents: Mapping[str, bytes],
         files: Mapping[str, bytes],
     ) -> None:
@@ -78,11 +81,11 @@ class Evaluation:
         """Return the report on the files with suggestions."""
         return self._check(replace(self._policy, alternatives=True))
 
-    def _check(self, policy: Given) -> Report:
+    def _check(self, policy: ResolvedPolicy) -> Report:
         return check_files(self._sources.values(), self._repository, policy)
 
 
-def _check_source(source: Source | Skip, repository: Repository, policy: Given) -> FileReport:
+def _check_source(source: Source | Skip, repository: Repository, policy: ResolvedPolicy) -> FileReport:
     """Check one source; if gpulint itself fails, report that."""
     if isinstance(source, Skip):
         return file_report.skip(source)
@@ -93,7 +96,7 @@ def _check_source(source: Source | Skip, repository: Repository, policy: Given) 
         return FileReport(file_report.fail(source.path, "checking the file", error)._replace(files=1))
 
 
-def _check_file(source: Source, repository: Repository, policy: Given) -> FileReport:
+def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy) -> FileReport:
     """Put one file through every stage."""
     evaluated = evaluate.file(source, repository, policy)
     if not evaluated.is_relevant:
@@ -121,7 +124,7 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
 # ---- the report on a run
 
 
-def _merge(files: Sequence[FileReport], policy: Given) -> Report:
+def _merge(files: Sequence[FileReport], policy: ResolvedPolicy) -> Report:
     """Return the reports on all files, budgets and facilities as one; a finding that two of them
     make is listed once.
     """
@@ -143,7 +146,7 @@ def _merge(files: Sequence[FileReport], policy: Given) -> Report:
         files=sum(report.files for report in reports),
         asks=_collect_questions(workloads, facilities),
         catalog_date=tables.version(),
-        rules=rules.cards(findings, firing.values()),
+        rules=rules_evaluate.list_cards(findings, firing.values()),
         fail_on=policy.fail_on,
         budgets=tuple(entry for report in reports for entry in report.budgets),
         facilities=facilities,

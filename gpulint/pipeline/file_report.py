@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated
 from gpulint.pipeline.suggest import Suggested, SuggestedWorkload
-from gpulint.pipeline.summary import role as summary
+from gpulint.pipeline.summary import role as summary_role
 from gpulint.policy.config.governance import Budget
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Failure, Finding, Report, Skip, WorkloadSummary
 from gpulint.source.repository import Source
@@ -20,7 +20,7 @@ from gpulint.workload import Workload
 
 if TYPE_CHECKING:
     from gpulint.pipeline.budgets import Consumer
-    from gpulint.pipeline.facility.workload_load import Placed
+    from gpulint.pipeline.facility.workload_load import Allocation
 
 
 class FileReport(NamedTuple):
@@ -33,7 +33,7 @@ class FileReport(NamedTuple):
     budgets: tuple[Budget, ...] = ()
     consumers: tuple[Consumer, ...] = ()
     facility: str = ""
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[Allocation, ...] = ()
 
 
 def skip(entry: Skip) -> FileReport:
@@ -41,7 +41,7 @@ def skip(entry: Skip) -> FileReport:
     return FileReport(Report(skipped=(entry,)))
 
 
-def pass_by(policy: Given) -> FileReport:
+def pass_by(policy: ResolvedPolicy) -> FileReport:
     """Return the report on a file in which no rule can fire."""
     return FileReport(Report(files=1), policy.rules, policy.governance.budgets, facility=policy.facility)
 
@@ -78,7 +78,7 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
     found = workload.evaluated.workload
-    roles = tuple(summary.of(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
+    roles = tuple(summary_role.summarize(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
     return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
 
 
@@ -92,7 +92,7 @@ def _suppress(findings: Sequence[Finding], suggested: Suggested, missing: frozen
     from gpulint.pipeline import suppression
 
     source: Source = parsed.source
-    return suppression.in_file(findings, source.path, parsed.text, parsed.loaded, policy, missing, suggested.facts)
+    return suppression.suppress(findings, source.path, parsed.text, parsed.loaded, policy, missing, suggested.facts)
 
 
 def _find_consumers(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Consumer, ...]:
@@ -100,12 +100,12 @@ def _find_consumers(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluat
         return ()
     from gpulint.pipeline import budgets
 
-    return tuple(budgets.consumers(taking, evaluated.policy.governance))
+    return tuple(budgets.find_consumers(taking, evaluated.policy.governance))
 
 
-def _allocate(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Placed, ...]:
+def _allocate(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Allocation, ...]:
     if not evaluated.policy.facility:
         return ()
     from gpulint.pipeline.facility import workload_load
 
-    return tuple(workload_load.placed(taking))
+    return tuple(workload_load.allocate(taking))

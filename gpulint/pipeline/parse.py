@@ -47,7 +47,7 @@ class ParsedFile(NamedTuple):
 def file(source: Source) -> ParsedFile:
     """Read the documents of a file."""
     loaded = documents.load(source.path, source.content, adapters.is_relevant)
-    found = (ParsedDocument(document, adapters.claiming(document)) for document in loaded.documents)
+    found = (ParsedDocument(document, adapters.find_adapter(document)) for document in loaded.documents)
     return ParsedFile(source, loaded, tuple(found))
 
 
@@ -55,11 +55,11 @@ def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
     """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every
     kind.
     """
-    if any(document_rules.about(rule) for rule in rules):
+    if any(document_rules.reads_object(rule) for rule in rules):
         return True
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):
         return True
-    return adapters.concerns_gpus(content.decode("latin-1"))
+    return adapters.mentions_gpus(content.decode("latin-1"))
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:

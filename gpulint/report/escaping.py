@@ -18,17 +18,17 @@ def safe(text: str) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
     """Return a number with its noun in singular or plural."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def in_ascii(text: str) -> str:
+def to_ascii(text: str) -> str:
     """Return text in ASCII with the same width."""
     return text.translate(PLAIN).encode("ascii", "replace").decode("ascii")
 
 
-def element(name: str, attributes: Mapping[str, object], inside: Iterable[str] = (), words: str = "") -> str:
+def render_element(name: str, attributes: Mapping[str, object], inside: Iterable[str] = (), words: str = "") -> str:
     """Return an element around others, each on its own line, or around literal text."""
     rendered = "".join(f' {key}="{_escape(str(value)).replace(chr(10), "&#10;")}"' for key, value in attributes.items())
     within = "".join(f"\n{child}" for child in inside)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpulint.facts import variants
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
@@ -69,8 +68,8 @@ class Search:
         """
         before, rule = self.role.outcome, self.verdict.rule
         changed = _trace(self.role.facts).variant(changed_role.apply(self.role.facts.role, candidate.values))
-        rules = tuple(evaluate.matching(self.role.rules, self.role.workload, changed.role))
-        after = evaluate.judged(rules, changed)
+        rules = tuple(evaluate.select(self.role.rules, self.role.workload, changed.role))
+        after = evaluate.evaluate(rules, changed)
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
         sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
         if not clears([rule.name], before, sure):
@@ -115,7 +114,7 @@ def _rank(entry: Accepted) -> tuple[int, bool, int]:
 @functools.lru_cache(maxsize=1)
 def _trace(facts: Facts) -> Facts:
     """Return facts whose variants take over every value that a change does not reach."""
-    return facts if isinstance(facts, variants.Traced) else variants.Traced(facts.role, facts.resolved)
+    return facts if facts.is_traced else facts.traced()
 
 
 def _is_new(verdict: Verdict, before: Outcome) -> bool:

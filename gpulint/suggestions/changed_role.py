@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpulint.catalog import hardware
 from gpulint.suggestions import edits
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate
 from gpulint.workload import Field, Role, Unknown, Value
 
@@ -19,7 +19,7 @@ def is_expressible(role: Role, candidate: Candidate) -> bool:
     """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
-    return edits.of(role, candidate.values) is not None
+    return edits.write_values(role, candidate.values) is not None
 
 
 def is_available(role: Role, candidate: Candidate) -> bool:
@@ -30,12 +30,12 @@ def is_available(role: Role, candidate: Candidate) -> bool:
     if not isinstance(accelerator, str) or accelerator == role.text("accelerator"):
         return True
     gpus = candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
-    return labels.hosted(role, accelerator, gpus)  # type: ignore[arg-type]
+    return accelerator_names.is_hosted(role, accelerator, gpus)  # type: ignore[arg-type]
 
 
 def apply(role: Role, values: Mapping[str, Value]) -> Role:
     """Return the role with other values, and with every field that follows from them."""
-    values = edits.together(role, values)
+    values = edits.add_shared_counts(role, values)
     fields = {name: _restate(role, name, value) for name, value in values.items()}
     if "gpus_per_pod" in values:
         fields.update(_count_gpus(role, values["gpus_per_pod"]))
@@ -46,7 +46,7 @@ def apply(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values and "instance_type" not in values:
         fields["instance_type"] = Field(_find_machine(role, values))
-        if (pool := labels.pool_of(role, str(values["accelerator"]))) is not None:
+        if (pool := accelerator_names.find_pool(role, str(values["accelerator"]))) is not None:
             fields["node_pool"] = Field(pool)
     if "machine_network" in role.fields and fields.keys() & {"accelerator", "gpus_per_pod", "instance_type"}:
         fields["machine_network"] = Field(None)
@@ -72,7 +72,7 @@ def _find_machine(role: Role, values: Mapping[str, Value]) -> str | None:
     """Return the machine type that the file's labels would name for another accelerator; None if
     they name no machine.
     """
-    texts = labels.relabelled(role, str(values["accelerator"]), values) or ()
+    texts = accelerator_names.relabel(role, str(values["accelerator"]), values) or ()
     nodes = (hardware.node(text) for text in texts)
     return next((node.instance_type for node in nodes if node), None)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gpulint.report.model import Finding, Report, Suggestion
-from gpulint.suggestions.edits.apply import Files, decoded
+from gpulint.suggestions.edits.apply import Files, decode
 from gpulint.suggestions.edits.splices import Inexact
 from gpulint.suggestions.verification import Evaluate, apply_verified
 
@@ -108,6 +108,6 @@ def _refuse_generated(suggestion: Suggestion, files: Files) -> None:
     place for it.
     """
     for path in {edit.location.path for edit in suggestion.edits if edit.location}:
-        head = decoded(files.get(path, b"")).splitlines()[:HEAD_LINES]
+        head = decode(files.get(path, b"")).splitlines()[:HEAD_LINES]
         if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
             raise Inexact(f"{path} is a generated file")

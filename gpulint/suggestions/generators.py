@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from gpulint import engines
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.workload import Value
 
 FAMILIES = ("serving", "training")
@@ -64,7 +64,7 @@ def generates(quantity: str, *, families: tuple[str, ...] = (), order: int = 0) 
 
 def propose(quantity: str, facts: Facts) -> Iterator[Candidate]:
     """Yield the candidates that change a quantity of a role, the smallest or cheapest change first."""
-    family = "training" if engines.trains(facts.role) else "serving"
+    family = "training" if engines.is_training(facts.role) else "serving"
     for generate in _find_generators(quantity, family):
         yield from generate(facts)
 

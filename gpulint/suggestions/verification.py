@@ -14,7 +14,7 @@ from gpulint.report.model import Finding, Report, Severity, Suggestion
 from gpulint.source import documents
 from gpulint.source.documents import Loaded
 from gpulint.source.repository import Source
-from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.edits.splices import Inexact
 
@@ -82,7 +82,7 @@ class Verification:
         if any(edit.location is None or edit.location.path != path for edit in suggestion.edits):
             return ""
         try:
-            changed = edits.written(suggestion, {path: content})[path]
+            changed = apply.apply_edits(suggestion, {path: content})[path]
         except Inexact:
             return ""
         cleared = {(owner, rule) for rule in rules}
@@ -128,16 +128,16 @@ def locate_edits(
     def load(path: str) -> tuple[Loaded, str] | None:
         content = source.content if path == source.path else read(path)
         loaded = documents.load(path, content or b"")
-        return (loaded, edits.decoded(content)) if content and loaded.documents else None
+        return (loaded, apply.decode(content)) if content and loaded.documents else None
 
-    return tuple(edits.placed(suggestion, load) for suggestion in suggestions)
+    return tuple(apply.locate_edits(suggestion, load) for suggestion in suggestions)
 
 
 def apply_verified(finding: Finding, suggestion: Suggestion, path: str, files: Files, evaluate: Evaluate) -> Files:
     """Return the contents after a suggestion is written; Inexact if it does not answer its finding
     or adds another.
     """
-    changed = edits.written(suggestion, files)
+    changed = apply.apply_edits(suggestion, files)
     present = {name: files[name] for name in (path, *changed)}
     before, after = evaluate(present).report(), evaluate({**present, **changed}).report()
     if objection := _compare_reports(finding, before, after, by_word=not suggestion.values):

@@ -63,13 +63,13 @@ class Pool(NamedTuple):
 # ---- the pools of a repository
 
 
-def of_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
+def read_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
     """Return all pools that the repository's files define, and those in the document's own file."""
     documents = repository.gathered(NAMES, WORDS, document.path)
     return _read_pools(documents) + _read_pools(_find_siblings(document, documents))
 
 
-def documents_of(document: Document, repository: Repository) -> tuple[Document, ...]:
+def list_documents(document: Document, repository: Repository) -> tuple[Document, ...]:
     """Return the documents of a repository that may define pools or queues, and those of the same
     file.
     """
@@ -90,27 +90,24 @@ def _find_siblings(document: Document, documents: tuple[Document, ...]) -> tuple
 def _read_pools(documents: tuple[Document, ...]) -> tuple[Pool, ...]:
     if not documents:
         return ()
-    from gpulint.adapters.nodes import cluster_toolkit as blueprint
-    from gpulint.adapters.nodes import kubernetes_pools as node_objects
-    from gpulint.adapters.nodes import parallel_cluster
-    from gpulint.adapters.nodes import slurm_conf as slurm_settings
+    from gpulint.adapters.nodes import cluster_toolkit, kubernetes_pools, parallel_cluster, slurm_conf
     from gpulint.adapters.nodes.terraform import pools as terraform_pools
 
-    readers = (terraform_pools, node_objects, blueprint, slurm_settings, parallel_cluster)
+    readers = (terraform_pools, kubernetes_pools, cluster_toolkit, slurm_conf, parallel_cluster)
     return tuple(pool for reader in readers for pool in reader.pools(documents))
 
 
 # ---- the join
 
 
-def joined(workload: Workload, repository: Repository) -> Workload:
+def merge_pools(workload: Workload, repository: Repository) -> Workload:
     """Return a workload with the accelerator of the pool that labels, queue or partition select."""
-    from gpulint.adapters.nodes import kueue as queues
+    from gpulint.adapters.nodes import kueue
 
-    workload = queues.joined(workload, repository)
+    workload = kueue.merge_queue(workload, repository)
     if not any(_is_cluster_decided(role) for role in workload.roles):
         return workload
-    pools = of_repository(workload.document, repository)
+    pools = read_repository(workload.document, repository)
     if not pools:
         return workload
     return replace(
@@ -118,7 +115,7 @@ def joined(workload: Workload, repository: Repository) -> Workload:
     )
 
 
-def joined_with(workload: Workload, named: Sequence[Pool]) -> Workload:
+def merge_configured_pools(workload: Workload, named: Sequence[Pool]) -> Workload:
     """Match a workload with gpulint.yaml's pools if the repository leaves an accelerator unknown."""
     if not named or not any(_is_cluster_decided(role) for role in workload.roles):
         return workload
@@ -138,10 +135,10 @@ def _is_cluster_decided(role: Role) -> bool:
 def _match(role: Role, pools: Sequence[Pool]) -> Role:
     asked = _find_labels(role)
     near = _find_nearest(asked, pools, role.anchor.document.path)
-    taking = matching(asked, near)
+    taking = select_pools(asked, near)
     if not taking:
         return role.having(**_find_unknown_name(asked, near))
-    return with_pools(role, taking)
+    return apply_pools(role, taking)
 
 
 def _find_nearest(asked: Sequence[Label], pools: Sequence[Pool], path: str) -> list[Pool]:
@@ -173,7 +170,7 @@ def _count_shared_folders(pool: Pool, path: str) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != "", zip(here, there, strict=False)))
 
 
-def with_pools(role: Role, taking: Sequence[Pool]) -> Role:
+def apply_pools(role: Role, taking: Sequence[Pool]) -> Role:
     """Return a role with what all selected pools agree on."""
     places = tuple(dict.fromkeys(place for pool in taking for place in pool.place()))
     card = role.fields["accelerator"]
@@ -223,17 +220,17 @@ def _find_labels(role: Role) -> tuple[Label, ...]:
     """Return the labels that a role's nodes need: of its selector, and of an affinity with one term."""
     origin = role.fields["accelerator"].origins[0]
     if "partition" in role.fields:
-        return tuple(of_job(role))
+        return tuple(read_job_labels(role))
     for key in ("nodeSelector", "affinity"):
         if key in origin.path:
             spec = origin.path[: origin.path.index(key)]
-            return tuple(placement.required(origin.document, spec))
+            return tuple(placement.read_required_labels(origin.document, spec))
     if origin.path and origin.path[-1] in QUEUES:
         return (Label("queue", ((origin.text(), origin),)),)
     return ()
 
 
-def of_job(role: Role) -> Iterator[Label]:
+def read_job_labels(role: Role) -> Iterator[Label]:
     """Yield the partitions that a job may run in, and each feature that it requires."""
     partition, features = role.fields["partition"], role.fields.get("node_features")
     yield Label("partition", tuple((name, partition.origins[0]) for name in _split_words(partition, ",")))
@@ -247,7 +244,7 @@ def _split_words(field: Field, separator: str) -> tuple[str, ...]:
     return tuple(value.split(separator)) if isinstance(value, str) and re.fullmatch(r"[\w.,&|-]+", value) else ()
 
 
-def matching(asked: Sequence[Label], pools: Sequence[Pool]) -> tuple[Pool, ...]:
+def select_pools(asked: Sequence[Label], pools: Sequence[Pool]) -> tuple[Pool, ...]:
     """Return the pools with accelerators whose nodes carry all the labels, at least one of them
     decisive.
 
@@ -303,7 +300,7 @@ def _find_taint(role: Role, taking: Sequence[Pool]) -> Field | None:
         return None
     spec = origin.path[: origin.path.index(key)]
     kept = [
-        taints.first_untolerated(pool.taints, origin.document, spec, role.text("accelerator_resource"))
+        taints.find_untolerated(pool.taints, origin.document, spec, role.text("accelerator_resource"))
         for pool in taking
     ]
     if any(taint is None for taint in kept):
@@ -314,7 +311,7 @@ def _find_taint(role: Role, taking: Sequence[Pool]) -> Field | None:
 # ---- pools of gpulint.yaml
 
 
-def named(
+def build_pool(
     name: str,
     labels: Mapping[str, str],
     partition: str,

@@ -21,13 +21,13 @@ def lacks(product: str, profile: str) -> bool:
     return not card.mig or any(WHOLE.match(name) for name in profiles)
 
 
-def listed(product: str) -> str:
+def describe_profiles(product: str) -> str:
     """Describe the profiles of a GPU for a message."""
     plain = [profile for profile, _ in hardware.slices(product) if "+" not in profile]
     return f"it has {', '.join(plain)}" if plain else "it does not support MIG"
 
 
-def checked(workload: Workload) -> Workload:
+def check_profiles(workload: Workload) -> Workload:
     """Return a workload whose roles name the requested profiles that their GPUs lack."""
     return replace(workload, roles=tuple(map(_check_role, workload.roles)))
 
@@ -39,5 +39,5 @@ def _check_role(role: Role) -> Role:
     stated = role.fields["mig_profile"]
     return role.having(
         missing_profile=Field(profile, stated.origins, stated.source),
-        known_profiles=Field(listed(product), source="catalog"),
+        known_profiles=Field(describe_profiles(product), source="catalog"),
     )

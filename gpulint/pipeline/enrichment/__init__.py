@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from gpulint import engines
 from gpulint.catalog.offers import Available
-from gpulint.pipeline.enrichment import hints
-from gpulint.pipeline.enrichment import object_metadata as metadata
+from gpulint.pipeline.enrichment import hints, object_metadata
 from gpulint.policy.config.governance import NONE
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.source.documents import Comment, Document, Loaded
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
@@ -27,15 +26,15 @@ class Context(NamedTuple):
     """
 
     repository: Repository
-    policy: Given
+    policy: ResolvedPolicy
     services: Mapping[tuple[str, str], Origin] = {}
-    overrides: Sequence[hints.Told] = ()
+    overrides: Sequence[hints.Override] = ()
     malformed: Sequence[tuple[Comment, str]] = ()
 
 
-def read_context(loaded: Loaded, repository: Repository, policy: Given) -> Context:
+def read_context(loaded: Loaded, repository: Repository, policy: ResolvedPolicy) -> Context:
     """Return what is merged into the workloads of a file."""
-    overrides, malformed = hints.commented(loaded.comments)
+    overrides, malformed = hints.read_comments(loaded.comments)
     return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
 
 
@@ -45,29 +44,31 @@ def apply(workload: Workload, context: Context) -> Workload:
     """
     policy = context.policy
     merged = _merge(_link_services(workload, context.services), context.repository, policy)
-    return hints.applied(merged, context.overrides, policy.hints, policy.accelerator)
+    return hints.apply(merged, context.overrides, policy.hints, policy.accelerator)
 
 
-def _merge(workload: Workload, repository: Repository, policy: Given) -> Workload:
+def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -> Workload:
     """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that
     the policy names.
     """
-    workload = metadata.described(workload, repository.read)
+    workload = object_metadata.add_metadata(workload, repository.read)
     workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
     if policy.pools:
         from gpulint.adapters import nodes
 
-        workload = nodes.joined_with(workload, tuple(nodes.named(**pool._asdict()) for pool in policy.pools))
+        workload = nodes.merge_configured_pools(
+            workload, tuple(nodes.build_pool(**pool._asdict()) for pool in policy.pools)
+        )
     if policy.facility:
         from gpulint.pipeline.facility import pools
 
-        found = pools.of(policy.facility, repository)
-        workload = pools.joined(workload, found) if isinstance(found, pools.Premises) else workload
+        found = pools.load(policy.facility, repository)
+        workload = pools.add_facility(workload, found) if isinstance(found, pools.FacilityContext) else workload
     if policy.governance is not NONE:
         from gpulint.pipeline.enrichment import requirements
 
-        workload = requirements.governed(workload, policy.governance)
-    return hints.wired(workload, policy.fabrics)
+        workload = requirements.add_requirements(workload, policy.governance)
+    return hints.apply_fabrics(workload, policy.fabrics)
 
 
 def _limit_offers(role: Role, available: Available) -> Role:
@@ -100,7 +101,7 @@ def _link_services(workload: Workload, services: Mapping[tuple[str, str], Origin
 
 
 def _link_service(role: Role, namespace: str, services: Mapping[tuple[str, str], Origin]) -> Role:
-    for variable in engines.own_variables(role.text("engine")):
+    for variable in engines.list_own_variables(role.text("engine")):
         if origin := services.get((namespace, variable)):
             return role.having(service_variable=Field(variable, (origin,)))
     return role

@@ -19,7 +19,7 @@ def find(role: Role, outcome: Outcome, repository: Repository) -> str | None:
     alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
     resource = resource_names.find(role.text("accelerator_resource"))
     pattern = resource.shared_by if resource else ""
-    if not pattern or not ((counts and _has_several(role)) or alone) or accelerator_names.cloud(role) == "gcp":
+    if not pattern or not ((counts and _has_several(role)) or alone) or accelerator_names.find_cloud(role) == "gcp":
         return None
     return repository.search(pattern, role.anchor.document.path)
 

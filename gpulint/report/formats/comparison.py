@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gpulint import units
-from gpulint.report import comparison as quantities
+from gpulint.report import comparison as report_comparison
 from gpulint.report.comparison import Change, Comparison, Quantity, Total, Totals
 from gpulint.report.report import Report
 from gpulint.report.workload_summary import Figures
@@ -16,7 +16,7 @@ UNKNOWN, ABSENT = "?", "–"
 SERVER = "inference"
 
 
-def sentence(comparison: Comparison) -> str:
+def render_sentence(comparison: Comparison) -> str:
     """Return what a change adds, such as "+8 GPUs, +$5,760 a month, +5.6 kW", and what is unknown."""
     sums = comparison.total
     number = _round(abs(sums.gpus.amount))
@@ -33,7 +33,7 @@ def sentence(comparison: Comparison) -> str:
 
 def _name_period(changes: Iterable[Change]) -> str:
     """Return the period of a cost. Only servers are known to run all the time."""
-    costly = (change for change in changes if quantities.subtract(change, quantities.usd_per_month))
+    costly = (change for change in changes if report_comparison.subtract(change, report_comparison.usd_per_month))
     return "a month" if all(change.kind == SERVER for change in costly) else "a month of running"
 
 
@@ -52,7 +52,7 @@ def _workloads(number: int) -> str:
     return f"{number} workload{'' if number == 1 else 's'}"
 
 
-def rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
+def make_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
     """Return the cells of each changed workload under TITLES, largest change of cost or GPUs first."""
     every = sorted(changes, key=_weight)
     places: dict[str, set[str]] = {}
@@ -99,15 +99,18 @@ def _render_total(total: Total, amount: str, unit: str) -> str:
 
 
 def _weight(change: Change) -> tuple[float, float, str, str]:
-    cost, gpus = (quantities.subtract(change, quantity) for quantity in (quantities.usd_per_month, quantities.gpus))
+    cost, gpus = (
+        report_comparison.subtract(change, quantity)
+        for quantity in (report_comparison.usd_per_month, report_comparison.gpus)
+    )
     return -abs(cost or 0), -abs(gpus or 0), change.path, change.workload
 
 
 def _row(change: Change, name: str) -> tuple[str, ...]:
     columns = (
-        (quantities.gpus, _round),
-        (quantities.usd_per_month, _money),
-        (quantities.power_w, _kilowatts),
+        (report_comparison.gpus, _round),
+        (report_comparison.usd_per_month, _money),
+        (report_comparison.power_w, _kilowatts),
         (_headroom, _percent),
     )
     return (name, *(_cell(change, quantity, render) for quantity, render in columns))

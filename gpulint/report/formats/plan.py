@@ -28,12 +28,12 @@ COLUMNS = {
 """The facts of a suggestion that are columns, with their titles."""
 
 
-def as_text(plans: Sequence[Plan]) -> str:
+def render_text(plans: Sequence[Plan]) -> str:
     """Return one block per role."""
     return "\n\n".join("\n".join(_lines(plan)) for plan in plans) + "\n"
 
 
-def as_json(plans: Sequence[Plan], catalog_date: str) -> str:
+def render_json(plans: Sequence[Plan], catalog_date: str) -> str:
     """Return one JSON object that ends in a newline."""
     return json.encoded(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
 
@@ -48,7 +48,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.cures:
         yield f"fixes {', '.join(plan.cures)}" + (f"; {', '.join(plan.leaves)} remains" if plan.leaves else "")
     if plan.smallest:
-        yield f"smallest that fits: {'; '.join(text.fits(plan.smallest))}"
+        yield f"smallest that fits: {'; '.join(text.render_fits(plan.smallest))}"
     if plan.too_small:
         yield f"too small: {', '.join(plan.too_small)}"
     if plan.options:
@@ -84,14 +84,14 @@ def _table(plan: Plan) -> Iterator[str]:
     ]
     today = ["", "today", _today(plan), *(_cell(plan.facts, name) for name in columns), ""]
     widths = [max(len(row[at]) for row in (titles, today, *rows)) for at in range(len(titles))]
-    yield text.padded(titles, widths)
-    yield text.padded(today, widths)
+    yield text.pad(titles, widths)
+    yield text.pad(today, widths)
     for row, option in zip(rows, plan.options, strict=True):
-        yield text.padded([safe(cell) for cell in row], widths)
+        yield text.pad([safe(cell) for cell in row], widths)
         if option.gives_up:
             yield f"   trade-off: {safe(option.gives_up)}"
         for edit in option.edits:
-            yield f"   {text.edit(edit, plan.location)}"
+            yield f"   {text.render_edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(option.prices for option in plan.options if option.prices)):
         yield f"prices: {safe(prices)}"
 

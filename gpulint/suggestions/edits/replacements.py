@@ -4,13 +4,13 @@ entry.
 
 from __future__ import annotations
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Edit, Suggestion
 from gpulint.workload import Origin
 
 
-def of(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
+def propose(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
     """Return the replacement that a rule proposes at its location; empty if location or word is
     unknown.
     """

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import lacks
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.facts.model import Facts, Missing
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate, generates
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced, propose_gpus
-from gpulint.suggestions.training.layouts import kept
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, find_count, propose_gpus, rank_by_price
+from gpulint.suggestions.training.layouts import keep_batch
 from gpulint.workload import Value
 
 NODES = (2, 4, 8, 16)
@@ -160,7 +160,7 @@ def _propose_gpus(facts: Facts) -> Iterator[Candidate]:
 def _propose_one_gpu(facts: Facts) -> Iterator[Candidate]:
     """Yield one GPU that computes all micro-batches at once, if they fit."""
     names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
-    gpus, ranks, copies, size, pods = (count_of(facts, name) for name in names)
+    gpus, ranks, copies, size, pods = (find_count(facts, name) for name in names)
     share = facts.scenarios("step_share")
     if not (gpus and size and ranks == copies == gpus and gpus > 1 and pods == 1) or isinstance(share, Missing):
         return
@@ -172,16 +172,16 @@ def _propose_one_gpu(facts: Facts) -> Iterator[Candidate]:
 @generates("processes_per_pod")
 def _propose_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield as many ranks as GPUs, with the batch of a step kept if its parts are declared."""
-    now, gpus = count_of(facts, "processes_per_pod"), count_of(facts, "gpus_per_pod")
+    now, gpus = find_count(facts, "processes_per_pod"), find_count(facts, "gpus_per_pod")
     for move in _propose_processes(facts):
-        batch = kept(facts, Fraction(gpus, now)) if now and gpus and now < gpus else {}
+        batch = keep_batch(facts, Fraction(gpus, now)) if now and gpus and now < gpus else {}
         lost = "a larger batch per step" if batch is None else ""
         yield Candidate(move.title, {**move.values, **(batch or {})}, lost)
 
 
 def _propose_processes(facts: Facts) -> Iterator[Candidate]:
     """Yield as many ranks as there are GPUs."""
-    gpus = count_of(facts, "gpus_per_pod")
+    gpus = find_count(facts, "gpus_per_pod")
     if gpus and gpus != facts.expected("processes_per_pod"):
         yield Candidate(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
 
@@ -236,7 +236,7 @@ def _propose_cheaper(facts: Facts) -> Iterator[Candidate]:
     first.
     """
     now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.scenarios("training_needed_bytes")
-    prices = {product.id: price for product, price in priced(now, facts.role)} if now else {}
+    prices = {product.id: price for product, price in rank_by_price(now, facts.role)} if now else {}
     if now is None or now.id not in prices or isinstance(needed, Missing) or not isinstance(needed.worst, int | float):
         return
     yield from _propose_products(facts, now, needed.worst, prices[now.id])
@@ -248,9 +248,12 @@ def _propose_products(
     """Yield the same number of other accelerators with enough memory, below a price, cheapest
     first.
     """
-    count = count_of(facts, "gpus_per_pod")
-    for product, price in priced(now, facts.role) if count else ():
-        if offers.cheapest(facts.role.available, product.id, count or 1, labels.cloud(facts.role)) is None:
+    count = find_count(facts, "gpus_per_pod")
+    for product, price in rank_by_price(now, facts.role) if count else ():
+        if (
+            offers.find_cheapest(facts.role.available, product.id, count or 1, accelerator_names.find_cloud(facts.role))
+            is None
+        ):
             continue  # no machine holds so many
         able = (product.compute_capability or 0) >= _find_capability(facts, now)
         if product.id != now.id and able and _find_memory(product) >= least and price < below_usd_per_hour:
@@ -262,8 +265,8 @@ def _propose_global_batch(facts: Facts) -> Iterator[Candidate]:
     """Yield the batch that the declared parts make; else the nearest that divides by the
     data-parallel ranks.
     """
-    now, micro = count_of(facts, "global_batch_size"), count_of(facts, "micro_batch_size")
-    copies, accumulated = count_of(facts, "training_copies"), facts.expected("gradient_accumulation_steps")
+    now, micro = find_count(facts, "global_batch_size"), find_count(facts, "micro_batch_size")
+    copies, accumulated = find_count(facts, "training_copies"), facts.expected("gradient_accumulation_steps")
     if not (now and micro and copies):
         return
     shared = micro * copies

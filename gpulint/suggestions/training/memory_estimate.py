@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions import changed_role
-from gpulint.suggestions.serving.changes import count_of
+from gpulint.suggestions.serving.changes import find_count
 from gpulint.workload import Value
 
 NF4_BYTES = 0.55
@@ -67,12 +67,12 @@ class Needs(NamedTuple):
         return self.states._replace(optimizer=min(self.states.optimizer, self.parameters * EIGHT_BIT_MOMENTS))
 
 
-def of(known: Facts) -> Needs | None:
+def estimate(known: Facts) -> Needs | None:
     """Return the needs of a run; None if its states are unknown."""
     parameters = _find_number(known, "stage_parameters")
     if parameters is None or (states := _estimate_states(known, parameters)) is None:
         return None
-    micro = count_of(known, "micro_batch_size")
+    micro = find_count(known, "micro_batch_size")
     sequence = _sum_worst(known, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     needed = _sum_worst(known, ("training_needed_bytes",))
     state_bytes = _find_number(known, "state_bytes_per_gpu")
@@ -99,7 +99,7 @@ def _estimate_states(known: Facts, parameters: float) -> States | None:
 def _estimate_recomputed(known: Facts, micro: int) -> float | None:
     """Return the activations of a sequence with full recomputation."""
     values: dict[str, Value] = {"activation_checkpointing": "full"}
-    changed = facts.of(changed_role.apply(known.role, values), known.resolved)
+    changed = resolver.resolve(changed_role.apply(known.role, values), known.resolved)
     needed = _sum_worst(changed, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     return None if needed is None else needed / micro
 
