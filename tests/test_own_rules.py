@@ -100,7 +100,7 @@ def test_every_mistake_of_the_page_is_refused_in_those_words(tmp_path: Path, wri
     key = written.strip("`").partition(":")[0]
     if written == "no `examples`":
         text = RULE[: RULE.index("examples")]
-    elif key in ("when", "message", "for"):
+    elif key in ("for", "when", "message"):
         text = re.sub(rf"^{key}:.*$", lambda _: written.strip("`"), RULE, flags=re.MULTILINE)
     else:
         text = RULE.replace("when:", f"{key}:")
