@@ -195,7 +195,7 @@ def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
     assert (server.expected("inlets_w"), server.expected("psus"), server.expected("psu_inlet")) == (900, 1, "C20")
 
 
-@pytest.mark.parametrize(("inlets", "likely"), [(1500, 1500), (3000, 3000)])
+@pytest.mark.parametrize(("inlets", "expected"), [(1500, 1500), (3000, 3000)])
 def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, expected: int) -> None:
     ports = [{"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": inlets // 2} for at in (1, 2)]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
