@@ -48,7 +48,7 @@ def shared(text: str) -> dict[object, Suggestion]:
 
 def read(text: str) -> Facts:
     source = Source(samples.path_of(text), text.encode())
-    (found,) = evaluate.file(source, samples.Alone(), ResolvedPolicy(tuple(load_shipped().values()))).roles
+    (found,) = evaluate.file(source, samples.ExampleRepository(), ResolvedPolicy(tuple(load_shipped().values()))).roles
     return found.facts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.source import documents
@@ -15,7 +15,7 @@ GPU = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 2, 
 
 
 def workloads(text: str, files: Mapping[str, str] | None = None) -> list[Workload]:
-    held = Alone({path: content.encode() for path, content in (files or {}).items()})
+    held = ExampleRepository({path: content.encode() for path, content in (files or {}).items()})
     loaded = documents.load("deploy/compose.yaml", textwrap.dedent(text).encode())
     return [one for document in loaded.documents for one in adapters.read(document, held)]
 

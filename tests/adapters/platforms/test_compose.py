@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from compose_services import GPU, asked, service, workloads
 from reading import place, source, values
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.adapters.platforms import compose_devices, compose_interpolation
@@ -400,7 +400,7 @@ BASE = {"deploy/docker-compose.yml": "services: {chat: {image: ollama/ollama:0.9
 
 
 def further(text: str, files: Mapping[str, str], path: str = "deploy/docker-compose.gpu.yml") -> list[Workload]:
-    held = Alone({name: content.encode() for name, content in files.items()})
+    held = ExampleRepository({name: content.encode() for name, content in files.items()})
     (document,) = documents.load(path, text.encode()).documents
     return list(adapters.read(document, held))
 
