@@ -2,8 +2,8 @@
 
     python bench/facility.py [ROWS] [--all]
 
-Rows: tests/known_answers/rooms.csv, gathered before anything computed them; each states a Facility as it would be written, and
-one published value. It is met where gpulint's fact is within 2 % of it; a row that is not has its reason in the column
+Rows: tests/data/known_answers/rooms.csv, gathered before anything computed them; each states a Facility as it would be written,
+and one published value. It is met where gpulint's fact is within 2 % of it; a row that is not has its reason in the column
 `difference`. `how` says where ours comes from: a formula, the catalog's row of that machine, or a table of classes, outlets
 and optics.
 """
@@ -26,7 +26,7 @@ from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import facility
 from gpulint.source import documents
 
-ROWS = Path(__file__).parent.parent / "tests" / "known_answers" / "rooms.csv"
+ROWS = Path(__file__).parent.parent / "tests" / "data" / "known_answers" / "rooms.csv"
 NEAR = 0.02
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: published}\nspec: "
 

@@ -2,7 +2,7 @@
 
     python bench/recommendations.py [ROWS] [--all]
 
-Rows: tests/known_answers/recommendations.csv, gathered before anything judged them. `settings` are the source's own,
+Rows: tests/data/known_answers/recommendations.csv, gathered before anything judged them. `settings` are the source's own,
 `assumed` is ours where the source says nothing. `recommended` agrees where it is not called too small; `minimum` where it
 fits and the next smaller one (`smaller`) is no clean fit; `does-not-fit` where it is called too small.
 """
@@ -22,7 +22,7 @@ from gpulint.pipeline import check
 from gpulint.report.model import RoleSummary, Severity
 from gpulint.source.repository import Source
 
-ROWS = Path(__file__).parent.parent / "tests" / "known_answers" / "recommendations.csv"
+ROWS = Path(__file__).parent.parent / "tests" / "data" / "known_answers" / "recommendations.csv"
 KINDS = {"serving": "InferenceService", "training": "TrainingJob"}
 FITS = ("fits", "likely fits", "undersized")
 TOO_SMALL = ("likely does not fit", "does not fit")

@@ -1,8 +1,10 @@
-"""What all tests share: the order in which they start."""
+"""What all tests share: which folder holds none, and the order in which they start."""
 
 from __future__ import annotations
 
 import pytest
+
+collect_ignore = ["support"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
