@@ -54,6 +54,6 @@ def server(checkpoint: str, card: str, ranks: int = 1, gpus: int | None = None, 
 def planned(text: str, line: int | None = None, **given: object) -> Plan:
     """The plan of the one role of a text."""
     rules = tuple(load_shipped().values())
-    source = Source(samples.path_of(text), text.encode())
+    source = Source(samples.find_path(text), text.encode())
     (found,) = plan_file(source, line, samples.ExampleRepository(), ResolvedPolicy(rules, **given))  # type: ignore[arg-type]
     return found
