@@ -275,7 +275,7 @@ def test_links_beyond_the_ports_are_counted_from_the_cables_that_name_a_switch()
 def judged(spec: str, thresholds: dict[str, float]) -> tuple[facilities.Said, ...]:
     """What all rules say of each part under a policy."""
     document = documents.load("facility.yaml", (HEAD + spec).encode()).documents[0]
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.judged(facilities.facts_of(described, thresholds), rule.shipped_rules().values())
 

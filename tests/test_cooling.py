@@ -24,7 +24,7 @@ def spec(text: str) -> str:
 
 def rack(text: str) -> PartFacts:
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None, text
     return facilities.facts_of(described, {}).of_kind("rack")[0]
 
@@ -271,7 +271,7 @@ def test_a_class_says_nothing_where_the_vendor_speaks() -> None:
 def test_what_lacks_is_named_where_it_decides() -> None:
     text = "racks: [{name: r, cooling: room, cooling_capacity: 20 kW, servers: [{type: dgx-h100}, {type: unheard-of}]}]"
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     rules = [one for one in samples.shipped_rules().values() if one.name == "rack-heat-over-cooling"]
     (found,) = facilities.judged(facilities.facts_of(described, {}), rules)

@@ -26,7 +26,7 @@ def spec(inside: str) -> str:
 
 def known(inside: str) -> PartFacts:
     (document,) = documents.load("facility.yaml", spec(inside).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.facts_of(described, {})
 

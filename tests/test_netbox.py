@@ -67,7 +67,7 @@ def pages(**lists: Sequence[Mapping[str, object]]) -> dict[str, bytes]:
 
 def known(files: Mapping[str, bytes], text: str = FILE) -> PartFacts:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document, Alone({"library/Acme/loader.yaml": LIBRARY.encode(), **files}))
+    described = facility.read_facility(document, Alone({"library/Acme/loader.yaml": LIBRARY.encode(), **files}))
     assert described is not None
     return facilities.facts_of(described, {})
 
@@ -534,7 +534,7 @@ def test_a_folder_of_exports_is_a_facility_of_its_own() -> None:
     found = inventories.alone("export", Alone(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}])))
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, Alone(pages(racks=[RACK])))
+    described = facility.read_facility(document, Alone(pages(racks=[RACK])))
     assert described is not None
     assert [one.role.name for one in facilities.facts_of(described, {}).of_kind("rack")] == ["r07"]
 
@@ -545,7 +545,7 @@ def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
     found = inventories.alone("dcim/hall.json", held)
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, held)
+    described = facility.read_facility(document, held)
     assert described is not None
     known = facilities.facts_of(described, {})
     assert [one.role.name for one in (*known.of_kind("rack"), *known.of_kind("feed"))] == ["r07", "A"]
@@ -557,7 +557,7 @@ def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_sam
     found = inventories.alone("export", held)
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, held)
+    described = facility.read_facility(document, held)
     assert described is not None
     assert [one.likely("rack_units") for one in facilities.facts_of(described, {}).of_kind("rack")] == [48]
 

@@ -41,7 +41,7 @@ def cables(row: Row, near: str = "400gbase-x-qsfpdd", far: str = "400gbase-x-qsf
     lists: dict[str, list[Row]] = {"racks": [RACK], "cables": [row], "interfaces": interfaces}
     files = {f"export/{name}.json": json.dumps({"results": rows}).encode() for name, rows in lists.items()}
     (document,) = documents.load("facility.yaml", FILE.encode()).documents
-    described = facility.facility(document, Alone(files))
+    described = facility.read_facility(document, Alone(files))
     assert described is not None
     return list(facilities.facts_of(described, {}).of_kind("cable"))
 
@@ -122,7 +122,7 @@ def test_a_table_says_the_same() -> None:
         "export/interfaces.csv": interfaces,
     }
     (document,) = documents.load("facility.yaml", FILE.encode()).documents
-    described = facility.facility(document, Alone({path: text.encode() for path, text in files.items()}))
+    described = facility.read_facility(document, Alone({path: text.encode() for path, text in files.items()}))
     assert described is not None
     (one,) = facilities.facts_of(described, {}).of_kind("cable")
     assert (one.likely("cable_medium"), one.likely("cable_length_m")) == ("DAC", 4)

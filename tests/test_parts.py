@@ -41,7 +41,7 @@ spec:
 
 def known(text: str) -> PartFacts:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.facts_of(described, {})
 

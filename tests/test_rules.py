@@ -228,7 +228,7 @@ def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> N
 def of_parts(one: Rule, loaded: Sequence[Document]) -> Iterator[set[str]]:
     """The rules that are not evaluated of each part that a rule is about."""
     for document in loaded:
-        described = facility.facility(document) if facility.claims(document) else None
+        described = facility.read_facility(document) if facility.claims(document) else None
         for said in facilities.judged(facilities.facts_of(described, {}), [one]) if described else ():
             yield {each.rule for each in said.outcome.not_evaluated}
 

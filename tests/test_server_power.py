@@ -27,7 +27,7 @@ spec:
 
 def server(stated: str) -> PartFacts:
     (document,) = documents.load("facility.yaml", ROOM.format(server=stated).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     return facilities.facts_of(described, {}).of_kind("server")[0]
 
@@ -130,7 +130,7 @@ def test_a_machine_that_takes_three_phases_loads_them_alike(machine: str, imbala
     feeds = "feeds: [{name: A, voltage: 415 V, phases: 3, breaker: 250 A}, {name: B, voltage: 415 V, phases: 3, breaker: 250 A}]"
     text = ROOM.format(server=f"type: {machine}").replace("    - name: r1\n", f"    - name: r1\n      {feeds}\n")
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     found = facilities.facts_of(described, {}).of_kind("feed")[0].likely("phase_imbalance")
     assert found == pytest.approx(imbalance)
