@@ -91,7 +91,7 @@ def _names(read: Sequence[Read]) -> str:
 
 
 def _said(known: Facts, role: Role, name: str) -> str:
-    value = known.likely(name)
+    value = known.expected(name)
     return "?" if isinstance(value, Missing) or value is None else str(value)
 
 

@@ -155,12 +155,12 @@ def _is_known(name: str, role: Role, known: Facts) -> bool:
         case "engine":
             return bool(role.text("engine") or role.text("program"))
         case "gpu_count":
-            return not isinstance(known.worlds("gpus_per_pod"), Missing)
+            return not isinstance(known.scenarios("gpus_per_pod"), Missing)
         case "parallelism":
-            return not isinstance(known.worlds("parallel_size"), Missing)
+            return not isinstance(known.scenarios("parallel_size"), Missing)
         case "accelerator":
             return bool(role.text("accelerator") or role.text("mig_profile"))
-    return not isinstance(known.worlds(name), Missing)
+    return not isinstance(known.scenarios(name), Missing)
 
 
 def added(rows: Iterable[Row]) -> Row:

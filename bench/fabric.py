@@ -4,7 +4,7 @@
 
 Needs pandas and pyarrow, as the package itself does; SYSTEMS is its folder `aiconfigurator_core/systems`.
 The tables are read where they are and never copied (Apache-2.0, NVIDIA). Half of the systems were fitted, half are held:
-H200, B300, GB300 and RTX PRO 6000. A row is covered where its time lies between the favourable and the adverse world. Rows
+H200, B300, GB300 and RTX PRO 6000. A row is covered where its time lies between the best and the worst scenario. Rows
 of engines in eager mode measure the launch of kernels and are left out.
 """
 
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from gpulint.catalog import hardware
 from gpulint.facts import resolver as facts
 from gpulint.facts.model import Missing
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.sizing.interconnect import _bandwidth as fabric
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
@@ -60,7 +60,7 @@ class Row(NamedTuple):
     ranks: int
     payload: str
     measured_s: float
-    ours_s: Worlds[float]
+    ours_s: Scenarios[float]
     floor_s: float
 
 
@@ -84,8 +84,8 @@ def main() -> None:
 
 def line(half: str, name: str, rows: list[Row]) -> str:
     """What the rows of a group say: absolute relative error, coverage, and floors that reality beats."""
-    errors = sorted(abs(row.ours_s.likely / row.measured_s - 1) for row in rows)
-    covered = sum(row.ours_s.favourable <= row.measured_s <= row.ours_s.adverse for row in rows) / len(rows)
+    errors = sorted(abs(row.ours_s.expected / row.measured_s - 1) for row in rows)
+    covered = sum(row.ours_s.best <= row.measured_s <= row.ours_s.worst for row in rows) / len(rows)
     beaten = sum(row.floor_s > row.measured_s for row in rows)
     p90 = errors[int(0.9 * (len(errors) - 1))]
     return f"{half:7}{name:16}{len(rows):6}{statistics.median(errors):8.1%}{p90:8.1%}{covered:9.1%}{beaten:8}"
@@ -115,7 +115,7 @@ def tables(systems: Path) -> Iterator[tuple[str, str, Iterable[dict[str, Any]]]]
 def _row(system: str, engine: str, operation: str, ranks: int, payload: float, measured_s: float) -> Row:
     axis, counted, cost = AXES[operation]
     medium, bus, hop, nominal = carried(ACCELERATORS[system], engine, axis, counted, ranks)
-    ours = Worlds(*(cost(payload, ranks, *each) for each in zip(bus, hop, strict=True)))
+    ours = Scenarios(*(cost(payload, ranks, *each) for each in zip(bus, hop, strict=True)))
     link = hardware.link(medium)
     reduces = link is not None and link.reduces and operation == "all_reduce"
     floor = fabric.all_reduce_floor_s(payload, ranks, nominal, reduces)
@@ -127,7 +127,7 @@ def _row(system: str, engine: str, operation: str, ranks: int, payload: float, m
 @functools.cache
 def carried(
     accelerator: str, engine: str, axis: str, counted: str, ranks: int
-) -> tuple[str, Worlds[float], Worlds[float], float]:
+) -> tuple[str, Scenarios[float], Scenarios[float], float]:
     """What our facts say that a group of those ranks achieves: medium, bandwidth, latency, and the nominal bandwidth."""
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     stated: dict[str, Value] = {
@@ -145,12 +145,14 @@ def carried(
     }
     role = Role("ranks", nowhere, {name: Field(value) for name, value in whole.items()})
     known = facts.of(role if engine else role.having(engine=Field("deepspeed")), None)
-    found = [known.worlds(f"{axis}_{name}") for name in ("medium", "bus_bytes_per_s", "hop_s", "nominal_bytes_per_s")]
+    found = [
+        known.scenarios(f"{axis}_{name}") for name in ("medium", "bus_bytes_per_s", "hop_s", "nominal_bytes_per_s")
+    ]
     missing = [one for one in found if isinstance(one, Missing)]
     if missing:
         raise ValueError(f"{accelerator}, {ranks} ranks of {axis}: {missing}")
     medium, bus, hop, nominal = found
-    return str(medium.likely), bus, hop, float(nominal.likely)  # type: ignore[union-attr, return-value, arg-type]
+    return str(medium.expected), bus, hop, float(nominal.expected)  # type: ignore[union-attr, return-value, arg-type]
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _value(known: PartFacts, asked: Asked) -> float:
 
 
 def _number(known: PartFacts, name: str) -> float:
-    value = known.likely(name)
+    value = known.expected(name)
     if isinstance(value, int | float):
         return float(value)
     raise TypeError(f"{name} is {value}")

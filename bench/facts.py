@@ -133,13 +133,13 @@ def _understood(read: Read) -> dict[str, str]:
 
 
 def _said(known: Facts, name: str) -> str:
-    value = known.likely(name)
+    value = known.expected(name)
     return NOT_KNOWN if isinstance(value, Missing) or value is None else str(value).removeprefix("hf://")
 
 
 def _pods(read: Read) -> str:
     """Pods of one instance: of leader and workers together, each template once."""
-    templates = {role.name.rpartition("/")[0]: known.likely("pods_per_replica") for role, known in read.roles}
+    templates = {role.name.rpartition("/")[0]: known.expected("pods_per_replica") for role, known in read.roles}
     counts = [count for count in templates.values() if isinstance(count, int)]
     return str(sum(counts)) if len(counts) == len(templates) else NOT_KNOWN
 

@@ -75,10 +75,10 @@ def payload(text: str) -> float | None:
 
 
 def of(known: Facts, fact: str, scale: float) -> Callable[[], Values]:
-    """A fact in three worlds, smallest first."""
+    """A fact in three scenarios, smallest first."""
 
     def values() -> Values:
-        found = known.worlds(fact)
+        found = known.scenarios(fact)
         if isinstance(found, Missing):
             return ", ".join(sorted(found.names))
         return ordered([float(one) for one in found], scale)  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def of(known: Facts, fact: str, scale: float) -> Callable[[], Values]:
 
 def scaled(known: Facts, fact: str, scale: float) -> Callable[[], float | None]:
     def bound() -> float | None:
-        found = known.likely(fact)
+        found = known.expected(fact)
         return float(found) / scale if isinstance(found, int | float) else None
 
     return bound

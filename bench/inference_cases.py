@@ -174,7 +174,7 @@ def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
     memory, share, length = (
         _number(case[key]) for key in ("gpu_memory_gib", "gpu_memory_utilization", "max_model_len")
     )
-    memory_bytes = memory * units.GIB if memory else _number(alone.likely("device_memory_bytes"))
+    memory_bytes = memory * units.GIB if memory else _number(alone.expected("device_memory_bytes"))
     if memory_bytes is None or share is None or length is None:
         return role
     adapters, method = case["lora"], role.text("quantization") or None

@@ -159,7 +159,7 @@ def _same(value: object, text: str) -> bool:
 
 
 def _value(known: Facts, quantity: str) -> object:
-    value = known.likely(quantity)
+    value = known.expected(quantity)
     return None if isinstance(value, Missing) else value
 
 
@@ -191,7 +191,7 @@ def _given(stated: settings.Settings) -> Given:
 def _answer(
     row: Row, one: Suggestion, now: EvaluatedRole, plan: Plan, source: Source, tree: WorkTree, given: Given
 ) -> Answer:
-    known = facts.of(changed_role.apply(now.facts.role, one.values), now.facts.resolved)  # type: ignore[arg-type]
+    known = facts.of(changed_role.apply(now.facts.role, one.values), now.facts.resolved)
     try:
         changed = fix.written(one, {source.path: source.content})
     except Inexact:

@@ -1,4 +1,4 @@
-"""Time of serving against measured rows: time per output token (TPOT) in three worlds, its floor, and TTFT as a band.
+"""Time of serving against measured rows: time per output token (TPOT) in three scenarios, its floor, and TTFT as a band.
 
     python bench/silicon.py SAMPLE.csv [--harness MASTER.yaml …] [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
 
@@ -343,7 +343,7 @@ def _release(case: Case) -> str:
 
 
 class Told(NamedTuple):
-    """What is said about a row: TPOT and TTFT in three worlds, the printed interval of TPOT, and both floors."""
+    """What is said about a row: TPOT and TTFT in three scenarios, the printed interval of TPOT, and both floors."""
 
     case: Case
     tpot: tuple[float, float, float]
@@ -377,7 +377,7 @@ def told(case: Case) -> Told | str:
     if described is None:
         return "no decode workers stated" if case.layout is None else "no release of that precision"
     known = facts.of(described, architecture.resolve(described.text("checkpoint")))
-    weights, card = known.likely("weight_bytes_per_gpu"), known.likely("device_memory_bytes")
+    weights, card = known.expected("weight_bytes_per_gpu"), known.expected("device_memory_bytes")
     if isinstance(weights, int | float) and isinstance(card, int | float) and weights > card:
         return "weights exceed the stated GPUs"
     names = ("tpot_s", "ttft_s", "tpot_floor_s", "ttft_floor_s")
@@ -389,7 +389,7 @@ def told(case: Case) -> Told | str:
 
 
 def _three(known: Facts, name: str) -> tuple[float, float, float]:
-    found = known.worlds(name)
+    found = known.scenarios(name)
     assert not isinstance(found, Missing)
     return tuple(float(value) for value in found)  # type: ignore[arg-type, return-value]
 

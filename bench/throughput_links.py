@@ -59,7 +59,7 @@ def collectives(case: figures.Case, fields: figures.Fields) -> Iterator[figures.
 
 def _bus(known: Facts, name: str, payload: float | None, ranks: int) -> figures.Values:
     """The bus bandwidth of a collective with that payload, or of a large one."""
-    found, hops = known.worlds("tensor_bus_bytes_per_s"), known.worlds("tensor_hop_s")
+    found, hops = known.scenarios("tensor_bus_bytes_per_s"), known.scenarios("tensor_hop_s")
     if isinstance(found, Missing) or isinstance(hops, Missing):
         return ", ".join(sorted(known.missing(["tensor_bus_bytes_per_s", "tensor_hop_s"])))
     values = [float(one) for one in found]  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def _bus(known: Facts, name: str, payload: float | None, ranks: int) -> figures.
 
 def _bus_bound(known: Facts, name: str, ranks: int) -> float | None:
     """The bus bandwidth that physics forbids: the nominal one; twice as much less its own where switches add up."""
-    nominal, medium = known.likely("tensor_nominal_bytes_per_s"), known.likely("tensor_medium")
+    nominal, medium = known.expected("tensor_nominal_bytes_per_s"), known.expected("tensor_medium")
     if not isinstance(nominal, int | float):
         return None
     joined = hardware.link(str(medium))

@@ -106,7 +106,7 @@ def prompted(run: Run) -> Facts:
 
 def prompt_peak(known: Facts) -> float | None:
     """Weights, KV cache and work of a prompt; libraries' workspaces are not traced."""
-    terms = [known.likely(name) for name in ("weight_bytes_per_gpu", "prompt_cache_bytes", "prompt_work_bytes")]
+    terms = [known.expected(name) for name in ("weight_bytes_per_gpu", "prompt_cache_bytes", "prompt_work_bytes")]
     found = [float(term) for term in terms if isinstance(term, int | float)]
     return sum(found) if len(found) == len(terms) else None
 
@@ -120,7 +120,7 @@ def compared(paths: Iterable[Path], task: str = "training") -> list[Compared]:
     if task == "prefill":
         alone = (run for run in runs if run.get("fsdp", "") in NONE)
         return [Compared(run, int(run["peak_bytes"]), prompt_peak(prompted(run))) for run in alone]
-    answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
+    answers = [(run, described(run).expected("training_peak_bytes")) for run in runs]
     return [
         Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
     ]

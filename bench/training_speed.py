@@ -32,7 +32,7 @@ from gpulint.workload import Field, Origin, Role
 
 ROWS = Path(__file__).parent / "training_speed.csv"
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
-HEAD = ("table", "half", "rows", "answered", "median error", "p90 error", "bias", "in worlds", "floors beaten")
+HEAD = ("table", "half", "rows", "answered", "median error", "p90 error", "bias", "in scenarios", "floors beaten")
 NODE_GPUS, SUPERCHIP_NODE_GPUS = 8, 4
 INTERNLM = Architecture(
     id="internlm-7b",
@@ -55,7 +55,7 @@ INTERNLM = Architecture(
 
 
 class Judged(NamedTuple):
-    """One run: the figure, ours in three worlds, smallest first, and the most that the dense peak allows."""
+    """One run: the figure, ours in three scenarios, smallest first, and the most that the dense peak allows."""
 
     id: str
     half: str
@@ -107,13 +107,13 @@ def _network(model: str) -> Resolved | None:
 
 def judged(row: dict[str, str]) -> Judged:
     found = known(row)
-    rates, floor = found.worlds("training_tokens_per_s_per_gpu"), found.likely("step_floor_s")
+    rates, floor = found.scenarios("training_tokens_per_s_per_gpu"), found.expected("step_floor_s")
     measured = float(row["tokens_per_s_per_gpu"])
     if isinstance(rates, Missing) or isinstance(floor, Missing):
         return Judged(row["id"], row["half"], measured, None, missing=", ".join(sorted(found.missing(["step_s"]))))
-    low, likely, high = sorted(float(value) for value in rates)  # type: ignore[arg-type]
-    step = float(found.likely("step_s"))  # type: ignore[arg-type]
-    return Judged(row["id"], row["half"], measured, (low, likely, high), likely * step / float(floor))  # type: ignore[arg-type]
+    low, expected, high = sorted(float(value) for value in rates)  # type: ignore[arg-type]
+    step = float(found.expected("step_s"))  # type: ignore[arg-type]
+    return Judged(row["id"], row["half"], measured, (low, expected, high), expected * step / float(floor))  # type: ignore[arg-type]
 
 
 def table(every: list[Judged]) -> list[tuple[str, ...]]:

@@ -63,8 +63,8 @@ def terms(log: Mapping[str, str]) -> Iterator[Term]:
     for name, (fact, scale) in TERMS.items():
         if not log[name] or float(log[name]) < 0:
             continue
-        worlds = known.worlds(fact)
-        ours = None if isinstance(worlds, Missing) else tuple(float(value) / scale for value in worlds)  # type: ignore[arg-type]
+        scenarios = known.scenarios(fact)
+        ours = None if isinstance(scenarios, Missing) else tuple(float(value) / scale for value in scenarios)  # type: ignore[arg-type]
         yield Term(log["run"], name, float(log[name]), ours)  # type: ignore[arg-type]
 
 

@@ -27,6 +27,8 @@ COMMAND = re.compile(r"^\$ (.+)$", re.MULTILINE)
 DAY = "2026-11-22"
 ADDRESS = "https://git.example.com/tools/gpulint"
 
+pytestmark = pytest.mark.first
+
 
 def began(folder: Path) -> dict[str, str]:
     """A repository of 300 old manifests in `fleet`, and an environment in which the project's address leads to this checkout."""

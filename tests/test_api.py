@@ -83,7 +83,7 @@ def test_settings_that_cannot_be_used_are_refused_with_their_place(folder: Path)
 def test_size_tells_the_terms_of_a_checkpoint() -> None:
     """8,190,735,360 parameters of two bytes each, as the checkpoint's own index adds them up."""
     (found,) = gpulint.size("Qwen/Qwen3-8B", {"accelerator": "l4", "max_model_len": 8192})
-    terms = {term.name: term.worlds.likely for term in found.terms}
+    terms = {term.name: term.scenarios.expected for term in found.terms}
     assert terms["weight_bytes_per_gpu"] == 16_381_470_720
     assert found.verdict in ("fits", "likely fits")
 
@@ -97,7 +97,7 @@ def test_size_tells_the_terms_of_a_file_and_of_one_workload_of_it(folder: Path) 
 def test_size_takes_the_words_of_a_role_with_units() -> None:
     words = {"checkpoint": "Qwen/Qwen3-8B", "engine": "vllm", "accelerator": "l4", "max_model_len": "8k"}
     (found,) = gpulint.size(words)
-    terms = {term.name: term.worlds.likely for term in found.terms}
+    terms = {term.name: term.scenarios.expected for term in found.terms}
     assert terms["weight_bytes_per_gpu"] == 16_381_470_720
 
 

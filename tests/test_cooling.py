@@ -110,24 +110,24 @@ def test_the_classes_allow_less_above_900_metres(name: str, altitude_m: float, m
 
 def test_a_rack_of_132_kw_gives_115_to_liquid_and_17_to_air_as_its_vendor_says() -> None:
     found = rack("racks: [{name: r, cooling: direct-liquid, capture: 87.1 %, servers: [{type: gb200-nvl72}]}]")
-    assert found.likely("heat_w") == 132_000
-    assert found.likely("air_heat_w") == pytest.approx(17_000, rel=0.02)
-    assert found.likely("cooled_heat_w") == pytest.approx(115_000, rel=0.02)
+    assert found.expected("heat_w") == 132_000
+    assert found.expected("air_heat_w") == pytest.approx(17_000, rel=0.02)
+    assert found.expected("cooled_heat_w") == pytest.approx(115_000, rel=0.02)
 
 
 def test_four_dgx_h100_give_off_what_their_vendor_publishes_beyond_what_they_draw() -> None:
     found = rack("racks: [{name: r, cooling: contained, servers: [{type: dgx-h100, count: 4}]}]")
-    assert found.likely("heat_w") == pytest.approx(45_200, rel=1e-3)  # 4 x 38,557 BTU/h; 4 x 10.2 kW are 40.8
-    assert found.likely("needed_airflow_m3_per_s") == pytest.approx(4 * 1105 * 0.3048**3 / 60)
-    assert found.likely("least_weight_kg") == pytest.approx(521.8)
+    assert found.expected("heat_w") == pytest.approx(45_200, rel=1e-3)  # 4 x 38,557 BTU/h; 4 x 10.2 kW are 40.8
+    assert found.expected("needed_airflow_m3_per_s") == pytest.approx(4 * 1105 * 0.3048**3 / 60)
+    assert found.expected("least_weight_kg") == pytest.approx(521.8)
 
 
 def test_the_footprint_of_an_nvl72_bears_two_tonnes_a_square_metre() -> None:
     found = rack("racks: [{name: r, width: 600 mm, depth: 1068 mm, servers: [{type: gb200-nvl72}]}]")
-    worlds = found.worlds("floor_load_kg_per_m2")
-    assert worlds == pytest.approx((934, 1061, 2122), rel=1e-3)  # type: ignore[comparison-overlap]
+    scenarios = found.scenarios("floor_load_kg_per_m2")
+    assert scenarios == pytest.approx((934, 1061, 2122), rel=1e-3)  # type: ignore[comparison-overlap]
     spread = rack("racks: [{name: r, floor_area: 1.6 m2, servers: [{type: gb200-nvl72}]}]")
-    assert spread.likely("floor_load_kg_per_m2") == 850
+    assert spread.expected("floor_load_kg_per_m2") == 850
 
 
 # ---- uncertain terms
@@ -148,8 +148,8 @@ def test_more_of_an_uncertain_term_never_asks_for_less(term: str, fact: str) -> 
     found = rack(
         "racks: [{name: r, cooling: direct-liquid, cdu: c, "
         "servers: [{type: own, power: 50 kW, heat: 50 kW, cooling: hybrid, weight: 900}]}]"
-    ).worlds(fact)
-    assert float(row["favourable"]) < float(row["likely"]) < float(row["adverse"])
+    ).scenarios(fact)
+    assert float(row["best"]) < float(row["expected"]) < float(row["worst"])
     assert found[0] < found[1] < found[2]  # type: ignore[operator]
 
 

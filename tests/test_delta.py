@@ -100,7 +100,7 @@ def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> No
 
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
-    found = delta.totals(compared((UNKNOWN, LARGE), (SMALL, LARGE)))
+    found = compared((UNKNOWN, LARGE), (SMALL, LARGE)).total
     assert found == delta.Totals(delta.Total(8, 1), delta.Total(7300, 1), delta.Total(2800, 1))
 
 

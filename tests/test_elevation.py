@@ -9,7 +9,7 @@ import pytest
 import samples
 from hypothesis import given, settings, strategies
 
-from gpulint.report.formats import escaping as words
+from gpulint.report import escaping as words
 from gpulint.report.formats import summary_line as counts
 from gpulint.report.formats import text as text_report
 from gpulint.report.model import (
@@ -22,8 +22,8 @@ from gpulint.report.model import (
     Meter,
     RackSummary,
     Report,
+    Scenarios,
     Slot,
-    Worlds,
 )
 from gpulint.report.racks import bars, svg
 from gpulint.report.racks import text as elevation
@@ -33,8 +33,8 @@ def at(line: int) -> Location:
     return Location("room.yaml", line, 1, line, 2)
 
 
-def all_worlds(value: float) -> Worlds[float]:
-    return Worlds(value, value, value)
+def all_scenarios(value: float) -> Scenarios[float]:
+    return Scenarios(value, value, value)
 
 
 def dgx(lowest: int) -> Slot:
@@ -47,9 +47,9 @@ FEEDS = tuple(
         side,
         "208 V, 3 phases, 60 A",
         17_292.6,
-        all_worlds(20_606),
-        all_worlds(20_606 / 17_292.6),
-        all_worlds(41_212 / 17_292.6),
+        all_scenarios(20_606),
+        all_scenarios(20_606 / 17_292.6),
+        all_scenarios(41_212 / 17_292.6),
         "overloaded",
     )
     for name, side in (("a", "A"), ("b", "B"))
@@ -62,10 +62,10 @@ FOUR = RackSummary(
     servers=4,
     slots=tuple(map(dgx, (1, 9, 17, 25))),
     meters=(
-        Meter("power", "w", all_worlds(40_800), 17_292.6, verdict="exceeded"),
-        Meter("cooling", "w", all_worlds(45_200), needs=("cooling_capacity_w",)),
-        Meter("weight", "kg", all_worlds(522), 1000, verdict="within"),
-        Meter("space", "u", all_worlds(32), 42, verdict="within"),
+        Meter("power", "w", all_scenarios(40_800), 17_292.6, verdict="exceeded"),
+        Meter("cooling", "w", all_scenarios(45_200), needs=("cooling_capacity_w",)),
+        Meter("weight", "kg", all_scenarios(522), 1000, verdict="within"),
+        Meter("space", "u", all_scenarios(32), 42, verdict="within"),
     ),
     feeds=FEEDS,
 )
@@ -170,8 +170,8 @@ bars: █ used  ? unknown
 
 
 def uncertain() -> RackSummary:
-    """A rack whose load is an estimate, within its limit in two worlds of three."""
-    power = Meter("power", "w", Worlds(9_000, 10_000, 13_000), 12_000, verdict="likely within")
+    """A rack whose load is an estimate, within its limit in two scenarios of three."""
+    power = Meter("power", "w", Scenarios(9_000, 10_000, 13_000), 12_000, verdict="likely within")
     return RackSummary("r03", "", at(7), units=4, servers=1, slots=(Slot("gb-box", 1, 4),), meters=(power,))
 
 
@@ -214,7 +214,7 @@ def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
 def alike(name: str, row: str, line: int) -> RackSummary:
     """A rack that is in order."""
     holds = [
-        FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(0.3), all_worlds(0.6), "holds")
+        FeedSummary(one, one, "415 V", 34_500, all_scenarios(10_303), all_scenarios(0.3), all_scenarios(0.6), "holds")
         for one in "AB"
     ]
     return RackSummary(
@@ -225,10 +225,10 @@ def alike(name: str, row: str, line: int) -> RackSummary:
         servers=2,
         slots=(dgx(1), dgx(9)),
         meters=(
-            Meter("power", "w", all_worlds(20_400), 34_500, verdict="within"),
-            Meter("cooling", "w", all_worlds(22_600), 40_000, verdict="within"),
-            Meter("weight", "kg", all_worlds(261), needs=("rack_load_limit_kg",)),
-            Meter("space", "u", all_worlds(16), 42, verdict="within"),
+            Meter("power", "w", all_scenarios(20_400), 34_500, verdict="within"),
+            Meter("cooling", "w", all_scenarios(22_600), 40_000, verdict="within"),
+            Meter("weight", "kg", all_scenarios(261), needs=("rack_load_limit_kg",)),
+            Meter("space", "u", all_scenarios(16), 42, verdict="within"),
         ),
         feeds=tuple(holds),
     )
@@ -238,9 +238,11 @@ FIFTY = FacilitySummary(
     "campus",
     at(3),
     areas=(
-        AreaSummary("facility", "campus", at(3), (Meter("power", "w", Worlds(1e6, 1e6, 1e6), 2e6, verdict="within"),)),
+        AreaSummary(
+            "facility", "campus", at(3), (Meter("power", "w", Scenarios(1e6, 1e6, 1e6), 2e6, verdict="within"),)
+        ),
         AreaSummary("room", "hall", at(4), (Meter("cooling", "w", None, 1.2e6, least=9e5, needs=("server_heat_w",)),)),
-        AreaSummary("panel", "rpp-1", at(5), (Meter("power", "w", all_worlds(90_000), 80_000, verdict="exceeded"),)),
+        AreaSummary("panel", "rpp-1", at(5), (Meter("power", "w", all_scenarios(90_000), 80_000, verdict="exceeded"),)),
         AreaSummary("cdu", "cdu-1", at(5), (Meter("flow", "m3_per_s", needs=("server_flow_m3_per_s",)),)),
     ),
     racks=(
@@ -302,10 +304,10 @@ def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
     ("meters", "feeds", "said"),
     [
         ((), (), "none over a limit"),
-        ((Meter("power", "w", all_worlds(2), 1, verdict="exceeded"),), (), "1 over a limit"),
+        ((Meter("power", "w", all_scenarios(2), 1, verdict="exceeded"),), (), "1 over a limit"),
         ((), FEEDS, "1 over a limit"),
         ((), (FEEDS[0]._replace(verdict="likely no spare"),), "none over a limit, 1 likely over one"),
-        ((Meter("weight", "kg", all_worlds(2)),), (), "none over a limit"),
+        ((Meter("weight", "kg", all_scenarios(2)),), (), "none over a limit"),
         ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 unknown"),
         ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 unknown"),
         ((), (FEEDS[0]._replace(verdict="not redundant"),), "none over a limit"),
@@ -321,7 +323,7 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
 
 
 def test_a_room_over_its_limit_is_counted_beside_racks_that_are_not() -> None:
-    hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_worlds(2), 1, verdict="exceeded"),))
+    hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_scenarios(2), 1, verdict="exceeded"),))
     facility = FacilitySummary("lab", at(1), (hall,), (RackSummary("r1", "", at(2)),))
     assert counts.facility(facility).endswith("none over a limit, 1 room over its own limit")
 
@@ -388,10 +390,15 @@ def every_facility() -> list[FacilitySummary]:
             Slot("below", -3, 2),
         ),
         undrawn=(nasty,),
-        meters=(Meter(nasty, "w", all_worlds(0), 0), Meter("x", "kg", all_worlds(1e12), 1e-9, verdict="exceeded")),
-        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), all_worlds(1e9), "no spare"),),
+        meters=(
+            Meter(nasty, "w", all_scenarios(0), 0),
+            Meter("x", "kg", all_scenarios(1e12), 1e-9, verdict="exceeded"),
+        ),
+        feeds=(
+            FeedSummary(nasty, nasty, nasty, 0, all_scenarios(0), all_scenarios(1e9), all_scenarios(1e9), "no spare"),
+        ),
     )
-    area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_worlds(1), 2),))
+    area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_scenarios(1), 2),))
     empty = RackSummary("empty", "", at(1))
     return [
         OVERLOADED,
@@ -439,7 +446,7 @@ OF_METERS = strategies.sampled_from(["within", "likely within", "likely exceeded
 OF_FEEDS = strategies.sampled_from(["holds", "not redundant", "likely no spare", "likely overloaded", "cannot tell"])
 NUMBERS = strategies.one_of(strategies.none(), strategies.floats(0, 1e12))
 SPANS = strategies.one_of(
-    strategies.none(), strategies.builds(Worlds, *[strategies.floats(0, 1e12, allow_subnormal=False)] * 3)
+    strategies.none(), strategies.builds(Scenarios, *[strategies.floats(0, 1e12, allow_subnormal=False)] * 3)
 )
 METERS = strategies.builds(
     Meter,
@@ -482,20 +489,20 @@ def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None
 @pytest.mark.parametrize(
     ("meter", "cells"),
     [
-        (Meter("power", "w", all_worlds(0), 10, verdict="within"), ".........."),
-        (Meter("power", "w", all_worlds(10), 10, verdict="within"), "##########"),
-        (Meter("power", "w", all_worlds(10.01), 10, verdict="exceeded"), "########|!"),
-        (Meter("power", "w", all_worlds(20), 10, verdict="exceeded"), "#####|!!!!"),
-        (Meter("power", "w", all_worlds(1000), 10, verdict="exceeded"), "|!!!!!!!!!"),
-        (Meter("power", "w", Worlds(2, 4, 6), 10, verdict="within"), "##~~~~...."),
-        (Meter("power", "w", Worlds(5, 9, 20), 10, verdict="likely within"), "##~~~|~~~~"),
-        (Meter("power", "w", Worlds(15, 16, 20), 10, verdict="exceeded"), "#####|!!~~"),
+        (Meter("power", "w", all_scenarios(0), 10, verdict="within"), ".........."),
+        (Meter("power", "w", all_scenarios(10), 10, verdict="within"), "##########"),
+        (Meter("power", "w", all_scenarios(10.01), 10, verdict="exceeded"), "########|!"),
+        (Meter("power", "w", all_scenarios(20), 10, verdict="exceeded"), "#####|!!!!"),
+        (Meter("power", "w", all_scenarios(1000), 10, verdict="exceeded"), "|!!!!!!!!!"),
+        (Meter("power", "w", Scenarios(2, 4, 6), 10, verdict="within"), "##~~~~...."),
+        (Meter("power", "w", Scenarios(5, 9, 20), 10, verdict="likely within"), "##~~~|~~~~"),
+        (Meter("power", "w", Scenarios(15, 16, 20), 10, verdict="exceeded"), "#####|!!~~"),
         (Meter("power", "w", None, 10, least=5), "#####?????"),
         (Meter("power", "w", None, 10, least=20, verdict="exceeded"), "#####|!!!!"),
         (Meter("power", "w", None, 10), "??????????"),
-        (Meter("power", "w", all_worlds(10), None), ""),
-        (Meter("power", "w", all_worlds(0), 0, verdict="within"), ".........."),
-        (Meter("power", "w", all_worlds(1), 0, verdict="exceeded"), "|!!!!!!!!!"),
+        (Meter("power", "w", all_scenarios(10), None), ""),
+        (Meter("power", "w", all_scenarios(0), 0, verdict="within"), ".........."),
+        (Meter("power", "w", all_scenarios(1), 0, verdict="exceeded"), "|!!!!!!!!!"),
     ],
 )
 def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Meter, cells: str) -> None:
@@ -515,7 +522,7 @@ def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Mete
     ],
 )
 def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
-    assert bars.percent(Meter("power", "w", all_worlds(taken), 100)) == said
+    assert bars.percent(Meter("power", "w", all_scenarios(taken), 100)) == said
 
 
 def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> None:

@@ -192,10 +192,10 @@ spec:
 
 
 def feeds(run: Run, server: str, redundancy: str = "2N", voltage: str = "208 V") -> list[tuple[str, float | None]]:
-    """The verdict of each feed, and the likely share of what it carries after a loss."""
+    """The verdict of each feed, and the expected share of what it carries after a loss."""
     text = CIRCUITS.replace("SERVER", server).replace("REDUNDANCY", redundancy).replace("VOLTAGE", voltage)
     (rack,) = json.loads(run(text, "--format", "json").output)["facilities"][0]["racks"]
-    shares = [one["lost_share"] and round(one["lost_share"]["likely"], 3) for one in rack["feeds"]]
+    shares = [one["lost_share"] and round(one["lost_share"]["expected"], 3) for one in rack["feeds"]]
     return [(one["verdict"], share) for one, share in zip(rack["feeds"], shares, strict=True)]
 
 
@@ -292,7 +292,7 @@ def placed(*words: str) -> dict[str, list[tuple[str, float, float | None, str]]]
     data = json.loads(CliRunner().invoke(cli.main, ["facility", *words, "--format", "json"]).output)
     return {
         rack["name"]: [
-            (one["unit"], round(one["taken"]["likely"]), one["limit"], one["verdict"])
+            (one["unit"], round(one["taken"]["expected"]), one["limit"], one["verdict"])
             for one in rack["meters"]
             if one["name"] == "placed"
         ]

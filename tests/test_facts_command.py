@@ -79,10 +79,10 @@ def test_a_fact_in_another_unit_is_shown_in_both() -> None:
     assert shown == ["16381470720", "15.26 GiB", "weights.weight_bytes_per_gpu"]
 
 
-def test_a_fact_that_is_not_the_same_in_all_worlds_shows_all_three() -> None:
+def test_a_fact_that_is_not_the_same_in_all_scenarios_shows_all_three() -> None:
     shown = table(run("required_bytes_per_gpu", "--of", "chat.yaml"))["required_bytes_per_gpu"]
-    low, likely, high = (int(one) for one in shown[0].split(" / "))
-    assert low < likely < high
+    low, expected, high = (int(one) for one in shown[0].split(" / "))
+    assert low < expected < high
 
 
 def test_texts_flags_and_nothing_are_written_as_cel_writes_them() -> None:
@@ -144,14 +144,14 @@ def test_a_fact_of_a_facility_is_listed_with_its_word_in_the_file() -> None:
     assert (told["of"], told["part"], told["key"]) == ("facility", ["feed", "panel"], "breaker")
 
 
-def test_the_worth_is_given_as_json_in_base_units_and_three_worlds() -> None:
+def test_the_worth_is_given_as_json_in_base_units_and_three_scenarios() -> None:
     (role,) = json.loads(run("weight_bytes_per_gpu", "--of", "chat.yaml", "--format", "json").stdout)["roles"]
     assert (role["workload"], role["role"], role["place"]) == ("chat", "server", "chat.yaml:7")
     assert role["facts"]["weight_bytes_per_gpu"] == {
         "unit": "bytes",
-        "favourable": 16381470720,
-        "likely": 16381470720,
-        "adverse": 16381470720,
+        "best": 16381470720,
+        "expected": 16381470720,
+        "worst": 16381470720,
         "from": "weights.weight_bytes_per_gpu",
     }
 

@@ -761,7 +761,7 @@ def test_a_product_label_of_the_single_mig_strategy_makes_each_gpu_a_slice() -> 
     )
     assert role.accelerator == "1 × 1g.10gb of A100 SXM4 80GB"
     (memory,) = (fact for fact in role.facts if fact.name == "device_memory_bytes")
-    assert memory.values.likely < 10 * 2**30  # type: ignore[operator]
+    assert memory.values.expected < 10 * 2**30  # type: ignore[operator]
 
 
 def test_a_length_beyond_the_trained_one_is_answered_even_where_the_weights_do_not_fit() -> None:

@@ -62,14 +62,14 @@ def left(engine: str, term: str, value: float, fact: str) -> float | None:
         term: value,
     }
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
-    found = facts.of(role, architecture.resolve(checkpoint)).likely(fact)
+    found = facts.of(role, architecture.resolve(checkpoint)).expected(fact)
     return float(found) if isinstance(found, int | float) else None
 
 
 @pytest.mark.parametrize(("engine", "term"), TERMS)
 def test_more_of_a_fitted_term_never_leaves_more_memory(engine: str, term: str) -> None:
     rows = [row for row in catalog.rows("fitted") if (row["engine"], row["name"]) == (engine, term)]
-    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     low, high = min(low, high), max(low, high)
     mattered = False
     for fact in ("kv_cache_bytes", "headroom_bytes"):

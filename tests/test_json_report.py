@@ -20,8 +20,8 @@ def rendered(spec: str) -> dict[str, Any]:
 
 
 def same(value: object, unit: str = "") -> dict[str, object]:
-    """A fact that is the same in every world."""
-    return {"unit": unit, "favourable": value, "likely": value, "adverse": value}
+    """A fact that is the same in every scenario."""
+    return {"unit": unit, "best": value, "expected": value, "worst": value}
 
 
 def place(line: int, column: int, end_column: int) -> dict[str, object]:
@@ -67,7 +67,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "less memory and speed than 4 ranks",
+            "trade_off": "less memory and speed than 4 ranks",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
@@ -87,7 +87,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "",
+            "trade_off": "",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
@@ -129,7 +129,7 @@ def test_each_finding_is_given_whole() -> None:
 
 def test_the_head_names_the_format_and_the_tool() -> None:
     data = rendered(SPEC)
-    assert data["format"] == "gpulint-report/1"
+    assert data["format"] == "gpulint-report/2"
     assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
     lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "budgets", "facilities"]
     assert list(data) == ["format", "tool", "catalog", *lists, "comparison", "summary"]

@@ -131,12 +131,12 @@ def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:
     text = {"hall.yaml": hall.encode(), "app.yaml": service().encode()}
     given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
     (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
-    assert one.facts.likely("network_bytes_per_s") == 400e9
-    assert one.facts.likely("network_kind") == "infiniband"
-    assert one.facts.likely("power_cap_w") == 500
-    assert one.facts.likely("pool_gpus") == 8
-    assert one.facts.likely("pool_most_gpus") == 16
-    assert (one.facts.likely("pue"), one.facts.likely("usd_per_kwh")) == (1.3, 0.1)
+    assert one.facts.expected("network_bytes_per_s") == 400e9
+    assert one.facts.expected("network_kind") == "infiniband"
+    assert one.facts.expected("power_cap_w") == 500
+    assert one.facts.expected("pool_gpus") == 8
+    assert one.facts.expected("pool_most_gpus") == 16
+    assert (one.facts.expected("pue"), one.facts.expected("usd_per_kwh")) == (1.3, 0.1)
 
 
 def test_alternatives_may_be_made_of_its_pools_where_a_team_has_nothing_else() -> None:
@@ -293,7 +293,7 @@ def test_a_run_over_a_facility_alone_says_nothing_of_loads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("busy", "worlds"),
+    ("busy", "scenarios"),
     [
         (0, (0.0, 0.0, 0.0)),
         (8, (0.0, 4.0, 8.0)),
@@ -301,9 +301,9 @@ def test_a_run_over_a_facility_alone_says_nothing_of_loads() -> None:
         (32, (16.0, 16.0, 16.0)),
     ],
 )
-def test_the_part_of_a_rack_is_bounded_by_what_fits_elsewhere(busy: int, worlds: tuple[float, float, float]) -> None:
+def test_the_part_of_a_rack_is_bounded_by_what_fits_elsewhere(busy: int, scenarios: tuple[float, float, float]) -> None:
     """Two racks of 16: of 24 GPUs that compute, 8 are in each at the least, and 16 at the most."""
-    assert tuple(placed_load.group_busy_gpus(16, 32, busy, share) for share in (0.0, 0.5, 1.0)) == worlds
+    assert tuple(placed_load.group_busy_gpus(16, 32, busy, share) for share in (0.0, 0.5, 1.0)) == scenarios
 
 
 def loaded(**files: str) -> PartFacts:
@@ -322,21 +322,21 @@ def loaded(**files: str) -> PartFacts:
 def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
     root = loaded(a_yaml=service("chat", 16))
     racks = {one.role.name: one for one in root.of_kind("rack")}
-    found = racks["r1"].worlds("placed_load_w")
+    found = racks["r1"].scenarios("placed_load_w")
     assert not isinstance(found, Missing)
-    assert found.favourable == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
-    assert found.likely == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
-    assert found.adverse == pytest.approx(2 * 0.85 * 10200)  # all 16 here
+    assert found.best == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
+    assert found.expected == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
+    assert found.worst == pytest.approx(2 * 0.85 * 10200)  # all 16 here
 
 
 def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
     root = loaded(a_yaml=service("batch", 4, pool="h100"), j_sh=job("train", 2), k_sh=job("more", 1))
     pools = {one.role.name: one for one in root.of_kind("pool")}
-    assert pools["h100"].likely("pool_service_gpus") == 4
-    assert pools["train"].likely("pool_service_gpus") == 0
-    assert (pools["train"].likely("pool_queued_gpus"), pools["train"].likely("pool_largest_job_gpus")) == (24, 16)
-    server = next(one for one in root.of_kind("server") if one.likely("pool") == "train")
-    assert server.worlds("pool_busy_gpus") == (0, 16, 16)
+    assert pools["h100"].expected("pool_service_gpus") == 4
+    assert pools["train"].expected("pool_service_gpus") == 0
+    assert (pools["train"].expected("pool_queued_gpus"), pools["train"].expected("pool_largest_job_gpus")) == (24, 16)
+    server = next(one for one in root.of_kind("server") if one.expected("pool") == "train")
+    assert server.scenarios("pool_busy_gpus") == (0, 16, 16)
 
 
 FEED = "      feeds: [{voltage: 208 V, phases: 3, breaker: 60 A, code: NEC}]\n"
@@ -376,7 +376,7 @@ def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
 def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     array = job("sweep", 1).replace("#SBATCH --time", "#SBATCH --array=0-99\n#SBATCH --time")
     (pool,) = (one for one in loaded(a_sh=array).of_kind("pool") if one.role.name == "train")
-    assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
+    assert (pool.expected("pool_queued_gpus"), pool.expected("pool_largest_job_gpus")) == (800, 8)
 
 
 @pytest.mark.parametrize(
@@ -406,11 +406,11 @@ MEASURED = [
 @pytest.mark.parametrize(("what", "kind", "cap", "measured_w"), MEASURED, ids=[one[0] for one in MEASURED])
 def test_a_busy_node_draws_what_was_measured_of_one(what: str, kind: str, cap: str, measured_w: float) -> None:
     hall = HALL.replace("servers: [{type: dgx-h100}]", f"servers: [{{type: {kind}{cap}}}]")
-    server = next(one for one in known(hall).of_kind("server") if one.likely("pool") == "batch")
-    found = server.worlds("busy_w")
+    server = next(one for one in known(hall).of_kind("server") if one.expected("pool") == "batch")
+    found = server.scenarios("busy_w")
     assert not isinstance(found, Missing)
-    assert found.favourable <= measured_w <= found.adverse
-    assert found.likely == pytest.approx(measured_w, rel=0.2)
+    assert found.best <= measured_w <= found.worst
+    assert found.expected == pytest.approx(measured_w, rel=0.2)
 
 
 # ---- a year
@@ -422,13 +422,13 @@ def test_a_dgx_at_full_load_all_year_costs_what_a_hand_reckons() -> None:
         "servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]\n      utilization: 1"
     )
     rack = next(one for one in known(hall).of_kind("rack") if one.role.name == "q1")
-    assert rack.likely("energy_year_usd") == pytest.approx(11_616, abs=1)
-    assert rack.likely("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
+    assert rack.expected("energy_year_usd") == pytest.approx(11_616, abs=1)
+    assert rack.expected("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
 
 
 def test_without_a_pue_no_year_is_told_and_the_pue_is_asked_for() -> None:
     hall = known(HALL.replace("  pue: 1.3\n", ""))
-    assert hall.worlds("energy_year_usd") == Missing(frozenset({"site_pue"}))
+    assert hall.scenarios("energy_year_usd") == Missing(frozenset({"site_pue"}))
 
 
 # ---- caps
@@ -443,12 +443,12 @@ OUTLIERS = {
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
 def test_a_published_cap_costs_what_the_interval_says(pair: SimpleNamespace) -> None:
     left = float(pair.capped) / float(pair.uncapped)
-    least, likely, most = (
+    least, expected, most = (
         power_cap.serving_clock_share(float(pair.board_w), float(pair.cap_w), exponent) for exponent in (1.1, 0.57, 0)
     )
     assert (least <= left <= most) is (pair.id not in OUTLIERS)
     if pair.id not in OUTLIERS:
-        assert abs(likely - left) < 0.2
+        assert abs(expected - left) < 0.2
 
 
 def test_most_published_caps_cost_what_is_likely_within_a_twentieth() -> None:

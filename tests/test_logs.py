@@ -298,10 +298,10 @@ def test_readings_stand_beside_our_intervals_and_replace_our_terms() -> None:
     field = found.role.fields["activation_bytes"]
     assert (field.value, field.source) == (round(2.21 * GIB), "the log, line 12 (Worker_TP0)")
     known = facts.of(found.role, sizes.from_checkpoint("Qwen/Qwen2.5-7B-Instruct", {}, None, WorkTree(Path.cwd()))[1])
-    worlds = known.worlds("required_bytes_per_gpu")
-    assert not isinstance(worlds, Missing)
+    scenarios = known.scenarios("required_bytes_per_gpu")
+    assert not isinstance(scenarios, Missing)
     # 7.12 + 2.21 + 2.06 of the log and one sequence of 8,192 tokens of 28 KiB
-    assert {round(float(value) / GIB, 2) for value in worlds if isinstance(value, float)} == {11.61}
+    assert {round(float(value) / GIB, 2) for value in scenarios if isinstance(value, float)} == {11.61}
 
 
 def test_conditions_of_the_run_fill_what_is_not_stated() -> None:

@@ -76,7 +76,7 @@ def role(text: str, path: str = "spec.yaml", read: Callable[[str], bytes | None]
 def known(text: str, *names: str, path: str = "spec.yaml") -> list[Any]:
     """Facts of the first role of a spec; "unknown" where one is."""
     found = facts.of(role(text, path), None)
-    values = (found.likely(name) for name in names)
+    values = (found.expected(name) for name in names)
     return ["unknown" if isinstance(value, Missing) else value for value in values]
 
 
@@ -215,7 +215,7 @@ def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
     files = {"base/kustomization.yaml": KUSTOMIZATION}
     found = facts.of(role(DEPLOYMENT, "base/deployment.yaml", files.get), None)
     names = ("object_namespace", "labels", "annotations", "kustomization")
-    assert [found.likely(name) for name in names] == [
+    assert [found.expected(name) for name in names] == [
         "prod",
         {"app": "chat", "team": "ads", "tier": "bronze"},
         {"approved-by": "platform", "owner": "ads"},
@@ -226,4 +226,4 @@ def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
 def test_a_kustomization_that_does_not_list_the_file_says_nothing_of_it() -> None:
     files = {"base/kustomization.yaml": KUSTOMIZATION}
     found = facts.of(role(DEPLOYMENT, "base/other.yaml", files.get), None)
-    assert [found.likely(name) for name in ("object_namespace", "kustomization")] == ["search", None]
+    assert [found.expected(name) for name in ("object_namespace", "kustomization")] == ["search", None]

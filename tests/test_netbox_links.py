@@ -48,9 +48,9 @@ def cables(row: Row, near: str = "400gbase-x-qsfpdd", far: str = "400gbase-x-qsf
 
 def test_passive_copper_has_the_speed_of_its_slower_interface() -> None:
     (one,) = cables(cable("dac-passive"), far="200gbase-x-qsfp56")
-    stated = {name: one.likely(name) for name in ("cable_from", "cable_to", "cable_medium", "cable_length_m")}
+    stated = {name: one.expected(name) for name in ("cable_from", "cable_to", "cable_medium", "cable_length_m")}
     assert stated == {"cable_from": "leaf1:swp1", "cable_to": "node1:eth0", "cable_medium": "DAC", "cable_length_m": 4}
-    assert one.likely("cable_bytes_per_s") == 25_000_000_000
+    assert one.expected("cable_bytes_per_s") == 25_000_000_000
     assert one.role.name == "leaf1:swp1 to node1:eth0"
 
 
@@ -64,7 +64,7 @@ def test_copper_that_nobody_makes_is_found_at_the_cable_of_the_export() -> None:
 
 def test_an_interface_that_names_its_standard_says_the_transceiver() -> None:
     (one,) = cables(cable("mmf-om3", 90), "400gbase-sr8", "400gbase-sr8")
-    assert (one.likely("optic"), one.likely("far_optic"), one.likely("link_reach_m")) == (
+    assert (one.expected("optic"), one.expected("far_optic"), one.expected("link_reach_m")) == (
         "400gbase-sr8",
         "400gbase-sr8",
         70,
@@ -77,13 +77,13 @@ def test_an_interface_that_names_its_standard_says_the_transceiver() -> None:
 )
 def test_an_interface_has_the_speed_of_its_type(kind: str, gbit: float) -> None:
     (one,) = cables(cable("dac-passive"), kind, kind)
-    assert one.likely("cable_bytes_per_s") == gbit * 125_000_000
+    assert one.expected("cable_bytes_per_s") == gbit * 125_000_000
 
 
 @pytest.mark.parametrize(("length", "unit", "metres"), [(12, "ft", 3.6576), (500, "cm", 5), (0.1, "km", 100)])
 def test_a_length_is_read_with_its_unit(length: float, unit: str, metres: float) -> None:
     (one,) = cables(cable("dac-passive", length, unit))
-    assert one.likely("cable_length_m") == pytest.approx(metres)
+    assert one.expected("cable_length_m") == pytest.approx(metres)
 
 
 @pytest.mark.parametrize(
@@ -125,5 +125,5 @@ def test_a_table_says_the_same() -> None:
     described = facility.read_facility(document, Alone({path: text.encode() for path, text in files.items()}))
     assert described is not None
     (one,) = facilities.facts_of(described, {}).of_kind("cable")
-    assert (one.likely("cable_medium"), one.likely("cable_length_m")) == ("DAC", 4)
-    assert one.likely("cable_bytes_per_s") == 50_000_000_000
+    assert (one.expected("cable_medium"), one.expected("cable_length_m")) == ("DAC", 4)
+    assert one.expected("cable_bytes_per_s") == 50_000_000_000

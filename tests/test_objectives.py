@@ -667,8 +667,8 @@ def test_a_job_that_may_end_in_time_or_goes_on_is_silent(text: str) -> None:
 
 def test_what_an_engine_is_for_is_its_task() -> None:
     (role,) = reading.workload(trained()).roles
-    assert facts.of(role, None).likely("task") == "training"
-    assert facts.of(reading.role(pod()), None).likely("task") == "inference"
+    assert facts.of(role, None).expected("task") == "training"
+    assert facts.of(reading.role(pod()), None).expected("task") == "inference"
 
 
 SCALED = """\

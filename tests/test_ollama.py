@@ -176,16 +176,16 @@ def test_defaults_are_those_of_the_release_and_of_the_memory(
     release: str, gpus: int, length: int, parallel: int
 ) -> None:
     found = known(f"ollama/ollama:{release}", gpus)
-    assert [found.likely(name) for name in ("max_model_len", "max_num_seqs")] == [length, parallel]
+    assert [found.expected(name) for name in ("max_model_len", "max_num_seqs")] == [length, parallel]
 
 
 def test_a_70b_model_leaves_layers_of_an_l4_to_the_cpu_and_none_of_four() -> None:
     """kubeai, manifests/models/llama-3.3-70b-ollama-l4.yaml: about 40 GiB on one card of 24 GB."""
     one, four = known("ollama/ollama:0.12.3"), known("ollama/ollama:0.12.3", gpus=4)
-    assert one.likely("gpu_layers_fitted") is True
-    assert float(one.likely("unplaced_bytes")) == pytest.approx(17.0 * 2**30, rel=0.05)  # type: ignore[arg-type]
-    assert four.likely("unplaced_bytes") == 0
-    assert one.likely("weight_bytes_per_gpu") == one.likely("device_memory_bytes")
+    assert one.expected("gpu_layers_fitted") is True
+    assert float(one.expected("unplaced_bytes")) == pytest.approx(17.0 * 2**30, rel=0.05)  # type: ignore[arg-type]
+    assert four.expected("unplaced_bytes") == 0
+    assert one.expected("weight_bytes_per_gpu") == one.expected("device_memory_bytes")
 
 
 def test_an_unnamed_model_is_not_judged() -> None:

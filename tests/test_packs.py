@@ -332,13 +332,13 @@ def test_a_severity_is_that_of_the_last_who_speaks_of_the_rule(
 @pytest.mark.parametrize(
     ("when", "stated", "said"),
     [
-        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three worlds
+        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three scenarios
         ("gpu_memory_utilization > 0.91", "error", "warning"),  # in two
         ("gpu_memory_utilization > 0.91", "note", None),
         ("gpu_memory_utilization < 0.91", "error", "note"),  # in one
     ],
 )
-def test_a_stated_severity_still_loses_a_step_for_each_world_the_rule_does_not_hold_in(
+def test_a_stated_severity_still_loses_a_step_for_each_scenario_the_rule_does_not_hold_in(
     check: Callable[..., Result], when: str, stated: str, said: str | None
 ) -> None:
     rule = RULE.replace("STATUS", "").replace("when: gpus_per_pod > 0", f"when: {when}")

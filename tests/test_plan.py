@@ -273,8 +273,8 @@ def test_a_run_that_has_time_may_take_less_power_and_says_what_that_costs_in_spe
     capped = {one.values["power_cap_w"]: one for one in planned(RUN).options if "power_cap_w" in one.values}
     assert 560 in capped
     assert capped[560].gives_up
-    shown = {fact.name: fact.values.likely for fact in capped[560].facts}
-    today = {fact.name: fact.values.likely for fact in planned(RUN).facts}
+    shown = {fact.name: fact.values.expected for fact in capped[560].facts}
+    today = {fact.name: fact.values.expected for fact in planned(RUN).facts}
     assert shown["power_w"] == pytest.approx(0.8 * today["power_w"])  # type: ignore[operator]
     assert 1.0 < shown["step_s"] / today["step_s"] < 1.25  # type: ignore[operator]
 

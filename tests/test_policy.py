@@ -437,7 +437,7 @@ def test_a_defect_of_a_rule_is_counted_with_the_rules_name() -> None:
 
 # ---- confidence and severity
 
-WORLDS = """\
+SCENARIOS = """\
 apiVersion: v1
 kind: Pod
 metadata: {name: chat}
@@ -449,7 +449,7 @@ spec:
       args: [--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=4096]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
-"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by world."""
+"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by scenario."""
 
 
 @pytest.mark.parametrize(
@@ -466,10 +466,10 @@ spec:
         ("gpu_memory_utilization > 0.95", Severity.ERROR, None),
     ],
 )
-def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
+def test_a_rule_speaks_lower_for_each_scenario_it_does_not_hold_in(
     when: str, severity: Severity, said: tuple[int, Severity] | None
 ) -> None:
-    found = samples.of_rule(samples.report(WORLDS, rules=[made("own-rule", when, severity)]), "own-rule")
+    found = samples.of_rule(samples.report(SCENARIOS, rules=[made("own-rule", when, severity)]), "own-rule")
     assert [(one.confidence, one.severity) for one in found] == ([said] if said else [])
 
 
@@ -478,12 +478,12 @@ def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
 
 def test_a_rule_speaks_instead_of_those_it_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["cause"]
 
 
 def test_a_rule_that_does_not_hold_absorbs_nothing() -> None:
     rules = [made("cause", "gpus_per_pod == 2", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["effect"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["effect"]
 
 
 def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
@@ -491,7 +491,7 @@ def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
         made("cause", "gpu_memory_utilization < 0.91", absorbs=["effect"]),
         made("effect", "gpus_per_pod > 0"),
     ]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause", "effect"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["cause", "effect"]
 
 
 def remapped(one: Rule, severity: Severity) -> Rule:
@@ -501,14 +501,14 @@ def remapped(one: Rule, severity: Severity) -> Rule:
 
 def test_a_rule_that_a_policy_lowers_still_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
 
 
 def test_a_rule_that_a_policy_raises_is_not_absorbed_by_a_milder_one() -> None:
     cause = made("cause", "gpus_per_pod == 1", Severity.WARNING, absorbs=["effect"])
     effect = made("effect", "gpus_per_pod > 0", Severity.NOTE)
-    assert spoken(samples.report(WORLDS, rules=[cause, effect])) == ["cause"]
-    assert spoken(samples.report(WORLDS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
+    assert spoken(samples.report(SCENARIOS, rules=[cause, effect])) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
 
 
 SLICE = """\

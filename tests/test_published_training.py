@@ -149,15 +149,15 @@ def _network(row: Row) -> Resolved | None:
 
 
 def ours(row: Row) -> tuple[float, float, float] | None:
-    """The figure of a row as we see it in three worlds, the smallest first."""
+    """The figure of a row as we see it in three scenarios, the smallest first."""
     found, peak = known(row["id"]), 0.0
     if row["figure"].endswith("flop_per_s_per_gpu"):
-        peak = float(found.likely("dense_bf16_flop_per_s")) / 1e12  # type: ignore[arg-type]
+        peak = float(found.expected("dense_bf16_flop_per_s")) / 1e12  # type: ignore[arg-type]
     names = {"hardware_flop_per_s_per_gpu": "hfu", "model_flop_per_s_per_gpu": "mfu", "training_run_days": "step_s"}
     names |= {"samples_per_s_per_gpu": "training_tokens_per_s_per_gpu"}
     names |= {"tokens_per_s_per_gpu": "training_tokens_per_s_per_gpu"}
-    worlds = found.worlds(names.get(row["figure"], row["figure"]))
-    if not hasattr(worlds, "likely"):
+    scenarios = found.scenarios(names.get(row["figure"], row["figure"]))
+    if not hasattr(scenarios, "expected"):
         return None
     factor = peak or (100.0 if row["unit"] == "%" else 1.0)
     if row["figure"] == "samples_per_s_per_gpu":
@@ -165,9 +165,9 @@ def ours(row: Row) -> tuple[float, float, float] | None:
     if (row["trainer"], row["precision"], row["figure"]) == ("llm-foundry", "fp8", "mfu"):
         factor /= 2  # held against the peak in FP8
     if row["trainer"].startswith(HALVED) and row["figure"] == "model_flop_per_s_per_gpu":
-        factor *= float(found.likely("step_flop")) / float(found.likely("counted_step_flop"))  # type: ignore[arg-type]
-    low, high = sorted((float(worlds.favourable), float(worlds.adverse)))
-    return low * factor, float(worlds.likely) * factor, high * factor
+        factor *= float(found.expected("step_flop")) / float(found.expected("counted_step_flop"))  # type: ignore[arg-type]
+    low, high = sorted((float(scenarios.best), float(scenarios.worst)))
+    return low * factor, float(scenarios.expected) * factor, high * factor
 
 
 LEFT_OUT = ("training_run_days", "gpu_hours_per_trillion_tokens")
@@ -186,7 +186,7 @@ def error(row: Row) -> float:
 
 
 @pytest.mark.parametrize("row", JUDGED, ids=lambda row: row["id"])
-def test_a_published_speed_of_training_lies_within_our_worlds(row: Row) -> None:
+def test_a_published_speed_of_training_lies_within_our_scenarios(row: Row) -> None:
     low, _, high = ours(row) or (0.0, 0.0, 0.0)
     assert low <= float(row["value"]) <= high
 
@@ -195,15 +195,15 @@ def test_a_published_speed_of_training_lies_within_our_worlds(row: Row) -> None:
 def test_no_published_speed_beats_our_floor(row: Row) -> None:
     """The step at the dense peak of all cards and nothing else; what is computed again counts as arithmetic too."""
     found = known(row["id"])
-    step, floor = found.worlds("step_s"), float(found.likely("step_floor_s"))  # type: ignore[arg-type]
+    step, floor = found.scenarios("step_s"), float(found.expected("step_floor_s"))  # type: ignore[arg-type]
     fastest = ours(row)
     assert fastest is not None
-    assert hasattr(step, "likely")
-    likely = float(step.likely)  # type: ignore[union-attr]
+    assert hasattr(step, "expected")
+    expected = float(step.expected)  # type: ignore[union-attr]
     if row["figure"] == "step_s":
         assert float(row["value"]) >= floor
     else:
-        assert float(row["value"]) <= fastest[1] * likely / floor
+        assert float(row["value"]) <= fastest[1] * expected / floor
 
 
 def test_most_published_speeds_of_training_lie_in_the_band_that_a_reader_would_grant() -> None:

@@ -213,7 +213,7 @@ CHANGES = (
 
 def described(text: str) -> Part:
     (document,) = documents.load("room.yaml", text.encode()).documents
-    found = facility.facility(document)
+    found = facility.read_facility(document)
     assert found is not None
     return found
 

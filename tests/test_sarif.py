@@ -196,7 +196,7 @@ def test_a_result_has_its_region_its_line_and_the_second_place() -> None:
     assert one["properties"] == {
         "family": "parallelism",
         "confidence": 3,
-        "facts": {"spare_gpus": {"unit": "", "favourable": -4, "likely": -4, "adverse": -4}},
+        "facts": {"spare_gpus": {"unit": "", "best": -4, "expected": -4, "worst": -4}},
         "object": "apps/Deployment default/chat",
         "quantity": "tensor_parallel",
         "value": "8",

@@ -21,8 +21,10 @@ from gpulint.facility import schema as facility_schema
 from gpulint.policy.config import schema
 from gpulint.policy.rules import diagnostics as rule_file
 from gpulint.policy.rules import rule
-from gpulint.report import schema as report_schema
+from gpulint.report import contract
 from gpulint.report.formats import json as json_report
+from gpulint.report.plan import PlanFile
+from gpulint.report.report import ReportFile
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 OPEN_MAPS = {
@@ -42,8 +44,8 @@ def contracts() -> dict[str, type[pydantic.BaseModel]]:
         "facility": facility_schema.facility_model(),
         "policy": schema.PolicyFile,
         "rule": schema.RuleFile,
-        "report": report_schema.ReportFile,
-        "plan": report_schema.PlanFile,
+        "report": contract.make_model(ReportFile),
+        "plan": contract.make_model(PlanFile),
         "baseline": schema.BaselineFile,
     }
 
@@ -199,7 +201,7 @@ def test_a_report_without_its_summary_is_refused() -> None:
 def test_the_format_is_named_on_top() -> None:
     report = reported("")
     assert list(report)[:3] == ["format", "tool", "catalog"]
-    assert report["format"] == "gpulint-report/1"
+    assert report["format"] == "gpulint-report/2"
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])
@@ -211,7 +213,7 @@ def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path,
         "from gpulint import cli\n"
         f"result = CliRunner().invoke(cli.main, ['check', '--format', '{format_}', 'pod.yaml'])\n"
         "assert result.exit_code == 1, result.output\n"
-        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.report.schema', 'gpulint.policy.config.schema'}\n"
+        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.report.contract', 'gpulint.policy.config.schema'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)

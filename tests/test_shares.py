@@ -100,9 +100,9 @@ def test_each_is_written_read_again_and_says_nothing_new(text: str) -> None:
     for words, one in offered.items():
         changed = written(text, one)
         again, after = read(changed), samples.report(changed)
-        assert again.likely("sharing") == words
-        assert again.likely("gpu_memory_utilization") == one.values["gpu_memory_utilization"]
-        assert again.worlds("headroom_bytes").adverse > 0  # type: ignore[union-attr, operator]
+        assert again.expected("sharing") == words
+        assert again.expected("gpu_memory_utilization") == one.values["gpu_memory_utilization"]
+        assert again.scenarios("headroom_bytes").worst > 0  # type: ignore[union-attr, operator]
         assert after.failures == ()
         assert samples.newly_said(before, after) == set()
 
@@ -161,10 +161,10 @@ def test_strategy_and_number_are_read_together_in_either_order() -> None:
     turned = (
         'cloud.google.com/gke-max-shared-clients-per-gpu: "2", cloud.google.com/gke-gpu-sharing-strategy: time-sharing'
     )
-    assert read(labelled(f'{IN_TURNS}"2"')).likely("sharing") == "time-sharing by 2 clients"
-    assert read(labelled(turned)).likely("sharing") == "time-sharing by 2 clients"
-    assert read(labelled('cloud.google.com/gke-max-shared-clients-per-gpu: "2"')).likely("sharing") == "2 clients"
-    assert read(labelled("cloud.google.com/gke-gpu-sharing-strategy: mps")).likely("sharing") == "mps"
+    assert read(labelled(f'{IN_TURNS}"2"')).expected("sharing") == "time-sharing by 2 clients"
+    assert read(labelled(turned)).expected("sharing") == "time-sharing by 2 clients"
+    assert read(labelled('cloud.google.com/gke-max-shared-clients-per-gpu: "2"')).expected("sharing") == "2 clients"
+    assert read(labelled("cloud.google.com/gke-gpu-sharing-strategy: mps")).expected("sharing") == "mps"
 
 
 @pytest.mark.parametrize(

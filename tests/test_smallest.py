@@ -97,7 +97,7 @@ def test_8_billion_parameters_need_an_l4_and_no_more() -> None:
     assert shapes(fits) == [("l4", 1, 1)]
     assert fits[0].cost_usd_per_hour == pytest.approx(5.68 / 8)
     assert fits[0].prices == "gcp us-central1 2026-08-03"
-    assert fits[0].headroom is not None and fits[0].headroom.adverse >= 0
+    assert fits[0].headroom is not None and fits[0].headroom.worst >= 0
 
 
 def test_4_bits_of_7_billion_parameters_fit_on_a_t4() -> None:

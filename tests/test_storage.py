@@ -11,7 +11,7 @@ from gpulint.catalog import architecture
 from gpulint.catalog import tables as catalog
 from gpulint.facts import resolver as facts
 from gpulint.facts.model import Facts, Missing
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.sizing.interconnect import storage
 from gpulint.sizing.training import checkpoint_interval as saving
 from gpulint.sizing.training import checkpoint_size as checkpoint
@@ -37,8 +37,8 @@ def known(checkpoint: str = "", **stated: Value) -> Facts:
     return facts.of(role, architecture.resolve(checkpoint) if checkpoint else None)
 
 
-def worlds(found: Facts, name: str) -> Worlds[float]:
-    values = found.worlds(name)
+def scenarios(found: Facts, name: str) -> Scenarios[float]:
+    values = found.scenarios(name)
     assert not isinstance(values, Missing), f"{name} lacks {values}"
     return values  # type: ignore[return-value]
 
@@ -70,22 +70,22 @@ def test_a_checkpoint_is_as_large_as_published(name: str, contents: str, band: f
     row = published(name)
     found = trained(float(row["parameters"]), checkpoint_contents=contents)
     measured = float(row["value"]) * (TERA if row["unit"] == "TB" else GIGA)
-    assert worlds(found, "checkpoint_bytes").likely == pytest.approx(measured, rel=band)
+    assert scenarios(found, "checkpoint_bytes").expected == pytest.approx(measured, rel=band)
 
 
 def test_seventy_billion_parameters_with_their_state_are_980_gb() -> None:
-    assert worlds(trained(70e9), "checkpoint_bytes").likely == 980e9
+    assert scenarios(trained(70e9), "checkpoint_bytes").expected == 980e9
 
 
 def test_adapters_of_rank_8_on_q_and_v_of_llama_2_7b_are_17_mb() -> None:
     """Hugging Face PEFT, adapter_model.bin of Llama-2-7B with r=8 in 32 bits: 16.8 MB."""
     found = trained(4194304, lora_rank=8, adapter_dtype="float32", checkpoint_contents="weights")
-    assert worlds(found, "checkpoint_bytes").likely == 16777216
+    assert scenarios(found, "checkpoint_bytes").expected == 16777216
 
 
 def test_a_checkpoint_of_pure_32_bit_training_holds_12_bytes_a_parameter() -> None:
     found = trained(8030261248, parameter_dtype="float32", master_weights=False)
-    assert worlds(found, "checkpoint_bytes").likely / 8030261248 == 12
+    assert scenarios(found, "checkpoint_bytes").expected / 8030261248 == 12
 
 
 # ---- published times
@@ -103,7 +103,7 @@ def test_bloom_is_written_in_40_s_at_the_rate_of_its_file_system() -> None:
 
 def test_llama_3_met_a_failure_every_three_hours() -> None:
     found = known(engine="megatron-lm", world_size=16384)
-    assert worlds(found, "mean_time_between_failures_s").likely / 3600 == pytest.approx(54 * 24 / 419, rel=0.01)
+    assert scenarios(found, "mean_time_between_failures_s").expected / 3600 == pytest.approx(54 * 24 / 419, rel=0.01)
 
 
 def test_512_gpus_meet_a_failure_in_99_hours_and_save_best_every_1_8() -> None:
@@ -121,14 +121,14 @@ LOADS = [
 
 
 @pytest.mark.parametrize(("name", "volume", "load_format"), LOADS, ids=[name for name, _, _ in LOADS])
-def test_a_published_time_of_loading_lies_between_our_worlds(
+def test_a_published_time_of_loading_lies_between_our_scenarios(
     name: str, volume: float | None, load_format: str | None
 ) -> None:
     row = published(name)
     stated = {"weight_bytes": float(row["parameters"]) * 2, "pods_per_replica": 1, "load_format": load_format}
     more = {"weights_volume": "gp3", "provisioned_bytes_per_s": volume} if volume else {}
-    found = worlds(known(engine="vllm", **stated, **more), "weight_load_s")
-    assert found.favourable * 0.95 <= float(row["value"]) <= found.adverse * 1.05
+    found = scenarios(known(engine="vllm", **stated, **more), "weight_load_s")
+    assert found.best * 0.95 <= float(row["value"]) <= found.worst * 1.05
 
 
 # ---- classes of volumes
@@ -140,17 +140,17 @@ def test_every_class_of_volumes_has_rates_for_both_directions(row: catalog.Row) 
         ("storage_read_s_per_byte", "weights_volume"),
         ("storage_write_s_per_byte", "checkpoint_volume"),
     ):
-        assert not isinstance(known(**{column: row["class"]}).worlds(name), Missing)
+        assert not isinstance(known(**{column: row["class"]}).scenarios(name), Missing)
 
 
 def test_a_volume_nobody_knows_holds_no_engine_up() -> None:
-    assert worlds(known(), "storage_read_s_per_byte") == Worlds(0, 0, 0)
-    assert isinstance(known().worlds("storage_read_bytes_per_s"), Missing)
+    assert scenarios(known(), "storage_read_s_per_byte") == Scenarios(0, 0, 0)
+    assert isinstance(known().scenarios("storage_read_bytes_per_s"), Missing)
 
 
 def test_what_a_class_is_given_on_purpose_goes_before_what_it_comes_with() -> None:
     found = known(weights_volume="gp3", provisioned_bytes_per_s=500e6)
-    assert worlds(found, "storage_read_bytes_per_s") == Worlds(500e6, 500e6, 500e6)
+    assert scenarios(found, "storage_read_bytes_per_s") == Scenarios(500e6, 500e6, 500e6)
 
 
 # ---- monotone in each fitted term

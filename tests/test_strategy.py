@@ -709,7 +709,7 @@ def known(**values: object) -> Facts:
 
 def ranks(move: Candidate, of: Facts) -> int:
     sizes = (
-        move.values.get(name, of.likely(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
+        move.values.get(name, of.expected(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
     )
     return math.prod(size for size in sizes if isinstance(size, int))
 
@@ -739,7 +739,7 @@ def test_a_run_keeps_its_batch_where_its_parts_are_stated(quantity: str) -> None
     layouts = [move for move in generators.propose(quantity, run) if move.values.keys() != {"tensor_parallel"}]
     assert layouts or quantity == "context_parallel"
     for move in layouts:
-        size = {name: move.values.get(name, run.likely(name)) for name in ("tensor_parallel", "pipeline_parallel")}
+        size = {name: move.values.get(name, run.expected(name)) for name in ("tensor_parallel", "pipeline_parallel")}
         together = math.prod(size.values()) * move.values.get("context_parallel", 1)  # type: ignore[arg-type,operator]
         steps = move.values.get("gradient_accumulation_steps", 16)
         assert 64 // together * steps == 128, move.title  # type: ignore[operator]

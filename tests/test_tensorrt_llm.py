@@ -13,7 +13,7 @@ from gpulint.catalog import architecture
 from gpulint.engines.serving import tensorrt_llm
 from gpulint.facts import resolver as facts
 from gpulint.facts.model import Facts, Missing
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.workload import Field, Origin, Role, Unknown
@@ -307,13 +307,13 @@ def known(checkpoint: str, **fields: Any) -> Facts:
     return facts.of(role, architecture.resolve(checkpoint))
 
 
-def values(found: Facts, name: str) -> Worlds[Any]:
-    worlds = found.worlds(name)
-    assert isinstance(worlds, Worlds), f"{name} lacks {worlds}: {found.reasons}"
-    return worlds
+def values(found: Facts, name: str) -> Scenarios[Any]:
+    scenarios = found.scenarios(name)
+    assert isinstance(scenarios, Scenarios), f"{name} lacks {scenarios}: {found.reasons}"
+    return scenarios
 
 
-def test_the_measured_kv_cache_lies_between_the_worlds() -> None:
+def test_the_measured_kv_cache_lies_between_the_scenarios() -> None:
     """NVIDIA/TensorRT-LLM issue 6294: Llama-3.1-8B in FP8 on H100, `Allocated 52.51 GiB for max tokens in paged KV cache
     (860320)`, at a fraction of 0.8 with 23,552 tokens a pass."""
     found = known(
@@ -325,8 +325,8 @@ def test_the_measured_kv_cache_lies_between_the_worlds() -> None:
         kv_cache_free_fraction=0.8,
         max_num_batched_tokens=23_552,
     )
-    assert values(found, "weight_bytes_per_gpu").favourable / GIB == pytest.approx(8.46, abs=0.05)
-    assert values(found, "kv_bytes_per_token").likely == pytest.approx(52.51 * GIB / 860_320, rel=1e-3)
+    assert values(found, "weight_bytes_per_gpu").best / GIB == pytest.approx(8.46, abs=0.05)
+    assert values(found, "kv_bytes_per_token").expected == pytest.approx(52.51 * GIB / 860_320, rel=1e-3)
     best, usual, worst = (value / GIB for value in values(found, "kv_cache_bytes"))
     assert worst < 52.51 < best
     assert usual == pytest.approx(52.51, rel=0.03)
@@ -335,10 +335,10 @@ def test_the_measured_kv_cache_lies_between_the_worlds() -> None:
 def test_the_budget_is_what_weights_run_and_cache_take_together() -> None:
     found = known("meta-llama/Llama-3.1-8B-Instruct", accelerator="h100-sxm-80gb", max_model_len=8192)
     parts = ("loaded_bytes_per_gpu", "reserve_bytes", "kv_cache_bytes")
-    assert sum(values(found, name).likely for name in parts) == pytest.approx(
-        values(found, "memory_budget_bytes").likely
+    assert sum(values(found, name).expected for name in parts) == pytest.approx(
+        values(found, "memory_budget_bytes").expected
     )
-    assert values(found, "kv_needed_bytes").likely / GIB == 1.0
+    assert values(found, "kv_needed_bytes").expected / GIB == 1.0
 
 
 @pytest.mark.parametrize(
@@ -351,11 +351,11 @@ def test_the_budget_is_what_weights_run_and_cache_take_together() -> None:
     ],
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, fields: dict[str, str], quantity: str) -> None:
-    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).worlds(quantity), Missing)
+    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).scenarios(quantity), Missing)
 
 
 def test_an_fp8_checkpoint_keeps_its_cache_in_one_byte_or_in_two() -> None:
     """NVIDIA/TensorRT-LLM issue 6294: 860,320 tokens of 32 layers, 8 heads and 128 values in 52.51 GiB are one byte each."""
     found = known("nvidia/Llama-3.1-8B-Instruct-FP8", accelerator="h100-sxm-80gb")
-    assert found.worlds("bytes_per_kv_element") == (1.0, 1.0, 2.0)
-    assert found.likely("kv_bytes_per_token") * 860_320 / GIB == pytest.approx(52.51, abs=0.01)  # type: ignore[operator]
+    assert found.scenarios("bytes_per_kv_element") == (1.0, 1.0, 2.0)
+    assert found.expected("kv_bytes_per_token") * 860_320 / GIB == pytest.approx(52.51, abs=0.01)  # type: ignore[operator]

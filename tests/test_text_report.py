@@ -110,7 +110,7 @@ def test_suppressed_skipped_and_failed_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("confidence", "word"), [(3, "error["), (2, "error (likely)["), (1, "error (possible)[")])
-def test_a_rule_that_does_not_hold_in_every_world_says_so(confidence: int, word: str) -> None:
+def test_a_rule_that_does_not_hold_in_every_scenario_says_so(confidence: int, word: str) -> None:
     assert text.render(Report(findings=(finding(confidence=confidence),))).startswith(word)
 
 

@@ -306,7 +306,7 @@ def after(option: Suggestion, known: Facts) -> Facts:
 
 
 def meets(terms: Mapping[str, object], known: Facts) -> bool:
-    return all(_within(known.likely(name), wanted) for name, wanted in terms.items())
+    return all(_within(known.expected(name), wanted) for name, wanted in terms.items())
 
 
 def _within(value: object, wanted: object) -> bool:
@@ -332,7 +332,7 @@ def test_what_a_run_learns_stays_as_it_is_in_the_first_option(name: str) -> None
     plan, known = planned(WRONG[name].text)
     first = after(plan.options[0], known)
     for quantity in ("lora_rank", "quantization", "sequence_length", "step_sequences"):
-        assert first.likely(quantity) == known.likely(quantity), plan.options[0].title
+        assert first.expected(quantity) == known.expected(quantity), plan.options[0].title
 
 
 @pytest.mark.parametrize("name", WRONG)

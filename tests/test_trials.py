@@ -283,7 +283,7 @@ CARD = """\
 """
 
 
-def test_a_bad_sample_that_the_rule_finds_in_some_worlds_only_is_not_clear_enough() -> None:
+def test_a_bad_sample_that_the_rule_finds_in_some_scenarios_only_is_not_clear_enough() -> None:
     path = begun("weights-near-memory", "gpus_per_replica > 8", "required_bytes_per_gpu > 19e9")
     text = path.read_text(encoding="utf-8").replace("{gpus_per_replica} GPUs", "{required_bytes_per_gpu}")
     text = text.replace("      spec:\n        containers:\n          - name: server\n", CARD)

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
@@ -34,8 +35,8 @@ MENTIONS = ("zebra_stripes",)
 READS = ("plain",)
 
 
-def claims(document: Document) -> bool:
-    return isinstance(document.data, dict) and "zebra_stripes" in document.data
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(isinstance(document.data, dict) and "zebra_stripes" in document.data)
 
 
 def kind(document: Document) -> str:

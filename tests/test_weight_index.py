@@ -456,7 +456,7 @@ def test_the_weights_of_a_quantised_folder_are_those_of_its_files(
         == "F8_E4M3 36 KiB, BF16 26.44 KiB (header of model.safetensors); 26.1% of the parameters are not quantised"
     )
     weights = table["terms"]["weight_bytes_per_gpu"]  # type: ignore[index]
-    assert {weights[world] for world in ("favourable", "likely", "adverse")} == {FP8_BYTES}
+    assert {weights[scenario] for scenario in ("best", "expected", "worst")} == {FP8_BYTES}
     shape = resolved("models/tiny", WorkTree(tmp_path))
     assert shape is not None
     assert (shape.stored_bytes, shape.unquantised_parameters) == (FP8_BYTES, 13_024)

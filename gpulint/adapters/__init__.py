@@ -2,8 +2,8 @@
 
 Each module has `claims(document)`, `kind(document)` and `workloads(document, repository)`. It is
 imported when one of its `MENTIONS` occurs in a document of a sort that it `READS` (an API object,
-unless it states otherwise). A document that is claimed without a workload is of a known format with
-nothing to check.
+unless it states otherwise). The strongest claim wins. A document that is claimed without a workload
+is of a known format with nothing to check.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from gpulint.adapters.claim import Claim
 from gpulint.catalog import package_data as shipped
 from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Problem
@@ -61,8 +62,22 @@ def _is_spec(text: str) -> bool:
 
 
 def claiming(document: Document) -> ModuleType | None:
-    """Return the first adapter that claims a document."""
-    return next((adapter for adapter in mentioned(document) if adapter.claims(document)), None)
+    """Return the adapter with the strongest claim to a document; of equal claims that of the first name."""
+    found: ModuleType | None = None
+    strongest = Claim.NONE
+    for name in sorted(_find_mentioned(document.text, _classify(document)), key=_most, reverse=True):
+        if _most(name) <= strongest:
+            break
+        adapter = _import(name)
+        if (claim := adapter.claims(document)) > strongest:
+            found, strongest = adapter, claim
+    return found
+
+
+def _most(name: str) -> Claim:
+    """Return the strongest claim that an adapter makes of any document, without importing it."""
+    stated = shipped.declared(HERE, "CLAIMS").get(name)
+    return Claim[stated[0].upper()] if stated else Claim.EXACT
 
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -126,8 +141,11 @@ def mentioned(document: Document) -> Iterator[ModuleType]:
 
     The other adapters need not be imported.
     """
-    for name in _find_mentioned(document.text, _classify(document)):
-        yield importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
+    yield from map(_import, _find_mentioned(document.text, _classify(document)))
+
+
+def _import(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
 
 
 def _classify(document: Document) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parent.parent
 SEARCHED = ("adapters", "engines")
 """Packages whose modules are imported only where one of their `MENTIONS` occurs."""
+DECLARED = ("MENTIONS", "READS", "CLAIMS")
+"""Names to which those modules give words that are read without importing them."""
 TRIGGERING = (*SEARCHED, "catalog")
 """Packages whose modules state the words that make a file worth reading."""
 
@@ -66,9 +68,7 @@ def built(rules: Path) -> Mapping[str, object]:
             raise ValueError(f"{path}: a rule is a mapping")
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
-    declarations = {
-        package: {name: _declared(PACKAGE / package, name) for name in ("MENTIONS", "READS")} for package in SEARCHED
-    }
+    declarations = {package: {name: _declared(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED}
     functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats")}
     return {
         "glossary": read_yaml(PACKAGE / "facts" / "glossary.yaml"),
@@ -163,6 +163,7 @@ def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     return {stem: found[stem] for stem in sorted(found)}
 
 
+@functools.cache
 def _find_declarations(package: Path, name: str) -> Mapping[Path, tuple[str, ...]]:
     """The words that each file of a package gives a name at the beginning of a line."""
     import ast

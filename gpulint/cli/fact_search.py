@@ -13,7 +13,7 @@ from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Known, Missing
 from gpulint.pipeline.rule_tests.runner import literal
 from gpulint.policy.rules.evaluate import EvaluatedRole, shown
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.workload import Value
 
 FORMAT = "gpulint-facts/1"
@@ -33,7 +33,7 @@ class Worth(NamedTuple):
     """
 
     quantity: Quantity
-    worlds: Worlds[Value] | None = None
+    scenarios: Scenarios[Value] | None = None
     printed: str = ""
     how: str = ""
     needs: tuple[str, ...] = ()
@@ -78,7 +78,9 @@ def _find_value(role: EvaluatedRole, quantity: Quantity) -> Worth:
     value = role.facts.find(quantity.name)
     if isinstance(value, Missing):
         return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, role.facts), _describe_source(role, quantity.name, value))
+    return Worth(
+        quantity, value.scenarios, shown(quantity.name, role.facts), _describe_source(role, quantity.name, value)
+    )
 
 
 def _describe_source(role: EvaluatedRole, name: str, value: Known) -> str:
@@ -115,16 +117,16 @@ def values_text(roles: Sequence[Held], every: bool) -> str:
 
 def _render_role(role: Held, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
-    shown_facts = [fact for fact in role.facts if fact.worlds is not None and (every or fact.how != UNSTATED)]
+    shown_facts = [fact for fact in role.facts if fact.scenarios is not None and (every or fact.how != UNSTATED)]
     rows = [
         (fact.quantity.name, _render_compared(fact), _render_printed(fact), textwrap.shorten(fact.how, HOW_MAX))
         for fact in shown_facts
     ]
     yield _align([("fact", "in a condition", "printed", "source"), *rows])
-    silent = sum(fact.worlds is not None for fact in role.facts) - len(shown_facts)
+    silent = sum(fact.scenarios is not None for fact in role.facts) - len(shown_facts)
     if silent:
         yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
-    unknown = [fact for fact in role.facts if fact.worlds is None]
+    unknown = [fact for fact in role.facts if fact.scenarios is None]
     if every:
         yield from (f"unknown: {fact.quantity.name} (missing: {', '.join(fact.needs)})" for fact in unknown)
     elif unknown:
@@ -136,7 +138,7 @@ def _render_role(role: Held, every: bool) -> Iterator[str]:
 
 def _render_compared(fact: Worth) -> str:
     """Return the values as a condition would write them; three if the scenarios differ."""
-    return " / ".join(dict.fromkeys(literal(value) for value in fact.worlds or ()))
+    return " / ".join(dict.fromkeys(literal(value) for value in fact.scenarios or ()))
 
 
 def _render_printed(fact: Worth) -> str:
@@ -173,11 +175,11 @@ def values_json(roles: Sequence[Held]) -> str:
 
 def _build_role(role: Held) -> dict[str, object]:
     values_known = {
-        fact.quantity.name: {"unit": fact.quantity.unit, **fact.worlds._asdict(), "from": fact.how}
+        fact.quantity.name: {"unit": fact.quantity.unit, **fact.scenarios._asdict(), "from": fact.how}
         for fact in role.facts
-        if fact.worlds is not None
+        if fact.scenarios is not None
     }
-    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.worlds is None}
+    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.scenarios is None}
     return {
         "workload": role.workload,
         "role": role.role,

@@ -12,7 +12,7 @@ from gpulint.catalog.hardware import servers
 from gpulint.facts import intervals, resolver
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Known, Missing, Results, constant
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.workload import Field, Role, Value
 
 LISTS: Mapping[str, str] = {
@@ -168,7 +168,7 @@ class PartFacts:
     def _find_at_ends(self, kind: str) -> Iterator[PartFacts]:
         """Yield the components of a kind that the ends of this one name."""
         called = self.root().called(kind)
-        for device in dict.fromkeys(_find_device(self.likely(name)) for name in ENDS[self.kind]):
+        for device in dict.fromkeys(_find_device(self.expected(name)) for name in ENDS[self.kind]):
             yield from called.get(device, ())
 
     def _find_contained(self, kind: str) -> Iterator[PartFacts]:
@@ -183,7 +183,7 @@ class PartFacts:
             yield from self.root().ending(kind).get(self.role.name, ())
             return
         for component in self.above.of_kind(kind) if self.above else ():
-            if component.likely(self.kind) == self.role.name:
+            if component.expected(self.kind) == self.role.name:
                 yield component
 
     def called(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
@@ -202,7 +202,7 @@ class PartFacts:
         if kind not in self._ending:
             found: dict[str, dict[PartFacts, None]] = {}
             for component in self.of_kind(kind):
-                for device in filter(None, (_find_device(component.likely(name)) for name in ENDS[kind])):
+                for device in filter(None, (_find_device(component.expected(name)) for name in ENDS[kind])):
                     found.setdefault(device, {})[component] = None
             self._ending[kind] = {name: tuple(components) for name, components in found.items()}
         return self._ending[kind]
@@ -279,13 +279,13 @@ class PartFacts:
         """Return a fact with its origin."""
         return self.facts.find(name)
 
-    def worlds(self, name: str) -> Worlds[Value] | Missing:
+    def scenarios(self, name: str) -> Scenarios[Value] | Missing:
         """Return the values of a fact, or what is missing for it."""
-        return self.facts.worlds(name)
+        return self.facts.scenarios(name)
 
-    def likely(self, name: str) -> Value | Missing:
+    def expected(self, name: str) -> Value | Missing:
         """Return the likely value of a fact, or what is missing for it."""
-        return self.facts.likely(name)
+        return self.facts.expected(name)
 
     def number(self, name: str) -> float | None:
         """Return the likely value of a fact; None if it is missing, absent or not a number."""
@@ -299,9 +299,9 @@ class PartFacts:
             return self._find_above(quantity)
         if quantity.of == "list":
             return self._gather(quantity)
-        if quantity.of == "likely":
+        if quantity.of == "expected":
             found = facts.find(quantity.each)
-            return found if isinstance(found, Missing) else constant(found.worlds.likely, found.how)
+            return found if isinstance(found, Missing) else constant(found.scenarios.expected, found.how)
         if quantity.name in self.role.fields:
             return None
         if _is_type_quantity(quantity) and (supplied := self._find_typed(quantity)) is not None:
@@ -315,7 +315,7 @@ class PartFacts:
             product = self.find("accelerator")
             if isinstance(product, Missing):
                 return product
-            card = hardware.accelerator(str(product.worlds.likely))
+            card = hardware.accelerator(str(product.scenarios.expected))
             value = getattr(card, quantity.name, None)
             return Missing(frozenset({"accelerator"})) if value is None else constant(value, "catalog")
         if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
@@ -342,8 +342,10 @@ class PartFacts:
         resolved = [fact for fact in found if isinstance(fact, Known)]
         if len(resolved) == 0:
             return constant((), "none")
-        worlds = Worlds(*(tuple(getattr(fact.worlds, world) for fact in resolved) for world in Worlds._fields))
-        return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
+        scenarios = Scenarios(
+            *(tuple(getattr(fact.scenarios, world) for fact in resolved) for world in Scenarios._fields)
+        )
+        return Known(scenarios, f"each {quantity.over}")  # type: ignore[arg-type]
 
     def _find_typed(self, quantity: Quantity) -> Known | Missing | None:
         """Return a server's fact from its type: an entry of the file's own types, else the

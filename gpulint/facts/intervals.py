@@ -10,30 +10,30 @@ from gpulint.facts.glossary import Quantity
 from gpulint.facts.model import Facts, Known, Missing, constant, is_constant
 from gpulint.workload import Value
 
-DEVIATING = ("favourable", "adverse")
+DEVIATING = ("best", "worst")
 
 
 def combine_terms(name: str, found: Known, facts: Facts) -> tuple[Value, Value]:
     """Combine independent terms by quadrature around the likely value, within the scenarios."""
-    likely = found.worlds.likely
-    if is_constant(found.worlds) or isinstance(likely, bool) or not isinstance(likely, int | float):
-        return found.worlds.favourable, found.worlds.adverse
-    shifts = [_shift(name, term, likely, facts) for term in sorted(found.terms)]
+    expected = found.scenarios.expected
+    if is_constant(found.scenarios) or isinstance(expected, bool) or not isinstance(expected, int | float):
+        return found.scenarios.best, found.scenarios.worst
+    shifts = [_shift(name, term, expected, facts) for term in sorted(found.terms)]
     down, up = (math.sqrt(sum(shift[side] ** 2 for shift in shifts)) for side in (0, 1))
-    extremes = [value for value in found.worlds if isinstance(value, int | float)]
-    low, high = max(likely - down, min(extremes)), min(likely + up, max(extremes))
-    return (round(low), round(high)) if isinstance(likely, int) else (low, high)
+    extremes = [value for value in found.scenarios if isinstance(value, int | float)]
+    low, high = max(expected - down, min(extremes)), min(expected + up, max(extremes))
+    return (round(low), round(high)) if isinstance(expected, int) else (low, high)
 
 
 def span_scenarios(name: str, found: Known, facts: Facts) -> tuple[Value, Value]:
     """Span all scenarios, the smaller value first, for things that err together."""
-    first, _, last = found.worlds
+    first, _, last = found.scenarios
     if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
         return last, first
     return first, last
 
 
-def _shift(name: str, term: str, likely: float, facts: Facts) -> tuple[float, float]:
+def _shift(name: str, term: str, expected: float, facts: Facts) -> tuple[float, float]:
     """Return how far one term alone moves a fact down and up."""
     shifts = [0.0]
     for scenario in DEVIATING:
@@ -41,14 +41,14 @@ def _shift(name: str, term: str, likely: float, facts: Facts) -> tuple[float, fl
             continue
         if (term, scenario) not in facts.deviations:
             facts.deviations[term, scenario] = _deviate(facts, term, scenario)
-        value = facts.deviations[term, scenario].likely(name)
-        shifts += [value - likely] if isinstance(value, int | float) else []
+        value = facts.deviations[term, scenario].expected(name)
+        shifts += [value - expected] if isinstance(value, int | float) else []
     return min(shifts), max(shifts)
 
 
 def _deviates(term: str, scenario: str, facts: Facts) -> bool:
-    worlds = facts.worlds(term)
-    return not isinstance(worlds, Missing) and getattr(worlds, scenario) != worlds.likely
+    scenarios = facts.scenarios(term)
+    return not isinstance(scenarios, Missing) and getattr(scenarios, scenario) != scenarios.expected
 
 
 def _deviate(parent: Facts, term: str, scenario: str) -> Facts:
@@ -63,7 +63,7 @@ def _override(parent: Facts, term: str, scenario: str, quantity: Quantity, facts
     if isinstance(found, Missing) or not found.terms:
         return found
     if term not in found.terms:
-        return constant(found.worlds.likely, found.how)
+        return constant(found.scenarios.expected, found.how)
     if quantity.name == term:
-        return constant(getattr(found.worlds, scenario), found.how)
+        return constant(getattr(found.scenarios, scenario), found.how)
     return None

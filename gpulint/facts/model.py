@@ -11,7 +11,7 @@ from gpulint.catalog import hardware, offers
 from gpulint.catalog.architecture import Resolved
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.trace import Trace
-from gpulint.report.model import Fact, Worlds
+from gpulint.report.model import Fact, Scenarios
 from gpulint.workload import Field, Role, Value
 
 
@@ -24,7 +24,7 @@ class Missing(NamedTuple):
 class Known(NamedTuple):
     """The values of a fact, where they come from, and the uncertain quantities that they depend on."""
 
-    worlds: Worlds[Value]
+    scenarios: Scenarios[Value]
     how: str
     terms: frozenset[str] = frozenset()
 
@@ -92,19 +92,19 @@ class Facts:
         found = self._found.get(name)
         return self._resolve(name) if found is None else found
 
-    def worlds(self, name: str) -> Worlds[Value] | Missing:
+    def scenarios(self, name: str) -> Scenarios[Value] | Missing:
         """Return the values of a fact, or what is missing for it."""
         found = self.find(name)
-        return found if isinstance(found, Missing) else found.worlds
+        return found if isinstance(found, Missing) else found.scenarios
 
-    def likely(self, name: str) -> Value | Missing:
+    def expected(self, name: str) -> Value | Missing:
         """Return the likely value of a fact, or what is missing for it."""
         found = self.find(name)
-        return found if isinstance(found, Missing) else found.worlds.likely
+        return found if isinstance(found, Missing) else found.scenarios.expected
 
     def number(self, name: str) -> float | None:
         """Return the likely value of a fact; None if it is missing, absent or not a number."""
-        found = self.likely(name)
+        found = self.expected(name)
         return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
     def ends(self, name: str) -> tuple[Value, Value] | None:
@@ -114,8 +114,8 @@ class Facts:
 
     def shown(self, name: str) -> Fact | None:
         """Return a fact as reports carry it; None if it is missing."""
-        found = self.worlds(name)
-        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Worlds(*found))
+        found = self.scenarios(name)
+        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Scenarios(*found))
 
     def missing(self, names: Iterable[str]) -> frozenset[str]:
         """Return everything that somebody would have to declare for all of these facts."""
@@ -142,7 +142,7 @@ class Facts:
                 found = self._ask(name)
             finally:
                 self._trace.end()
-        if isinstance(found, Known) and not found.terms and not is_constant(found.worlds):
+        if isinstance(found, Known) and not found.terms and not is_constant(found.scenarios):
             found = found._replace(terms=frozenset({name}))  # an uncertain quantity is a term of its own
         self._found[name] = found
         return found
@@ -205,7 +205,7 @@ class Facts:
 
     def offer(self) -> offers.Offer | None:
         """Return the machine that one pod of the role runs on."""
-        gpus = self.likely("gpus_per_pod")
+        gpus = self.expected("gpus_per_pod")
         if isinstance(gpus, bool) or not isinstance(gpus, int | float) or gpus <= 0:
             return None
         accelerator, machine, pool, cloud = (
@@ -228,9 +228,9 @@ class Facts:
 
 def constant(value: object, how: str) -> Known:
     """Make a fact that has the same value in all scenarios."""
-    return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
+    return Known(Scenarios(value, value, value), how)  # type: ignore[arg-type]
 
 
-def is_constant(worlds: Worlds[Value]) -> bool:
+def is_constant(scenarios: Scenarios[Value]) -> bool:
     """Whether a fact has the same value in all scenarios."""
-    return worlds.favourable == worlds.likely == worlds.adverse
+    return scenarios.best == scenarios.expected == scenarios.worst

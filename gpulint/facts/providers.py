@@ -16,7 +16,7 @@ from gpulint.facts import table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters, optional_parameters, title
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Known, Missing, constant, is_constant
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.workload import Field, Unknown, Value
 
 NEVER_ZERO = frozenset({"engine", "checkpoint", "architecture"})
@@ -121,7 +121,7 @@ def engine_default(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     if better == "none" or len({value for value, _ in values}) == 1:
         return constant(newest, how)
     ordered = sorted((value for value, _ in values), key=float, reverse=better == "higher")  # type: ignore[arg-type]
-    return Known(Worlds(ordered[0], newest, ordered[-1]), how)
+    return Known(Scenarios(ordered[0], newest, ordered[-1]), how)
 
 
 # ---- what the checkpoint says
@@ -141,14 +141,14 @@ def assumed_shape(quantity: Quantity, facts: Facts) -> Known | Missing | None:
         return facts.find("named_quantised_excess")
     if name == "stage_share":
         stages = facts.find("pipeline_parallel")
-        return stages if isinstance(stages, Missing) else constant(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
+        return stages if isinstance(stages, Missing) else constant(1 / float(stages.scenarios.expected), "even stages")  # type: ignore[arg-type]
     return None
 
 
 def _format_counts_all_tensors(facts: Facts) -> bool:
     """Whether the size of the number format was measured over whole files, embeddings included."""
-    row = catalog.by("quantization", "quantization").get(str(facts.likely("weight_format")))
-    return row is not None and row["favourable"] != ""
+    row = catalog.by("quantization", "quantization").get(str(facts.expected("weight_format")))
+    return row is not None and row["best"] != ""
 
 
 def checkpoint(quantity: Quantity, facts: Facts) -> Known | Missing | None:
@@ -177,19 +177,19 @@ def number_format(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     if isinstance(weight_format, Missing):
         return weight_format
     formats = catalog.by("quantization", "quantization")
-    row = formats.get(str(weight_format.worlds.likely))
+    row = formats.get(str(weight_format.scenarios.expected))
     if row is None:
-        facts.reasons["weight_format"] = f"the catalog has no format {weight_format.worlds.likely}"
+        facts.reasons["weight_format"] = f"the catalog has no format {weight_format.scenarios.expected}"
         return Missing(frozenset({"weight_format"}))
     nominal = float(row["bytes_per_weight"])
-    if row["favourable"]:
-        return Known(Worlds(float(row["favourable"]), nominal, float(row["adverse"])), "measured: " + row["source"])
+    if row["best"]:
+        return Known(Scenarios(float(row["best"]), nominal, float(row["worst"])), "measured: " + row["source"])
     shape = facts.resolved.architecture if facts.resolved else None
-    if shape is None or shape.format_assumed is None or isinstance(facts.likely("quantization"), str):
+    if shape is None or shape.format_assumed is None or isinstance(facts.expected("quantization"), str):
         return constant(nominal, "catalog")
     small, middle = (float(formats[name]["bytes_per_weight"]) for name in ("int4-g128", shape.format_assumed))
-    likely = nominal if shape.format_assumed == shape.checkpoint_dtype else middle
-    return Known(Worlds(small, likely, nominal), "4, 8 or 16 bits: nothing states the number format")
+    expected = nominal if shape.format_assumed == shape.checkpoint_dtype else middle
+    return Known(Scenarios(small, expected, nominal), "4, 8 or 16 bits: nothing states the number format")
 
 
 def draft(quantity: Quantity, facts: Facts) -> Known | Missing | None:
@@ -197,7 +197,7 @@ def draft(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     inputs = [facts.find(name) for name in ("draft_checkpoint", "draft_tensor_parallel", "tensor_parallel")]
     if missing := [found.names for found in inputs if isinstance(found, Missing)]:
         return Missing(frozenset().union(*missing))
-    reference, own_ranks, ranks = (found.worlds.likely for found in inputs if isinstance(found, Known))
+    reference, own_ranks, ranks = (found.scenarios.expected for found in inputs if isinstance(found, Known))
     if not isinstance(reference, str) or reference == facts.role.value("checkpoint"):
         return None
     resolved = architecture.resolve(reference)
@@ -226,7 +226,7 @@ def _find_slice_memory(facts: Facts) -> Known | Missing:
     found = hardware.slice_memory_bytes(profile, facts.role.text("accelerator") or None)
     if not found:
         return Missing(frozenset({"accelerator"}))
-    return Known(Worlds(found[-1], found[0], found[0]), "catalog")
+    return Known(Scenarios(found[-1], found[0], found[0]), "catalog")
 
 
 def _find_slice_share(quantity: Quantity, facts: Facts) -> Known | None:
@@ -323,14 +323,14 @@ def capacity(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     if isinstance(admitted, Missing) or isinstance(replicas, Missing):
         return Missing(facts.missing(("admitted_sequences", "service_replicas")))
     values = {}
-    for scenario, count in zip(Worlds._fields, admitted.worlds, strict=True):
-        requests = int(count) * int(replicas.worlds.likely)  # type: ignore[arg-type]
+    for scenario, count in zip(Scenarios._fields, admitted.scenarios, strict=True):
+        requests = int(count) * int(replicas.scenarios.expected)  # type: ignore[arg-type]
         full = {"target_concurrency": Field(max(1, requests)), "admission_limit": Field(max(1, int(count)))}  # type: ignore[arg-type]
         loaded = facts.variant(facts.role.having(**full)).find(name)
         if isinstance(loaded, Missing):
             return loaded
-        values[scenario] = getattr(loaded.worlds, scenario) if requests else 0.0
-    return Known(Worlds(**values), f"{name} of a full replica")
+        values[scenario] = getattr(loaded.scenarios, scenario) if requests else 0.0
+    return Known(Scenarios(**values), f"{name} of a full replica")
 
 
 def general_formula(quantity: Quantity, facts: Facts) -> Known | Missing | None:
@@ -347,12 +347,12 @@ def compute(formula: Callable[..., Value], facts: Facts, likely_everywhere: bool
     inputs, missing = _find_inputs(formula, facts)
     if missing:
         return Missing(frozenset().union(*missing))
-    worlds = [found.worlds for found in inputs]
+    scenarios = [found.scenarios for found in inputs]
     how = title(formula)
     try:
-        if likely_everywhere or all(is_constant(values) for values in worlds):
-            return constant(formula(*(values.likely for values in worlds)), how)
-        result = Worlds(*(formula(*values) for values in zip(*worlds, strict=True)))
+        if likely_everywhere or all(is_constant(values) for values in scenarios):
+            return constant(formula(*(values.expected for values in scenarios)), how)
+        result = Scenarios(*(formula(*values) for values in zip(*scenarios, strict=True)))
         terms = frozenset().union(*(found.terms for found in inputs))
         return Known(result, how, frozenset() if is_constant(result) else terms)
     except MissingInput as error:
@@ -385,10 +385,10 @@ def fitted(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     rows = [row for row in candidates if table_rows.holds(row["condition"], facts)]
     if not rows:
         return Missing(frozenset({quantity.name}))
-    worst = max(float(row["adverse"]) for row in rows)
-    best = min(float(row["favourable"]) for row in rows)
-    decisive = max(rows, key=lambda row: float(row["likely"])) if facts.possible() else rows[-1]
-    return Known(Worlds(best, float(decisive["likely"]), worst), "fitted: " + decisive["source"])
+    worst = max(float(row["worst"]) for row in rows)
+    best = min(float(row["best"]) for row in rows)
+    decisive = max(rows, key=lambda row: float(row["expected"])) if facts.possible() else rows[-1]
+    return Known(Scenarios(best, float(decisive["expected"]), worst), "fitted: " + decisive["source"])
 
 
 def measured(quantity: Quantity, facts: Facts) -> Known | Missing | None:
@@ -399,10 +399,10 @@ def measured(quantity: Quantity, facts: Facts) -> Known | Missing | None:
     medium, ranks = facts.find(f"{axis}_medium"), facts.find(counted)
     if isinstance(medium, Missing) or isinstance(ranks, Missing):
         return medium if isinstance(medium, Missing) else ranks
-    link = str(medium.worlds.likely or "")
+    link = str(medium.scenarios.expected or "")
     if not link:
         return constant(1.0 if column == "slowdown" else 0.0, "one rank")
-    found = hardware.measured(link, operation, facts.engine or "", int(ranks.worlds.likely))  # type: ignore[arg-type]
+    found = hardware.measured(link, operation, facts.engine or "", int(ranks.scenarios.expected))  # type: ignore[arg-type]
     if found is None:
         facts.reasons[name] = f"the catalog has no measurement over {link}"
         return Missing(frozenset({name}))

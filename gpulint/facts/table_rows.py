@@ -67,9 +67,9 @@ def holds(condition: str, facts: Facts) -> bool:
 
 def _comparison_holds(condition: str, facts: Facts) -> bool:
     if (comparison := _parse_comparison(condition)) is None:
-        return condition == facts.likely(DEVICE_CLASS)
+        return condition == facts.expected(DEVICE_CLASS)
     name, sign, operand = comparison
-    value = facts.likely(name)
+    value = facts.expected(name)
     if isinstance(value, str) or value is None or isinstance(value, bool):
         return (_as_word(value) == operand) is (sign != "!=")
     return COMPARE[sign](float(value), float(operand))  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def _comparison_holds(condition: str, facts: Facts) -> bool:
 def read_cell(cell: str, kind: str, facts: Facts) -> Value:
     """Read a table's value of a type; `=name` is the value of that fact."""
     if cell.startswith("="):
-        found = facts.likely(cell[1:])
+        found = facts.expected(cell[1:])
         return None if isinstance(found, Missing) else found
     if kind == "flag":
         return cell == "true"

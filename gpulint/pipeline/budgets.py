@@ -83,7 +83,7 @@ def _build_consumer(workload: Workload, known: Facts, place: Location, governanc
     least: dict[str, float] = {}
     needs: dict[str, frozenset[str]] = {}
     for measure in MEASURES:
-        found = known.worlds(measure.of_role)
+        found = known.scenarios(measure.of_role)
         if measure.of_role == "cost_usd_per_hour" and not costs.placed(known):
             found = Missing(frozenset({"instance_type"}))
         if isinstance(found, Missing):
@@ -100,7 +100,7 @@ def _find_team(known: Facts, label: str) -> str | None:
     """Return the team that a workload names, empty if it names none; None if that is unknown."""
     for key in (label, f"gpulint/{label}"):
         for name in ("labels", "annotations"):
-            stated = known.likely(name)
+            stated = known.expected(name)
             if isinstance(stated, Missing):
                 return None
             if isinstance(stated, Mapping) and stated.get(key):
@@ -110,7 +110,7 @@ def _find_team(known: Facts, label: str) -> str | None:
 
 def fewest(known: Facts) -> float:
     """Return the GPUs of the replicas that always run, if their fixed number is not declared."""
-    gpus, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
+    gpus, least = known.expected("gpus_per_replica"), known.expected("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None
     return _as_number(gpus) * _as_number(least) if whole else 0.0
 

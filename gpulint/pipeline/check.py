@@ -1,4 +1,6 @@
-"""The check: every file through the stages parse, enrich, evaluate, suggest, verify and report, into one Report."""
+"""The check: every file through the stages parse, enrich, evaluate, suggest, verify and report,
+into one Report.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def check_files(sources: Iterable[Source | Skip], repository: Repository, policy: Given) -> Report:
-    """Return the report on all sources; a failure of gpulint in one file is counted, and the others are still checked."""
+    """Return the report on all sources; a failure of gpulint in one file is counted, and the others
+    are still checked.
+    """
     files = [_check_source(source, repository, policy) for source in sources]
     files += totals.check(files, repository, policy)
     return _merge(files, policy)
@@ -35,7 +39,8 @@ def build_evaluator(
 ) -> Evaluate:
     """Return a function that evaluates changed files, which verification calls.
 
-    `facilities` are evaluations of earlier texts to reuse; `contents` are other files that are changed already.
+    `facilities` are evaluations of earlier texts to reuse; `contents` are other files that are
+    changed already.
     """
     known: Told = {} if facilities is None else facilities
     return functools.partial(Evaluation, repository, policy, known, contents or {})
@@ -99,7 +104,9 @@ def _check_file(source: Source, repository: Repository, policy: Given) -> FileRe
 
 
 def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
-    """Return the findings with the suggestions that the changed text accepts; with none if none are asked for."""
+    """Return the findings with the suggestions that the changed text accepts; with none if none are
+    asked for.
+    """
     policy, source = suggested.evaluated.policy, suggested.evaluated.parsed.source
     if not policy.alternatives:
         return [finding._replace(suggestions=()) for finding in suggested.findings]
@@ -115,7 +122,9 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
 
 
 def _merge(files: Sequence[FileReport], policy: Given) -> Report:
-    """Return the reports on all files, budgets and facilities as one; a finding that two of them make is listed once."""
+    """Return the reports on all files, budgets and facilities as one; a finding that two of them
+    make is listed once.
+    """
     reports = [file.report for file in files]
     once: dict[object, Finding] = {}
     for finding in (finding for report in reports for finding in report.findings):
@@ -124,7 +133,7 @@ def _merge(files: Sequence[FileReport], policy: Given) -> Report:
     firing = {rule.name: rule for file in files if file.report.findings for rule in file.rules}
     workloads = tuple(workload for report in reports for workload in report.workloads)
     found = (facility for report in reports for facility in report.facilities)
-    facilities = tuple({(each.location.path, each.location.line): each for each in found}.values())
+    facilities = tuple({(entry.location.path, entry.location.line): entry for entry in found}.values())
     return Report(
         findings,
         workloads,

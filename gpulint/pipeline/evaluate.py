@@ -44,7 +44,9 @@ class EvaluatedFacility(NamedTuple):
 
 
 class EvaluatedDocument(NamedTuple):
-    """A document that an adapter claims: its entry in the report, its problems, its facility and its workloads."""
+    """A document that an adapter claims: its entry in the report, its problems, its facility and
+    its workloads.
+    """
 
     document: Document
     recognised: Recognised
@@ -56,9 +58,9 @@ class EvaluatedDocument(NamedTuple):
 class Evaluated(NamedTuple):
     """What the rules say of one file, under the policy that governs it.
 
-    No rule can fire on a file that is not relevant, and it is not parsed. `findings` are about its documents as such,
-    `malformed` about its comments. `targets` are the workloads of other files that an autoscaler or a disruption budget
-    of this file is about.
+    No rule can fire on a file that is not relevant, and it is not parsed. `findings` are about its
+    documents as such, `malformed` about its comments. `targets` are the workloads of other files
+    that an autoscaler or a disruption budget of this file is about.
     """
 
     policy: Given
@@ -101,10 +103,12 @@ def file(
     workload: str | None = None,
     facilities: Told | None = None,
 ) -> Evaluated:
-    """Evaluate the rules on one file: its documents, its facilities, and the roles of its workloads.
+    """Evaluate the rules on one file: its documents, its facilities, and the roles of its
+    workloads.
 
-    With the name of a workload, only its roles and the facilities are evaluated: a change of its values reaches no
-    other rule. `facilities` keeps the evaluation of each facility, and lets a later text reuse what did not change.
+    With the name of a workload, only its roles and the facilities are evaluated: a change of its
+    values reaches no other rule. `facilities` keeps the evaluation of each facility, and lets a
+    later text reuse what did not change.
     """
     policy = policy.at(source.path)
     if not parse.is_relevant(source.content, policy.rules):
@@ -152,7 +156,9 @@ def _evaluate_documents(
 def _evaluate_facility(
     adapter: ModuleType, document: Document, context: enrichment.Context, facilities: Told | None
 ) -> EvaluatedFacility | None:
-    """Evaluate the components of the facility that a document describes: a change of one may reach any other."""
+    """Evaluate the components of the facility that a document describes: a change of one may reach
+    any other.
+    """
     root = adapter.read_facility(document, context.repository) if hasattr(adapter, "read_facility") else None
     if root is None:
         return None
@@ -191,7 +197,9 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 
 
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:
-    """Yield the workloads of other files that an autoscaler or a disruption budget of this file is about."""
+    """Yield the workloads of other files that an autoscaler or a disruption budget of this file is
+    about.
+    """
     for document in parsed.loaded.documents:
         if document.get(("kind",)) not in tuple(adapters.SCALERS):
             continue

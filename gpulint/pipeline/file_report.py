@@ -1,4 +1,6 @@
-"""The report stage for one file: its findings under its waivers, its workloads, and what these add to a run's totals."""
+"""The report stage for one file: its findings under its waivers, its workloads, and what these add
+to a run's totals.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class FileReport(NamedTuple):
-    """The report on one file with the rules that govern it, and what it adds to budgets and to a facility."""
+    """The report on one file with the rules that govern it, and what it adds to budgets and to a
+    facility.
+    """
 
     report: Report
     rules: tuple[Rule, ...] = ()
@@ -79,7 +83,9 @@ def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
 
 
 def _suppress(findings: Sequence[Finding], suggested: Suggested, missing: frozenset[str]) -> tuple[Finding, ...]:
-    """Return the findings with their subjects, under waivers; most files have neither findings nor waivers."""
+    """Return the findings with their subjects, under waivers; most files have neither findings nor
+    waivers.
+    """
     parsed, policy = suggested.evaluated.parsed, suggested.evaluated.policy
     if not findings and not parsed.loaded.comments and "gpulint" not in parsed.text:
         return ()

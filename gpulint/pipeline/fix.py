@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpulint.pipeline import check
 from gpulint.policy.resolved import Given
-from gpulint.report.formats.escaping import counted
+from gpulint.report.escaping import counted
 from gpulint.report.model import Report, Skip
 from gpulint.source import atomic_write as disk
 from gpulint.source.repository import Source, Tree

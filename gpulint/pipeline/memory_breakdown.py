@@ -24,7 +24,7 @@ from gpulint.policy.resolved import Given
 from gpulint.policy.rules import evaluate as check
 from gpulint.policy.rules.rule import shipped_rules
 from gpulint.report.formats import text as text_report
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.source.repository import Repository, Source
 from gpulint.suggestions import smallest_fit
@@ -80,7 +80,7 @@ class Term(NamedTuple):
 
     name: str
     unit: str
-    worlds: Worlds[Value]
+    scenarios: Scenarios[Value]
     low: Value
     high: Value
     share: float | None
@@ -223,7 +223,7 @@ def _build_empty_document() -> documents.Document:
 def table(role: Role, resolved: Resolved | None) -> Sizing:
     """Return each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
-    device = known.likely("device_memory_bytes")
+    device = known.expected("device_memory_bytes")
     shown = _list_shown(known)
     speed = TRAINING_SPEED if engines.trains(role) else _list_speed(role)
     rows = [row for name in (*shown, *speed) if (row := _build_term(name, known, device))]
@@ -293,17 +293,23 @@ def _build_term(name: str, known: Facts, device: Value | Missing) -> Term | None
     if isinstance(found, Missing):
         return None
     quantity, share = glossary()[name], None
-    if quantity.unit == "bytes" and isinstance(device, int | float) and isinstance(found.worlds.likely, int | float):
-        share = found.worlds.likely / device
-    low, high = known.ends(name) or found.worlds[::2]
-    return Term(name, quantity.unit, found.worlds, low, high, share, found.how)
+    if (
+        quantity.unit == "bytes"
+        and isinstance(device, int | float)
+        and isinstance(found.scenarios.expected, int | float)
+    ):
+        share = found.scenarios.expected / device
+    low, high = known.ends(name) or found.scenarios[::2]
+    return Term(name, quantity.unit, found.scenarios, low, high, share, found.how)
 
 
 def _render_title(role: Role, known: Facts) -> str:
     product = hardware.accelerator(role.text("accelerator"))
     ranks = (("tensor parallel", "tensor_parallel"), ("pipeline parallel", "pipeline_parallel"))
-    layout = ", ".join(f"{word} {known.likely(name)}" for word, name in ranks if isinstance(known.likely(name), int))
-    length = known.likely("max_model_len")
+    layout = ", ".join(
+        f"{word} {known.expected(name)}" for word, name in ranks if isinstance(known.expected(name), int)
+    )
+    length = known.expected("max_model_len")
     tokens = f"{units.human(length, 'tokens')} tokens" if isinstance(length, int) else ""
     return ", ".join(filter(None, (role.name, product.name if product else "", layout, tokens)))
 
@@ -332,9 +338,9 @@ def _render_text(sizing: Sizing) -> str:
 
 
 def _render_cells(row: Term) -> tuple[str, ...]:
-    low, likely, high = (units.human(value, row.unit) for value in (row.low, row.worlds.likely, row.high))
+    low, expected, high = (units.human(value, row.unit) for value in (row.low, row.scenarios.expected, row.high))
     share = f"{row.share:.1%}" if row.share is not None else ""
-    return (row.name, low, likely, high, share)
+    return (row.name, low, expected, high, share)
 
 
 def as_json(tables: Sequence[Sizing]) -> str:
@@ -347,7 +353,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "terms": {
                 row.name: {
                     "unit": row.unit,
-                    **row.worlds._asdict(),
+                    **row.scenarios._asdict(),
                     "low": row.low,
                     "high": row.high,
                     "share": row.share,

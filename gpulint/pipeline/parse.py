@@ -29,7 +29,9 @@ class ParsedDocument(NamedTuple):
 
 
 class ParsedFile(NamedTuple):
-    """A file with its text, its documents, its comments, and the reasons for which parts of it were not read."""
+    """A file with its text, its documents, its comments, and the reasons for which parts of it were
+    not read.
+    """
 
     source: Source
     loaded: Loaded
@@ -50,7 +52,9 @@ def file(source: Source) -> ParsedFile:
 
 
 def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
-    """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every kind."""
+    """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every
+    kind.
+    """
     if any(document_rules.about(rule) for rule in rules):
         return True
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):

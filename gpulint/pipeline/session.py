@@ -44,11 +44,12 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a run; an empty one is left to the settings. `today` is a date such as 2026-11-22.
+    """The options of a run; an empty one is left to the settings. `today` is a date such as
+    2026-11-22.
 
-    With the commit `base`, only findings that the change from there to the commit `head` introduces are reported. The
-    policies and waivers are those of the commit `policy_from`. `changed` checks only files that differ from `base`, or
-    from HEAD.
+    With the commit `base`, only findings that the change from there to the commit `head` introduces
+    are reported. The policies and waivers are those of the commit `policy_from`. `changed` checks
+    only files that differ from `base`, or from HEAD.
     """
 
     today: str = ""
@@ -87,7 +88,9 @@ def _is_date(text: str) -> bool:
 
 
 class Run(NamedTuple):
-    """A run: its settings, the policy that follows from them and from the options, and the repository of its paths."""
+    """A run: its settings, the policy that follows from them and from the options, and the
+    repository of its paths.
+    """
 
     settings: Settings
     given: Given
@@ -106,8 +109,8 @@ def prepared(
 ) -> Run:
     """Resolve a run over these paths; raise Unusable with the location of what is wrong.
 
-    `policy` replaces every gpulint.yaml. Files and policies are those of the work tree unless another `tree` and another
-    `reader` of policies are given.
+    `policy` replaces every gpulint.yaml. Files and policies are those of the work tree unless
+    another `tree` and another `reader` of policies are given.
     """
     is_work_tree = tree is None
     tree = tree or WorkTree(repository.root_of(folder(paths)))
@@ -140,6 +143,11 @@ def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Setti
     if place.is_relative_to(tree.root):
         return settings.of(Disk(tree.root), place.relative_to(tree.root).as_posix())
     return settings.of(Disk(place.parent), place.name)
+
+
+def disable_suggestions(run: Run) -> Run:
+    """Return a session that generates no suggestions, for whoever needs only the findings."""
+    return run._replace(given=replace(run.given, alternatives=False))
 
 
 def folder(paths: Sequence[str]) -> Path:
@@ -188,7 +196,9 @@ class PolicyByFile:
         self._resolved: dict[int, Given] = {}
 
     def at(self, path: str) -> Given:
-        """Return the policy of a file by its path as shown; outside the repository it is the policy of the run."""
+        """Return the policy of a file by its path as shown; outside the repository it is the policy
+        of the run.
+        """
         inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._filter_requirements(self.resolve(self.whole), None)
@@ -246,7 +256,9 @@ class PolicyByFile:
         )
 
     def _mark_complete(self, found: Settings) -> Governance:
-        """Return the requirements of a policy; its budgets are complete if the run reads all that the policy governs."""
+        """Return the requirements of a policy; its budgets are complete if the run reads all that
+        the policy governs.
+        """
         return found.governance.read_whole() if self._is_whole(found) else found.governance
 
     def _is_whole(self, found: Settings) -> bool:
@@ -291,9 +303,11 @@ def _find_waiver_requirements(found: Settings) -> Demands | None:
 
 
 def _read_baseline(found: Settings, policies: Policies, options: Options, inside: Mapping[str, str]) -> Baseline | None:
-    """Return the baseline that the options or the policy name, else that of the root; raise SettingsError if unusable.
+    """Return the baseline that the options or the policy name, else that of the root; raise
+    SettingsError if unusable.
 
-    A baseline of the options is a file on disk, or one of `inside`, in the tree that policies are read from.
+    A baseline of the options is a file on disk, or one of `inside`, in the tree that policies are
+    read from.
     """
     named = inside.get(options.baseline) or found.baseline or BASELINE
     elsewhere = options.baseline and not inside
@@ -322,7 +336,9 @@ def _read_file(path: str) -> bytes:
 
 
 def _find_accelerator(found: Settings, options: Options) -> str:
-    """Return the accelerator of workloads that name none; raise SettingsError if the catalog does not have it."""
+    """Return the accelerator of workloads that name none; raise SettingsError if the catalog does
+    not have it.
+    """
     named = options.accelerator or found.accelerator
     if not named or hardware.named(named) is not None:
         return named
@@ -334,7 +350,9 @@ def _find_accelerator(found: Settings, options: Options) -> str:
 
 
 def _list_available(found: Settings) -> Available:
-    """Return the machines that gpulint.yaml says the team has; without such settings, all of the catalog."""
+    """Return the machines that gpulint.yaml says the team has; without such settings, all of the
+    catalog.
+    """
     permitted = found.governance.permitted
     if found.available == EVERYTHING and not found.pools and not (permitted.allowed or permitted.forbidden):
         return EVERYTHING

@@ -1,4 +1,6 @@
-"""The suggest stage: the findings of an evaluated file, each with the suggestions that the rules accept."""
+"""The suggest stage: the findings of an evaluated file, each with the suggestions that the rules
+accept.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Behind = tuple[Finding, Facts]
 
 
 class SuggestedRole(NamedTuple):
-    """A role with its findings, and its outcome without the rules that fire only with a suggestion and have none."""
+    """A role with its findings, and its outcome without the rules that fire only with a suggestion
+    and have none.
+    """
 
     role: EvaluatedRole
     outcome: Outcome
@@ -38,7 +42,9 @@ class SuggestedWorkload(NamedTuple):
 
 
 class Suggested(NamedTuple):
-    """An evaluated file with its findings, its workloads and its facilities, and the facts by object and role."""
+    """An evaluated file with its findings, its workloads and its facilities, and the facts by
+    object and role.
+    """
 
     evaluated: Evaluated
     findings: tuple[Finding, ...]
@@ -96,7 +102,9 @@ def _suggest_role(role: EvaluatedRole, policy: Given) -> SuggestedRole:
 
 
 def _resolve_conditional(role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[Suggestion, ...]]]:
-    """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb nothing."""
+    """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb
+    nothing.
+    """
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
     outcome = role.outcome
     while conditional := [

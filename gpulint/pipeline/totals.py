@@ -1,4 +1,6 @@
-"""The totals of a run: what all workloads together take of budgets and of the facilities that policies name."""
+"""The totals of a run: what all workloads together take of budgets and of the facilities that
+policies name.
+"""
 
 from __future__ import annotations
 

@@ -50,4 +50,6 @@ class Given:
         if self.governed is None:
             return self
         found = self.governed(path)
-        return found if found.alternatives == self.alternatives else replace(found, alternatives=self.alternatives)
+        if found.alternatives == self.alternatives and found.governed == self.governed:
+            return found
+        return replace(found, alternatives=self.alternatives, governed=self.governed)

@@ -14,14 +14,18 @@ from gpulint.workload import Field, Role, Unknown, Value
 
 
 def is_expressible(role: Role, candidate: Candidate) -> bool:
-    """Whether every value of a candidate can be written exactly, at its location or as this release accepts it."""
+    """Whether every value of a candidate can be written exactly, at its location or as this release
+    accepts it.
+    """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
     return edits.of(role, candidate.values) is not None
 
 
 def is_available(role: Role, candidate: Candidate) -> bool:
-    """Whether another accelerator of a candidate is offered on a machine that also holds the rest of the pod."""
+    """Whether another accelerator of a candidate is offered on a machine that also holds the rest
+    of the pod.
+    """
     accelerator = candidate.values.get("accelerator")
     if not isinstance(accelerator, str) or accelerator == role.text("accelerator"):
         return True
@@ -52,7 +56,8 @@ def apply(role: Role, values: Mapping[str, Value]) -> Role:
 
 
 def _remove_loaded_dtype(role: Role, values: Mapping[str, Value]) -> Role:
-    """Return the role with weights in the dtype that FSDP keeps, if the trainer itself turns on FSDP.
+    """Return the role with weights in the dtype that FSDP keeps, if the trainer itself turns on
+    FSDP.
 
     Transformers' Trainer trains weights in the dtype of --dtype, but FSDP shards them in 32 bits.
     """
@@ -64,7 +69,9 @@ def _remove_loaded_dtype(role: Role, values: Mapping[str, Value]) -> Role:
 
 
 def _find_machine(role: Role, values: Mapping[str, Value]) -> str | None:
-    """Return the machine type that the file's labels would name for another accelerator; None if they name no machine."""
+    """Return the machine type that the file's labels would name for another accelerator; None if
+    they name no machine.
+    """
     texts = labels.relabelled(role, str(values["accelerator"]), values) or ()
     nodes = (hardware.node(text) for text in texts)
     return next((node.instance_type for node in nodes if node), None)
@@ -76,7 +83,9 @@ def _restate(role: Role, name: str, value: Value) -> Field:
 
 
 def _count_gpus(role: Role, gpus: Value) -> dict[str, Field]:
-    """Return the counts that follow from a pod's GPUs; pods of other roles in the same replica keep theirs."""
+    """Return the counts that follow from a pod's GPUs; pods of other roles in the same replica keep
+    theirs.
+    """
     whole, now, pods = (role.value(name) for name in ("gpus_per_replica", "gpus_per_pod", "pods_per_replica"))
     known = all(isinstance(count, int | float) and math.isfinite(count) for count in (whole, now, pods, gpus))
     total: Value | Unknown = round(whole + (gpus - now) * pods) if known else Unknown("pods of a replica")  # type: ignore[arg-type,operator]

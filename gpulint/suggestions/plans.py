@@ -18,7 +18,9 @@ FACILITY = "facility"
 def plan_workloads(
     source: Source, line: int | None, evaluate: Evaluate, read: Callable[[str], bytes | None]
 ) -> list[Plan]:
-    """Return a plan for each role; with a line, only for the roles that a finding there is about, or that stand there."""
+    """Return a plan for each role; with a line, only for the roles that a finding there is about,
+    or that stand there.
+    """
     evaluated = evaluate({source.path: source.content}).roles(source.path)
     roles = [role for role in evaluated if role.workload.adapter != FACILITY and not role.facts.role.text("part_of")]
     verify = Verification(source, evaluate)

@@ -16,7 +16,9 @@ HEADROOM = ("headroom", "kv_cache_tokens", "training_room")
 
 
 def build_suggestion(candidate: Candidate, before: Facts, after: Facts) -> Suggestion:
-    """Return a candidate as a suggestion, with its edits, the headroom that it leaves and both list prices."""
+    """Return a candidate as a suggestion, with its edits, the headroom that it leaves and both list
+    prices.
+    """
     written = edits.of(before.role, candidate.values) or ()
     shown = tuple(fact for name in HEADROOM if (fact := after.shown(name)))
     machines = _find_machines(before.role, after.role)
@@ -35,7 +37,9 @@ def raises_cost(suggestion: Suggestion) -> bool:
 
 
 def _find_machines(before: Role, after: Role) -> tuple[Offer | None, Offer | None]:
-    """Return the machines before and after; if the file fits any cloud, those of the cheapest cloud that has both."""
+    """Return the machines before and after; if the file fits any cloud, those of the cheapest cloud
+    that has both.
+    """
     node = hardware.node(before.text("instance_type"))
     cloud = labels.cloud(before) or before.text("cloud") or (node.cloud if node else None)
     pair = _find_machine(before, cloud), _find_machine(after, cloud)
@@ -49,7 +53,9 @@ def _find_machines(before: Role, after: Role) -> tuple[Offer | None, Offer | Non
 
 
 def _find_machine(role: Role, cloud: str | None) -> Offer | None:
-    """Return the machine of the pods: that of their pool or type, else the cheapest one that holds a pod."""
+    """Return the machine of the pods: that of their pool or type, else the cheapest one that holds
+    a pod.
+    """
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
@@ -60,8 +66,10 @@ def _find_machine(role: Role, cloud: str | None) -> Offer | None:
 
 
 def _sum_cost(facts: Facts, machine: Offer | None) -> float | None:
-    """Return the price of all replicas, or of one if their number is not declared: their share of the machines."""
-    role, share = facts.role, facts.likely("slice_share")
+    """Return the price of all replicas, or of one if their number is not declared: their share of
+    the machines.
+    """
+    role, share = facts.role, facts.expected("slice_share")
     gpus, pods, replicas = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
     if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None

@@ -24,13 +24,17 @@ SAME_HARDWARE = frozenset(
 OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "sharing", "instance_type"})
 """Quantities that choose another kind of hardware, not only more or less of the same."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
-"""Quantities that lower accuracy; an option that changes one is dropped if it also works without the change."""
+"""Quantities that lower accuracy; an option that changes one is dropped if it also works without
+the change.
+"""
 NEARLY = 1.2
 """Costs within this factor count as equal, and the smaller change comes first."""
 NARROW = ("fp8", "nf4", "fp4", "int")
 """The first letters of dtypes of fewer than 16 bits."""
 SPENT = 1.5
-"""The option with the most headroom may cost this many times the cheapest option, or what the role costs today."""
+"""The option with the most headroom may cost this many times the cheapest option, or what the role
+costs today.
+"""
 SHOWN = (
     *("cost_usd_per_million_tokens", "training_cost_usd", "training_cost_usd_per_billion_tokens"),
     *("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "power_w"),
@@ -43,7 +47,8 @@ TODAY = ("cost_usd_per_hour", "headroom", "training_room")
 def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] = lambda *_: "") -> Plan:
     """Return the options of a role, best first, and the reasons for which others were left out.
 
-    `objection` returns why an option does not clear some rules in the changed text; empty if it does.
+    `objection` returns why an option does not clear some rules in the changed text; empty if it
+    does.
     """
     refused: Counter[str] = Counter()
     found = list(search.options(before, refused))
@@ -95,7 +100,7 @@ def _verify(
 def _describe_present(known: Facts) -> str:
     """Return the model on its accelerators, in a line."""
     accelerator = hardware.accelerator(known.role.text("accelerator"))
-    gpus, ranks = known.likely("gpus_per_replica"), known.likely("tensor_parallel")
+    gpus, ranks = known.expected("gpus_per_replica"), known.expected("tensor_parallel")
     shape = f"{gpus} × {accelerator.name}" if accelerator and isinstance(gpus, int) else "undeclared GPUs"
     model = known.resolved.architecture.id if known.resolved and known.resolved.architecture else "a model"
     return f"{model} on {shape}" + (f", tensor parallel {ranks}" if isinstance(ranks, int) and ranks > 1 else "")
@@ -104,8 +109,9 @@ def _describe_present(known: Facts) -> str:
 def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
     """Return the verdicts that another size or layout can clear, the most severe first.
 
-    With `names` these are the rules of a line, else all warnings and errors. If there is none, they are notes: those of
-    a training run that are not about oversizing, which may be intended, else all.
+    With `names` these are the rules of a line, else all warnings and errors. If there is none, they
+    are notes: those of a training run that are not about oversizing, which may be intended, else
+    all.
     """
     sizing = [verdict for verdict in outcome.verdicts if verdict.rule.change]
     chosen = [found for found in sizing if (found.rule.name in names if names else found.severity >= Severity.WARNING)]
@@ -179,7 +185,9 @@ def _is_among(option: Suggestion, others: Iterable[Suggestion]) -> bool:
 
 
 def _repairs(before: Before) -> bool:
-    """Whether something fails or is slow today, so that the smallest change comes first; else the cheapest does."""
+    """Whether something fails or is slow today, so that the smallest change comes first; else the
+    cheapest does.
+    """
     return any(target.rule.family != "oversizing" for target in before.targets)
 
 
@@ -210,7 +218,9 @@ def _find_highest_cost(found: Sequence[Suggestion]) -> float:
 
 
 def _rank_by_change(option: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
-    """Rank by the number of changes, on the same hardware first, while the cost does not rise; else by cost in steps."""
+    """Rank by the number of changes, on the same hardware first, while the cost does not rise; else
+    by cost in steps.
+    """
     cost, is_run = _find_cost(option)[0], option.hours != 1.0
     more = training_merits.costs_more(option) if is_run else pricing.raises_cost(option)
     moved = not OTHER_HARDWARE.isdisjoint(option.values)
@@ -243,7 +253,7 @@ def _find_cost(option: Suggestion) -> tuple[float, int]:
 
 
 def _find_headroom(option: Suggestion) -> float:
-    room = next((fact.values.adverse for fact in option.facts if fact.name in ("headroom", "training_room")), None)
+    room = next((fact.values.worst for fact in option.facts if fact.name in ("headroom", "training_room")), None)
     return room if isinstance(room, int | float) else -math.inf
 
 
@@ -254,8 +264,10 @@ def _is_beaten(option: Suggestion, others: Iterable[Suggestion]) -> bool:
 
 
 def _find_scores(option: Suggestion) -> tuple[float, ...]:
-    """Return the cost, the number of changes, the trade-off, speed, power and headroom; less is better."""
-    shown: Mapping[str, object] = {fact.name: fact.values.likely for fact in option.facts}
+    """Return the cost, the number of changes, the trade-off, speed, power and headroom; less is
+    better.
+    """
+    shown: Mapping[str, object] = {fact.name: fact.values.expected for fact in option.facts}
     unknown = math.inf if "sharing" in option.values else 0.0
     slow, watts = shown.get("tpot_s") or shown.get("step_s"), shown.get("power_w")
     return (

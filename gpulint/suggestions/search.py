@@ -88,7 +88,7 @@ class _Search:
     def new(self, move: Candidate) -> bool:
         """Return whether a change was not tried before under another title."""
         now = self.before.known
-        values = frozenset((name, value) for name, value in move.values.items() if now.likely(name) != value)
+        values = frozenset((name, value) for name, value in move.values.items() if now.expected(name) != value)
         was_tried = values in self.tried
         self.tried.add(values)
         return not was_tried
@@ -96,7 +96,7 @@ class _Search:
 
 def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Yield every verified shape within the two budgets; `refused` counts the others by reason."""
-    loaded = any(isinstance(before.known.likely(name), int | float) for name in LOADS)
+    loaded = any(isinstance(before.known.expected(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
     search = _Search(before, before.known.traced(), refused, most=most)
     runs = engines.trains(before.known.role)
@@ -105,7 +105,7 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
         yield from _verify_changes(generators.propose(kind, before.known), min(OF_A_KIND, left), search)
     yield from _verify_changes(_propose_enough(before.known), 1, search)
     yield from _verify_changes(_propose_whole(before, runs), search.most, search)
-    times = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
+    times = (before.known.expected(name) for name in ("target_training_s", "training_run_s"))
     if runs and all(isinstance(value, int | float) for value in times):
         yield from _verify_changes(generators.propose("power_cap_w", before.known), OF_A_KIND, search)
 
@@ -119,7 +119,7 @@ def _propose_whole(before: Before, runs: bool) -> Iterator[Candidate]:
 
 def _propose_enough(facts: Facts) -> Iterator[Candidate]:
     """Yield today's shape with the instances that carry the load."""
-    if any(isinstance(facts.likely(name), int | float) for name in LOADS):
+    if any(isinstance(facts.expected(name), int | float) for name in LOADS):
         found = candidates.for_load(Candidate("the current shape", {}), facts)
         yield from () if found is None else (found,)
 
@@ -170,7 +170,7 @@ def _fit_load(move: Candidate, search: _Search) -> tuple[Candidate, Facts]:
         return sized, changed
     if _is_too_large(changed) and (cut := candidates.for_requests(sized, changed)) and _is_expressible(cut, search):
         sized, changed = cut, _change_facts(cut, search)
-    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS) and not _is_too_large(changed)
+    loaded = any(isinstance(changed.expected(name), int | float) for name in LOADS) and not _is_too_large(changed)
     if loaded and (more := candidates.for_load(sized, changed)) and _is_expressible(more, search):
         sized, changed = more, _change_facts(more, search)
     return sized, changed
@@ -207,22 +207,22 @@ def _is_too_large(facts: Facts) -> bool:
     the worst scenario.
     """
     name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
-    room = facts.worlds(name)
+    room = facts.scenarios(name)
     if isinstance(room, Missing):
-        weights, memory = facts.likely("weight_bytes_per_gpu"), facts.likely("device_memory_bytes")
+        weights, memory = facts.expected("weight_bytes_per_gpu"), facts.expected("device_memory_bytes")
         is_known = isinstance(weights, int | float) and isinstance(memory, int | float)
         return is_known and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
-    if not isinstance(room.adverse, int | float) or room.adverse >= 0:
+    if not isinstance(room.worst, int | float) or room.worst >= 0:
         return False
-    near = isinstance(room.likely, int | float) and room.likely >= 0 and not facts.role.value("sharing")
+    near = isinstance(room.expected, int | float) and room.expected >= 0 and not facts.role.value("sharing")
     ends = facts.ends(name) if near else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 
 def _build_reading(facts: Facts) -> Reading:
-    floor, ranks = facts.likely("weight_read_floor_s"), facts.likely("tensor_parallel")
+    floor, ranks = facts.expected("weight_read_floor_s"), facts.expected("tensor_parallel")
     read_s = floor if isinstance(floor, int | float) else 0.0
-    return Reading(facts.likely("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
+    return Reading(facts.expected("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
 
 
 def _find_refusal(before: Before, after: Outcome) -> str:

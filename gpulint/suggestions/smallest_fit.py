@@ -13,7 +13,7 @@ from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel, evaluate
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule, shipped_rules
-from gpulint.report.model import Fit, Severity, Worlds
+from gpulint.report.model import Fit, Scenarios, Severity
 from gpulint.suggestions.serving import changes
 from gpulint.workload import Field, Unknown, Value
 
@@ -108,7 +108,7 @@ def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
 
 def cloud_of(facts: Facts) -> str | None:
     """Return the cloud of the file; None if any is possible."""
-    cloud = facts.likely("cloud")
+    cloud = facts.expected("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
@@ -123,11 +123,11 @@ def memory_bytes(product: hardware.Accelerator | None) -> int:
 
 
 def _is_answerable(facts: Facts) -> bool:
-    left = facts.worlds(room(facts))
+    left = facts.scenarios(room(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
     whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
-    return whole and facts.likely("gpus_per_replica") != 0
+    return whole and facts.expected("gpus_per_replica") != 0
 
 
 def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
@@ -211,12 +211,12 @@ def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterat
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
-        left = tried.worlds(room(asked.known))
+        left = tried.scenarios(room(asked.known))
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
             yield _build_fit(card, layout, left)
 
 
-def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
+def _build_fit(card: Card, layout: Layout, left: Scenarios[Value]) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -224,19 +224,19 @@ def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
         name=card.product.name,
         gpus=layout.gpus,
         tensor_parallel=layout.tensor_parallel,
-        headroom=Worlds(*left),
+        headroom=Scenarios(*left),  # type: ignore[arg-type]
         cost_usd_per_hour=cost,
         prices=listed,
         pool=offer.pool,
     )
 
 
-def _fits_every_scenario(left: Worlds[Value]) -> bool:
+def _fits_every_scenario(left: Scenarios[Value]) -> bool:
     return all(isinstance(value, int | float) and value >= 0 for value in left)
 
 
 def _holds_the_weights(card: Card, layout: Layout, facts: Facts) -> bool:
-    weights = facts.likely("weight_bytes")
+    weights = facts.expected("weight_bytes")
     if engines.trains(facts.role) or not isinstance(weights, int | float):
         return True
     return weights <= FILLED * memory_bytes(card.product) * layout.gpus
@@ -260,7 +260,8 @@ def _sort_key(fit: Fit) -> tuple[float, int, int]:
 
 
 class Fitting(NamedTuple):
-    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot run it is not listed.
+    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot
+    run it is not listed.
 
     `smallest` is the accelerator, count and layout to take, and others of another count.
     """
@@ -276,7 +277,7 @@ def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitti
     accelerator = facts.role.value("accelerator")
     if accelerator is not None and not isinstance(accelerator, Unknown):
         return Fitting()
-    left = facts.worlds(room(facts))
+    left = facts.scenarios(room(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names:
         return Fitting()
     offered = offers.of(facts.role.available, cloud_of(facts))
@@ -299,23 +300,25 @@ def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardw
     traced = facts.traced()
     for product in candidates:
         tried = traced.variant(facts.role.having(accelerator=Field(product.id)))
-        left = tried.worlds(name)
+        left = tried.scenarios(name)
         if isinstance(left, Missing):
             continue
-        if _number(left.favourable) < 0:
+        if _number(left.best) < 0:
             too_small.append(product.name)
             continue
         after = evaluate.judged(rules, tried)
         unevaluated |= bool(after.not_evaluated)
         if not after.holding and not after.not_evaluated:
-            (fits if _number(left.adverse) >= 0 else borderline).append(product.name)
+            (fits if _number(left.worst) >= 0 else borderline).append(product.name)
     if unevaluated and not fits and not borderline:
         return Fitting()
     return Fitting(tuple(fits), tuple(borderline), tuple(too_small))
 
 
 def _adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
-    """Whether no error holds that did not hold before, and every capability of the accelerator is known."""
+    """Whether no error holds that did not hold before, and every capability of the accelerator is
+    known.
+    """
     after = evaluate.judged(rules, tried)
     return after.holding <= before.holding and not any(_needs_capability(entry.rule) for entry in after.not_evaluated)
 

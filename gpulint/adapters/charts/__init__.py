@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from types import ModuleType
 
-from gpulint.adapters.charts import (
-    app_template,
-    generic,
-    gpu_recipes,
-    jupyterhub,
-    kubeai,
-    modelservice,
-    ollama,
-    platform,
-    production_stack,
-    ray_cluster,
-    vllm_basic,
-)
 from gpulint.adapters.charts.values import Values
 from gpulint.source.documents import Problem
 from gpulint.source.repository import Repository
@@ -25,19 +13,37 @@ from gpulint.workload import Workload
 
 __all__ = ["Values", "problems", "sections", "workloads"]
 
-KNOWN: tuple[ModuleType, ...] = (
-    production_stack,
-    modelservice,
-    vllm_basic,
-    gpu_recipes,
-    kubeai,
-    ray_cluster,
-    ollama,
-    jupyterhub,
-    app_template,
-    platform,
-)
 Section = tuple[Values, ModuleType]
+
+
+@functools.cache
+def _import_charts() -> tuple[ModuleType, ...]:
+    """Import the known charts, in the order in which they are tried: few files are values."""
+    from gpulint.adapters.charts import (
+        app_template,
+        gpu_recipes,
+        jupyterhub,
+        kubeai,
+        modelservice,
+        ollama,
+        platform,
+        production_stack,
+        ray_cluster,
+        vllm_basic,
+    )
+
+    return (
+        production_stack,
+        modelservice,
+        vllm_basic,
+        gpu_recipes,
+        kubeai,
+        ray_cluster,
+        ollama,
+        jupyterhub,
+        app_template,
+        platform,
+    )
 
 
 def workloads(values: Values, repository: Repository, name: str = "") -> Iterator[Workload]:
@@ -45,6 +51,8 @@ def workloads(values: Values, repository: Repository, name: str = "") -> Iterato
 
     `name` is the name of the chart, if it is stated.
     """
+    from gpulint.adapters.charts import generic, platform
+
     if name in platform.NAMES:
         return
     known_sections = sections(values)
@@ -68,6 +76,8 @@ def sections(values: Values) -> list[Section]:
     Sub-charts' values are under their names. A chart that uses app-template's library may have
     sub-charts next to controllers of its own.
     """
+    from gpulint.adapters.charts import app_template, platform
+
     whole = _find_chart(values)
     if whole is not None and whole is not app_template:
         return [(values, whole)]
@@ -79,7 +89,7 @@ def sections(values: Values) -> list[Section]:
 
 
 def _find_chart(values: Values) -> ModuleType | None:
-    return next((chart for chart in KNOWN if chart.fits(values)), None)
+    return next((chart for chart in _import_charts() if chart.fits(values)), None)
 
 
 def _find_no_problems(values: Values) -> Iterator[Problem]:

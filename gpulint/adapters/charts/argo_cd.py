@@ -12,6 +12,7 @@ from dataclasses import replace
 from gpulint.adapters import charts, kubernetes
 from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded as nested
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.source.documents import Document, Node, Path
@@ -28,9 +29,8 @@ r"""One step of a parameter's name, as in `worker.env[0].value`; `\\.` is a dot 
 Steps = tuple[str | int, ...]
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

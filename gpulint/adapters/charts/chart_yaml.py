@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.adapters.charts import helm_values
+from gpulint.adapters.claim import Claim
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -22,8 +23,8 @@ PARTIAL = "_helpers.tpl"
 EXPRESSION = "{{"
 
 
-def claims(document: Document) -> bool:
-    return _describes(document) or _is_template(document)
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(_describes(document) or _is_template(document))
 
 
 def kind(document: Document) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpulint.adapters import charts, kubernetes
 from gpulint.adapters.charts import values as chart
 from gpulint.adapters.charts.values import Values
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded as nested
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -22,9 +23,8 @@ KINDS = frozenset({FLUX, *K3S})
 FURTHER = "valuesFrom brings further values"
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

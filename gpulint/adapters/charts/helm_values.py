@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -12,35 +13,28 @@ from gpulint.workload import Workload
 MENTIONS = (":",)
 TRIGGERS = ()
 READS = ("plain",)
+CLAIMS = ("guess",)
 
 NAMED = re.compile(
     r"(?:^|/)(?:[\w.-]*[-_.])?values(?:[-_.][\w.-]*)?\.[a-z0-9.]+$|(?:^|/)(?:helm[-_])?values/[^/]+$", re.IGNORECASE
 )
-FOREIGN = frozenset(
-    {
-        *("services", "mig-configs", "jobs", "on", "spec", "containers", "steps", "stages", "workflow", "pipeline"),
-        *("cluster_name", "available_node_types", "blueprint_name", "deployment_groups", "model_name", "trt_llm"),
-        *("run", "setup", "type", "compute_config", "base_model", "trainer", "_component_", "distributed_type"),
-        *("fleet", "machine", "tasks"),
-    }
-)
-"""Top-level keys of other formats.
-
-They belong to compose, CI, Ray's and other launchers' files, Truss, SkyPilot, dstack and trainers.
-"""
-ALWAYS_FOREIGN = frozenset({"services", "mig-configs", "jobs", "tasks"})
 OF_OBJECTS = frozenset({"metadata", "spec"})
 SCENARIO = frozenset({"common", "model", "decode", "prefill", "modelservice", "standalone", "vllmCommon", "router"})
 BENCHMARK = "llm-d-benchmark scenario"
 
 
-def claims(document: Document) -> bool:
+def claims(document: Document) -> Claim:
+    """Claim a file of values by its name or its content.
+
+    It is a guess: a chart decides the keys of its values.
+    """
     data = document.data
     if document.format not in ("yaml", "json") or not isinstance(data, dict):
-        return False
-    if "apiVersion" in data or ALWAYS_FOREIGN & data.keys() or not _may_be_values(document, data):
-        return False
-    return _is_scenario(data) or bool(NAMED.search(document.path)) or _has_values(document, data)
+        return Claim.NONE
+    if "apiVersion" in data or not _may_be_values(document, data):
+        return Claim.NONE
+    found = _is_scenario(data) or NAMED.search(document.path) or _has_values(document)
+    return Claim.GUESS.where(found)
 
 
 def kind(document: Document) -> str:
@@ -69,13 +63,13 @@ def _may_be_values(document: Document, data: dict[str, object]) -> bool:
     return "kind" not in data or (bool(NAMED.search(document.path)) and not OF_OBJECTS & data.keys())
 
 
-def _has_values(document: Document, data: dict[str, object]) -> bool:
+def _has_values(document: Document) -> bool:
     """Return whether a file has values of a known chart, or blocks that request GPUs."""
     from gpulint.adapters import charts
     from gpulint.adapters.charts import generic
 
     values = charts.Values(document)
-    return bool(charts.sections(values)) or (not FOREIGN & data.keys() and generic.fits(values))
+    return bool(charts.sections(values)) or generic.fits(values)
 
 
 def _is_scenario(data: dict[str, object]) -> bool:

@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters.kubernetes import kustomize_patches
+from gpulint.adapters.claim import Claim
+from gpulint.adapters.objects.references import KUSTOMIZATIONS
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -24,19 +25,17 @@ FIELDS = frozenset(
 )
 
 
-def claims(document: Document) -> bool:
+def claims(document: Document) -> Claim:
     data = document.data
     if isinstance(data, list):
-        return bool(data) and all(isinstance(entry, dict) and _is_operation(entry) for entry in data)
+        operations = bool(data) and all(isinstance(entry, dict) and _is_operation(entry) for entry in data)
+        return Claim.SHAPE.where(operations)
     if not isinstance(data, dict):
-        return False
+        return Claim.NONE
     if str(data.get("apiVersion", "")).startswith(GROUP):
-        return True
-    return (
-        "kind" not in data
-        and posixpath.basename(document.path) in kustomize_patches.FILES
-        and bool(FIELDS & data.keys())
-    )
+        return Claim.EXACT
+    named = "kind" not in data and posixpath.basename(document.path) in KUSTOMIZATIONS
+    return Claim.SHAPE.where(named and FIELDS & data.keys())
 
 
 def kind(document: Document) -> str:

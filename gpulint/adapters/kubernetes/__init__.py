@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from gpulint import adapters, engines
 from gpulint.adapters import nodes as pools
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.kubernetes import kustomize_patches
 from gpulint.adapters.objects import controllers as operators
 from gpulint.adapters.objects import kubeflow_v1_kinds as training_kinds
@@ -29,6 +30,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("kind",)
 TRIGGERS = ()
+CLAIMS = ("shape",)
 
 DESCRIPTIVE = frozenset(
     {
@@ -65,17 +67,19 @@ STEERING = ("nodeSelector", "affinity", "nodeName", "resourceClaims", "runtimeCl
 KINDS_READ: Mapping[tuple[str, str], Kind] = {**kinds.PLAIN, **training_kinds.TRAINING, **ray_cluster.RAY}
 
 
-def claims(document: Document) -> bool:
-    """Return whether a document is a Kubernetes object: it has a group and a kind.
-
-    Kinds of other adapters, gpulint's own included, are not claimed.
-    """
+def claims(document: Document) -> Claim:
+    """Claim a Kubernetes object: it has a group and a kind, which are not gpulint's own."""
     data = document.data
     if not isinstance(data, dict) or str(data.get("apiVersion", "")).startswith("gpulint/"):
-        return False
-    if not (isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)):
-        return False
-    return group_and_kind(data) not in _list_other_kinds(document)
+        return Claim.NONE
+    is_object = isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)
+    return Claim.SHAPE.where(is_object)
+
+
+def claim_kinds(document: Document, kinds: Set[tuple[str, str]]) -> Claim:
+    """Claim an object by its group and kind."""
+    data = document.data
+    return Claim.EXACT.where(isinstance(data, dict) and group_and_kind(data) in kinds)
 
 
 def unread(document: Document) -> bool:
@@ -87,15 +91,6 @@ def unread(document: Document) -> bool:
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     """Return what identifies a kind: its API group without the version, and its name."""
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))
-
-
-def _list_other_kinds(document: Document) -> frozenset[tuple[str, str]]:
-    """Return the group and kind of objects that have an adapter of their own.
-
-    Only adapters are considered whose words occur in the document.
-    """
-    others = (module for module in adapters.mentioned(document) if module.__name__ != __name__)
-    return frozenset(kind for module in others for kind in getattr(module, "KINDS", ()) if isinstance(kind, tuple))
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

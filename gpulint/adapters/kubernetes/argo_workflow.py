@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import pod_templates as kinds
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.adapters.objects.synthetic import Part
@@ -28,9 +29,8 @@ KINDS = frozenset(
 )
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

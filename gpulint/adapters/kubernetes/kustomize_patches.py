@@ -8,11 +8,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from gpulint.adapters.objects.references import KUSTOMIZATIONS
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 
-FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 LISTS = ("patchesStrategicMerge", "patchesJson6902", "patches")
 FOLDERS_UP = 3
 SELECTING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
@@ -44,7 +44,7 @@ def _is_listed(document: Document, repository: Repository) -> bool:
     """
     folder = posixpath.dirname(document.path)
     for _ in range(FOLDERS_UP + 1):
-        if any(document.path in _list_patch_files(repository, folder, name) for name in FILES):
+        if any(document.path in _list_patch_files(repository, folder, name) for name in KUSTOMIZATIONS):
             return True
         if not folder:
             return False

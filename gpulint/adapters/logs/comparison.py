@@ -40,12 +40,12 @@ class Compared(NamedTuple):
     told: Reading
     unit: str
     low: float | None = None
-    likely: float | None = None
+    expected: float | None = None
     high: float | None = None
 
     @property
     def off(self) -> float | None:
-        return None if self.likely is None else self.likely - self.told.number
+        return None if self.expected is None else self.expected - self.told.number
 
     @property
     def inside(self) -> bool | None:
@@ -151,7 +151,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _find_other_accelerator(known: Facts, log: Log) -> Iterator[tuple[Reading, Value]]:
-    reading, ours = log.readings.get("device_memory_bytes"), known.likely("device_memory_bytes")
+    reading, ours = log.readings.get("device_memory_bytes"), known.expected("device_memory_bytes")
     if reading is None or not isinstance(ours, int | float):
         return
     if abs(reading.number - ours) > SAME_CARD * ours:
@@ -163,13 +163,13 @@ def _find_other_accelerator(known: Facts, log: Log) -> Iterator[tuple[Reading, V
 
 def _list_readings(known: Facts, log: Log) -> Iterator[Reading]:
     yield from log.readings.values()
-    card = known.likely("device_memory_bytes")
+    card = known.expected("device_memory_bytes")
     if log.engine == "sglang" and isinstance(card, int | float):
         yield from sglang.taken_before(log.readings, card)
 
 
 def _compare(reading: Reading, known: Facts) -> Compared:
-    unit, ours = glossary()[reading.name].unit, known.likely(reading.name)
+    unit, ours = glossary()[reading.name].unit, known.expected(reading.name)
     if isinstance(ours, bool) or not isinstance(ours, int | float):
         return Compared(reading, unit)
     low, high = known.ends(reading.name) or (ours, ours)
@@ -211,7 +211,7 @@ def cells(evidence: Evidence) -> list[tuple[str, ...]]:
 def _build_row(compared: Compared) -> tuple[str, ...]:
     ours = [
         units.human(value, compared.unit) if value is not None else "?"
-        for value in (compared.low, compared.likely, compared.high)
+        for value in (compared.low, compared.expected, compared.high)
     ]
     where = {None: "", True: "inside", False: "outside"}[compared.inside]
     return (
@@ -280,7 +280,7 @@ def as_data(evidence: Evidence) -> dict[str, object]:
             compared.told.name: {
                 "unit": compared.unit,
                 "low": compared.low,
-                "likely": compared.likely,
+                "expected": compared.expected,
                 "high": compared.high,
                 "log": compared.told.value,
                 "off": compared.off,

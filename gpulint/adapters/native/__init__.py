@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint import units
+from gpulint.adapters.claim import Claim
 from gpulint.catalog import hardware
 from gpulint.facts import objective_words as objectives
 from gpulint.facts.glossary import Quantity, glossary
@@ -46,8 +47,8 @@ NUMBERS = frozenset({"int", "float", "str"})
 """The names that pydantic gives to the number types, at the end of the path of an invalid number."""
 
 
-def claims(document: Document) -> bool:
-    return document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != FACILITY
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != FACILITY)
 
 
 def problems(document: Document) -> Iterator[Problem]:

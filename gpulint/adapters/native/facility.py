@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.facility import inventories, reader
 from gpulint.facility import misspellings as mistakes
 from gpulint.facility import quick_check as shape
@@ -24,8 +25,8 @@ SEVERAL = frozenset({"server", "cable"})
 """Kinds of components that may share a name."""
 
 
-def claims(document: Document) -> bool:
-    return reader.claims(document)
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(reader.claims(document))
 
 
 def kind(document: Document) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 
+from gpulint.adapters.claim import Claim
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -12,8 +13,10 @@ from gpulint.workload import Workload
 MENTIONS = ("jobs", "steps", "panels", "devcontainer", "stage", "customizations")
 TRIGGERS = ()
 READS = ("plain",)
+CLAIMS = ("shape",)
 
 BY_NAME = {"devcontainer.json": "devcontainer", ".devcontainer.json": "devcontainer", ".gitlab-ci.yml": "GitLab CI"}
+WORKFLOWS = ".github/workflows"
 BY_KEYS = (
     ("GitHub Actions workflow", frozenset({"on", "jobs"})),
     ("Grafana dashboard", frozenset({"panels", "schemaVersion"})),
@@ -21,8 +24,8 @@ BY_KEYS = (
 )
 
 
-def claims(document: Document) -> bool:
-    return bool(kind(document))
+def claims(document: Document) -> Claim:
+    return Claim.SHAPE.where(kind(document))
 
 
 def kind(document: Document) -> str:
@@ -33,6 +36,8 @@ def kind(document: Document) -> str:
     data = document.data
     if named := BY_NAME.get(posixpath.basename(document.path)):
         return named
+    if posixpath.dirname(document.path).endswith(WORKFLOWS):
+        return "GitHub Actions workflow"
     if not isinstance(data, dict) or "apiVersion" in data:
         return ""
     keys = {"on" if key is True else str(key) for key in data}

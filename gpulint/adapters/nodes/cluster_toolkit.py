@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.nodes import Pool
 from gpulint.adapters.nodes import machine_types as machines
 from gpulint.adapters.programs import replica as instance
@@ -20,13 +21,14 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("deployment_groups", "blueprint_name")
 READS = ("plain",)
+CLAIMS = ("shape",)
 VARIABLE = re.compile(r"\$\(vars\.(\w+)\)")
 DEPTH_MAX = 8
 
 
-def claims(document: Document) -> bool:
+def claims(document: Document) -> Claim:
     data = document.data
-    return isinstance(data, dict) and isinstance(data.get("deployment_groups"), list)
+    return Claim.SHAPE.where(isinstance(data, dict) and isinstance(data.get("deployment_groups"), list))
 
 
 def kind(document: Document) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -14,6 +15,7 @@ from gpulint.workload import Workload
 MENTIONS = ("mig-configs", "sharing", "migStrategy")
 TRIGGERS = ("mig-configs", "mig-devices", "migStrategy")
 READS = ("plain",)
+CLAIMS = ("shape",)
 
 LAYOUTS = "mig-configs"
 PLUGIN = frozenset({"sharing", "flags", "resources"})
@@ -22,11 +24,11 @@ SHARED = frozenset({"timeSlicing", "mps"})
 FLAGS = frozenset({"migStrategy", "failOnInitError", "plugin", "gfd", "nvidiaDriverRoot", "mpsRoot"})
 
 
-def claims(document: Document) -> bool:
+def claims(document: Document) -> Claim:
     data = document.data
     if not isinstance(data, dict) or "kind" in data or "apiVersion" in data:
-        return False
-    return isinstance(data.get(LAYOUTS), dict) or _is_plugin(data)
+        return Claim.NONE
+    return Claim.SHAPE.where(isinstance(data.get(LAYOUTS), dict) or _is_plugin(data))
 
 
 def kind(document: Document) -> str:

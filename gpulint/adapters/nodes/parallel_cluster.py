@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.nodes import Pool
 from gpulint.adapters.nodes import kubernetes_pools as node_objects
 from gpulint.adapters.programs import replica as instance
@@ -17,11 +18,12 @@ from gpulint.workload import Field, Origin, Workload
 
 MENTIONS = ("SlurmQueues",)
 READS = ("plain",)
+CLAIMS = ("shape",)
 QUEUES: Path = ("Scheduling", "SlurmQueues")
 
 
-def claims(document: Document) -> bool:
-    return isinstance(document.get(QUEUES), list)
+def claims(document: Document) -> Claim:
+    return Claim.SHAPE.where(isinstance(document.get(QUEUES), list))
 
 
 def kind(document: Document) -> str:

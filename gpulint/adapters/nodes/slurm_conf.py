@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.nodes import Pool
 from gpulint.adapters.programs import slurm
 from gpulint.source.documents import Document
@@ -27,8 +28,8 @@ EVERY = "all"
 """slurm.conf(5): `Nodes=ALL` means all nodes that the file defines."""
 
 
-def claims(document: Document) -> bool:
-    return document.format == "slurm"
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(document.format == "slurm")
 
 
 def kind(document: Document) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge as joined
 from gpulint.adapters.programs import replica as instance
 from gpulint.source.documents import Document, Node, Path
@@ -28,9 +29,8 @@ ONE = Field(1, source="one per service")
 MOUNTED = "KubeRay mounts /dev/shm (kuberay v1.7.0 ray-operator/controllers/ray/common/pod.go)"
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

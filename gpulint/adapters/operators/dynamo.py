@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge as joined
 from gpulint.adapters.objects import objective_annotations as stated_objectives
 from gpulint.adapters.objects import synthetic as tree
@@ -48,9 +49,8 @@ class Component(NamedTuple):
     shared: Node | None
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gpulint import engines
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded as nested
 from gpulint.adapters.programs import container_command as command
 from gpulint.adapters.programs import replica as instance
@@ -35,9 +36,8 @@ WRITTEN = "KAITO writes the engine's arguments"
 CONFIG_KEY = "inference_config.yaml"
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.adapters import kubernetes
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.operators import kserve_llm, kserve_predictor
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -18,9 +19,8 @@ TEMPLATES = ("ServingRuntime", "ClusterServingRuntime", kserve_llm.CONFIG)
 KINDS = frozenset((group, kind) for group in GROUPS for kind in (*TEMPLATES, "InferenceService", kserve_llm.KIND))
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint import engines
 from gpulint.adapters import kubernetes
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import container_command as command
 from gpulint.catalog import tables as catalog
 from gpulint.engines import Argument, Invocation, Reading
@@ -27,9 +28,8 @@ Source: kubeai v0.21.0 internal/modelcontroller/engine_vllm.go.
 """
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

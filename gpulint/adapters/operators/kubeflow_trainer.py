@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge as joined
 from gpulint.adapters.objects import pod_templates as kinds
 from gpulint.adapters.objects import synthetic as tree
@@ -30,9 +31,8 @@ REFERENCE: Path = ("spec", "runtimeRef", "name")
 TRAINER: Path = ("spec", "trainer")
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

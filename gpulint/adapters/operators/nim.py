@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpulint import units
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge as joined
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.adapters.pods import contradictions as hazards
@@ -35,9 +36,8 @@ api/apps/v1alpha1/dra_types.go).
 SELECTORS = ("attributeSelectors", "capacitySelectors", "celExpressions")
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gpulint import engines
 from gpulint.adapters import kubernetes
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded as nested
 from gpulint.adapters.objects import objective_annotations as stated_objectives
 from gpulint.adapters.objects import pod_templates as kinds
@@ -42,9 +43,8 @@ OF_COMMAND_LINES = "_argument"
 """The endings of facts about command-line syntax. Configurations have none."""
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

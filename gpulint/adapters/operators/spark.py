@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as pod
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import synthetic as tree
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.adapters.programs import replica as instance
@@ -19,9 +20,8 @@ GROUP = "sparkoperator.k8s.io"
 KINDS = frozenset({(GROUP, "SparkApplication"), (GROUP, "ScheduledSparkApplication")})
 
 
-def claims(document: Document) -> bool:
-    data = document.data
-    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+def claims(document: Document) -> Claim:
+    return kubernetes.claim_kinds(document, KINDS)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from gpulint import units
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, task
 from gpulint.adapters.platforms import key_sets as shapes
 from gpulint.adapters.platforms.compose_service import Service
@@ -22,6 +23,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 MENTIONS = ("services", "include")
 TRIGGERS = ()
 READS = ("plain",)
+CLAIMS = ("shape",)
 
 TOP = frozenset({"configs", "include", "models", "name", "networks", "secrets", "services", "version", "volumes"})
 KEYS = shapes.keys("docker-compose", "service")
@@ -42,18 +44,18 @@ MEMORY_DEFAULT_BYTES = 64 * units.MIB
 UNASKED = "no GPU is requested; the host's default runtime decides"
 
 
-def claims(document: Document) -> bool:
-    """Return whether all keys of a document, and of its services, are compose's or extensions."""
+def claims(document: Document) -> Claim:
+    """Claim where all keys of a document, and of its services, are compose's or extensions."""
     data = document.data
     if not isinstance(data, dict) or not data or not all(_is_key(str(key), TOP) for key in data):
-        return False
+        return Claim.NONE
     services = data.get("services") or {}
     if not isinstance(services, dict):
-        return False
+        return Claim.NONE
     stated = [service for service in services.values() if service is not None]
     if not all(isinstance(service, dict) and all(_is_key(str(key), KEYS) for key in service) for service in stated):
-        return False
-    return any(TELLING & service.keys() for service in stated) or bool(NAMED.search(document.path))
+        return Claim.NONE
+    return Claim.SHAPE.where(any(TELLING & service.keys() for service in stated) or bool(NAMED.search(document.path)))
 
 
 def _is_key(name: str, keys: frozenset[str]) -> bool:

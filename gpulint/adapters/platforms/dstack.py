@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import units
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import gpu_spec_strings as rented
 from gpulint.adapters.platforms import key_sets as shapes
 from gpulint.adapters.platforms import task
@@ -28,6 +29,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 MENTIONS = ("type:", 'type":')
 TRIGGERS = ("dstack",)
 READS = ("plain",)
+CLAIMS = ("shape",)
 
 RUNS = frozenset({"task", "service", "dev-environment"})
 TYPES = RUNS | {"fleet", "volume", "gateway"}
@@ -72,17 +74,17 @@ class Request(NamedTuple):
     place: Origin
 
 
-def claims(document: Document) -> bool:
-    """Return whether a document has a `type` of dstack's and only dstack's keys."""
+def claims(document: Document) -> Claim:
+    """Claim a document with a `type` of dstack's and only dstack's keys."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
-        return False
+        return Claim.NONE
     named = str(data.get("type"))
     if named not in TYPES or not TELLING[named] & data.keys():
-        return False
+        return Claim.NONE
     if named not in RUNS or data.keys() <= RUN_KEYS:
-        return True
-    return "resources" in data and bool(NAMED.search(document.path))
+        return Claim.SHAPE
+    return Claim.SHAPE.where("resources" in data and bool(NAMED.search(document.path)))
 
 
 def kind(document: Document) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import units
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import gpu_spec_strings as rented
 from gpulint.adapters.platforms import key_sets as shapes
 from gpulint.adapters.platforms import task
@@ -26,6 +27,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 MENTIONS = ("resources", "num_nodes", "SKYPILOT_")
 TRIGGERS = ("SKYPILOT_",)
 READS = ("plain",)
+CLAIMS = ("shape",)
 
 TOP = shapes.keys("SkyPilot", "task")
 RESOURCES = shapes.keys("SkyPilot", "resources")
@@ -61,20 +63,20 @@ PLATFORM = "platform variable"
 CALLER = "caller's variable"
 
 
-def claims(document: Document) -> bool:
-    """Return True for a mapping of SkyPilot's keys with SkyPilot's resources, or a script that runs
+def claims(document: Document) -> Claim:
+    """Claim a mapping of SkyPilot's keys with SkyPilot's resources, or a script that runs
     on nodes.
     """
     data = document.data
     if not isinstance(data, dict) or not data or not data.keys() <= TOP:
-        return False
+        return Claim.NONE
     resources = data.get("resources")
     if resources is not None and not (isinstance(resources, dict) and resources.keys() <= RESOURCES):
-        return False
+        return Claim.NONE
     runs = isinstance(data.get("run"), str)
     if resources and TELLING & resources.keys():
-        return True
-    return runs and (bool(resources) or "num_nodes" in data or "SKYPILOT_" in str(data["run"]))
+        return Claim.SHAPE
+    return Claim.SHAPE.where(runs and (bool(resources) or "num_nodes" in data or "SKYPILOT_" in str(data["run"])))
 
 
 def kind(document: Document) -> str:

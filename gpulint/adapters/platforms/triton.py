@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import engines
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import key_sets as shapes
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import container_command as command
@@ -20,6 +21,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 MENTIONS = ("instance_group", "backend", "platform", "max_batch_size")
 TRIGGERS = ("max_batch_size", "data_type: type_")
 READS = ("pbtxt",)
+CLAIMS = ("shape",)
 
 KEYS = shapes.keys("Triton config.pbtxt", "model")
 TELLING = frozenset({"input", "instance_group", "backend", "platform", "max_batch_size", "ensemble_scheduling"})
@@ -50,12 +52,12 @@ src/model.py, README.md).
 """
 
 
-def claims(document: Document) -> bool:
-    """Return True for a message with ModelConfig's fields."""
+def claims(document: Document) -> Claim:
+    """Claim a message with ModelConfig's fields."""
     data = document.data
     if document.format != "pbtxt" or not isinstance(data, dict) or not data.keys() <= KEYS:
-        return False
-    return bool(TELLING & data.keys())
+        return Claim.NONE
+    return Claim.SHAPE.where(TELLING & data.keys())
 
 
 def kind(document: Document) -> str:

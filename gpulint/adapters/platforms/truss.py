@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import units
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import container_command as command
 from gpulint.adapters.programs import visible_gpu_count as counted
@@ -21,6 +22,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 MENTIONS = ("model_name", "base_image", "docker_server", "trt_llm", "model_metadata")
 TRIGGERS = ("docker_server", "trt_llm", "model_metadata")
 READS = ("plain",)
+CLAIMS = ("shape",)
 
 OF_RESOURCES = frozenset({"accelerator", "cpu", "fabric", "instance_type", "memory", "node_count", "use_gpu"})
 MARKERS = frozenset({"model_name", "base_image", "docker_server", "trt_llm", "model_metadata"})
@@ -54,14 +56,14 @@ ABSENT: Mapping[str, Value] = {
 ABSENT_IN_FIRST: Mapping[str, Value] = {**ABSENT, "kv_cache_free_fraction": 0.9}
 
 
-def claims(document: Document) -> bool:
-    """Return True for a mapping of Truss's keys with only known `resources`."""
+def claims(document: Document) -> Claim:
+    """Claim a mapping of Truss's keys with only known `resources`."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
-        return False
+        return Claim.NONE
     resources = data.get("resources")
     is_known = isinstance(resources, dict) and bool(resources) and resources.keys() <= OF_RESOURCES
-    return is_known and bool(MARKERS & data.keys())
+    return Claim.SHAPE.where(is_known and bool(MARKERS & data.keys()))
 
 
 def kind(document: Document) -> str:

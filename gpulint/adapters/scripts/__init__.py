@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import launchers as launch
 from gpulint.adapters.programs import processes as ranks
 from gpulint.adapters.programs import program_name as program
@@ -74,9 +75,9 @@ class Found(NamedTuple):
         return word.origin
 
 
-def claims(document: Document) -> bool:
-    """Return True for any shell script."""
-    return document.format == "shell"
+def claims(document: Document) -> Claim:
+    """Claim any shell script."""
+    return Claim.EXACT.where(document.format == "shell")
 
 
 def kind(document: Document) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document, Problem
@@ -18,6 +19,7 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("distributed_type", "num_processes")
 TRIGGERS = ("distributed_type", "num_processes", "compute_environment")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = ""
 OWN = frozenset(
     {
@@ -35,10 +37,10 @@ OWN = frozenset(
 ON_GPUS = frozenset({"NO", "MULTI_GPU", "MULTI_XPU", "DEEPSPEED", "FSDP", "MEGATRON_LM"})
 
 
-def claims(document: Document) -> bool:
-    """Return whether a document has `distributed_type` and another key of Accelerate's."""
+def claims(document: Document) -> Claim:
+    """Claim a document with `distributed_type` and another key of Accelerate's."""
     data = document.data
-    return isinstance(data, dict) and "distributed_type" in data and len(OWN & data.keys()) >= 2
+    return Claim.SHAPE.where(isinstance(data, dict) and "distributed_type" in data and len(OWN & data.keys()) >= 2)
 
 
 def kind(document: Document) -> str:

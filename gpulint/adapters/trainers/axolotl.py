@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.engines.trainers import vocabulary as training_words
@@ -16,6 +17,7 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("base_model",)
 BITSANDBYTES = ("adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "axolotl"
 UNSETTLE = (
     *("rl", "peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
@@ -32,10 +34,10 @@ OWN = frozenset(
 )
 
 
-def claims(document: Document) -> bool:
-    """Return whether a document has a base model and settings with names that only Axolotl uses."""
+def claims(document: Document) -> Claim:
+    """Claim a document with a base model and settings with names that only Axolotl uses."""
     data = document.data
-    return isinstance(data, dict) and "base_model" in data and len(OWN & data.keys()) >= 3
+    return Claim.SHAPE.where(isinstance(data, dict) and "base_model" in data and len(OWN & data.keys()) >= 3)
 
 
 def kind(document: Document) -> str:

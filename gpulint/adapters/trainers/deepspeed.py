@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document, Path, Problem
@@ -17,6 +18,7 @@ from gpulint.workload import Field, Origin, Workload
 
 MENTIONS = ("zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size")
 READS = ("plain",)
+CLAIMS = ("guess",)
 ENGINE = ""
 OWN = frozenset(
     {
@@ -32,15 +34,16 @@ OWN = frozenset(
         *("prescale_gradients", "tensorboard", "flops_profiler", "compression_training", "data_efficiency", "aio"),
     }
 )
-FOREIGN = frozenset({"model", "num_layers", "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size"})
-"""Keys of trainers that accept DeepSpeed's keys among their own."""
 FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 
 
-def claims(document: Document) -> bool:
-    """Return whether a mapping has keys that only DeepSpeed's configuration combines."""
+def claims(document: Document) -> Claim:
+    """Claim a mapping with keys of DeepSpeed's configuration.
+
+    It is a guess: trainers that wrap DeepSpeed accept its keys among their own.
+    """
     data = document.data
-    return isinstance(data, dict) and not FOREIGN & data.keys() and _is_configuration(data)
+    return Claim.GUESS.where(isinstance(data, dict) and _is_configuration(data))
 
 
 def kind(document: Document) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document, Problem
@@ -14,6 +15,7 @@ from gpulint.workload import Field, Origin, Workload
 
 MENTIONS = ("pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "gpt-neox"
 SETTLES = frozenset({"virtual_stages"})
 """GPT-NeoX has no interleaved stages, so this is decided without a key."""
@@ -34,16 +36,18 @@ ALONE = frozenset(
 """Keys that Megatron's settings, which have the other keys, do not have."""
 
 
-def claims(document: Document) -> bool:
-    """Return whether a document has a parallel size and the architecture or batch of a run.
+def claims(document: Document) -> Claim:
+    """Claim a document with a parallel size and the architecture or batch of a run.
 
     The keys must be at the top level.
     """
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
-        return False
+        return Claim.NONE
     keys = {str(key).replace("-", "_") for key in data}
-    return bool({"pipe_parallel_size", "model_parallel_size"} & keys) and len(OWN & keys) >= 3 and bool(ALONE & keys)
+    return Claim.SHAPE.where(
+        bool({"pipe_parallel_size", "model_parallel_size"} & keys) and len(OWN & keys) >= 3 and bool(ALONE & keys)
+    )
 
 
 def kind(document: Document) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.engines.trainers import llama_factory
@@ -17,6 +18,7 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("per_device_train_batch_size", "model_name_or_path")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = ""
 OWN = frozenset(
     {
@@ -42,14 +44,14 @@ NOT_IN_STAGE_3 = ("pure_bf16", "use_unsloth", "use_kt")
 GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
 
 
-def claims(document: Document) -> bool:
-    """Return True for a checkpoint with three of the Trainer's arguments."""
+def claims(document: Document) -> Claim:
+    """Claim a checkpoint with three of the Trainer's arguments."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
-        return False
+        return Claim.NONE
     if "per_device_train_batch_size" in data:
-        return len(OWN & data.keys()) >= 3
-    return "model_name_or_path" in data and len((OWN | TRL | OPEN_R1 | GENERATES) & data.keys()) >= 3
+        return Claim.SHAPE.where(len(OWN & data.keys()) >= 3)
+    return Claim.SHAPE.where("model_name_or_path" in data and len((OWN | TRL | OPEN_R1 | GENERATES) & data.keys()) >= 3)
 
 
 def kind(document: Document) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document, Problem
@@ -14,20 +15,22 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("micro_batch_size",)
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "litgpt"
 TRAIN = frozenset(
     {"save_interval", "log_interval", "global_batch_size", "micro_batch_size", "lr_warmup_steps", "epochs"}
 )
 
 
-def claims(document: Document) -> bool:
-    """Return True for a `train` section of LitGPT with a checkpoint or the name of a model."""
+def claims(document: Document) -> Claim:
+    """Claim a `train` section of LitGPT with a checkpoint or the name of a model."""
     data = document.data
     train = data.get("train") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(train, dict):
-        return False
-    return len(TRAIN & train.keys()) >= 3 and bool(
-        {"checkpoint_dir", "model_name", "initial_checkpoint_dir"} & data.keys()
+        return Claim.NONE
+    return Claim.SHAPE.where(
+        len(TRAIN & train.keys()) >= 3
+        and bool({"checkpoint_dir", "model_name", "initial_checkpoint_dir"} & data.keys())
     )
 
 

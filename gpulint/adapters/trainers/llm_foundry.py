@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings as misstated
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document, Problem
@@ -14,16 +15,18 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("global_train_batch_size", "device_train_microbatch_size")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "llm-foundry"
 
 
-def claims(document: Document) -> bool:
-    """Return True for a global batch with a model or data to load."""
+def claims(document: Document) -> Claim:
+    """Claim a global batch with a model or data to load."""
     data = document.data
     if not isinstance(data, dict):
-        return False
-    return bool({"global_train_batch_size", "device_train_microbatch_size"} & data.keys()) and bool(
-        {"model", "train_loader", "max_seq_len", "max_duration"} & data.keys()
+        return Claim.NONE
+    return Claim.SHAPE.where(
+        bool({"global_train_batch_size", "device_train_microbatch_size"} & data.keys())
+        and bool({"model", "train_loader", "max_seq_len", "max_duration"} & data.keys())
     )
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -14,6 +15,7 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("trainer", "gpus_per_task", "train_settings", "megatron", "nemo")
 TRIGGERS = ("megatron", "gpus_per_task", "train_settings", "tensor_model_parallel")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "nemo"
 SETTLES = frozenset({"virtual_stages", "sequence_parallel"})
 """Fields that are settled if the key is absent: NeMo has exactly one key for each."""
@@ -38,12 +40,12 @@ TRIED = (
 """What NeMo's search for the fastest settings varies (auto_configurator, search_config.py)."""
 
 
-def claims(document: Document) -> bool:
-    """Return True for a Lightning trainer with a model, or a stage or cluster of NeMo's launcher."""
+def claims(document: Document) -> Claim:
+    """Claim a Lightning trainer with a model, or a stage or cluster of NeMo's launcher."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
-        return False
-    return _is_run(data) or _is_launcher_file(data)
+        return Claim.NONE
+    return Claim.SHAPE.where(_is_run(data) or _is_launcher_file(data))
 
 
 def kind(document: Document) -> str:

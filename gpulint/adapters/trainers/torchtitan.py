@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -14,18 +15,21 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("[training]", "[parallelism]", "parallelism]", "[job]")
 TRIGGERS = ("[training]", "parallelism")
 READS = ("plain",)
+CLAIMS = ("shape",)
 ENGINE = "torchtitan"
 TABLES = frozenset({"job", "profiling", "metrics", "model", "optimizer", "lr_scheduler", "training", "parallelism"})
 PARALLEL = "data_parallel_shard_degree"
 
 
-def claims(document: Document) -> bool:
-    """Return True for TOML with torchtitan's tables, or of a program that adopted them."""
+def claims(document: Document) -> Claim:
+    """Claim TOML with torchtitan's tables, or of a program that adopted them."""
     data = document.data
     if document.format != "toml" or not isinstance(data, dict) or len(TABLES & data.keys()) < 3:
-        return False
+        return Claim.NONE
     model = data.get("model")
-    return "parallelism" in data or "training" in data or (isinstance(model, dict) and "parallelism" in model)
+    return Claim.SHAPE.where(
+        "parallelism" in data or "training" in data or (isinstance(model, dict) and "parallelism" in model)
+    )
 
 
 def kind(document: Document) -> str:

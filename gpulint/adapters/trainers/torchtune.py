@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.catalog import tables as catalog
 from gpulint.source.documents import Document
@@ -22,10 +23,12 @@ ADAPTED = re.compile(r"\.q?(?:lora|dora)_")
 """The start of a builder's name if it adds adapters."""
 
 
-def claims(document: Document) -> bool:
-    """Return True for a recipe that builds torchtune's components."""
+def claims(document: Document) -> Claim:
+    """Claim a recipe that builds torchtune's components."""
     data = document.data
-    return isinstance(data, dict) and any(_find_component(document, str(key)).startswith("torchtune.") for key in data)
+    return Claim.EXACT.where(
+        isinstance(data, dict) and any(_find_component(document, str(key)).startswith("torchtune.") for key in data)
+    )
 
 
 def kind(document: Document) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers as configured
+from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables as settings
 from gpulint.engines import trainers as training
 from gpulint.source.documents import Document
@@ -18,12 +19,14 @@ ENGINE = "verl"
 WHY = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
 
 
-def claims(document: Document) -> bool:
-    """Return True for the whole run, or for a part that names verl's own class."""
+def claims(document: Document) -> Claim:
+    """Claim the whole run, or a part that names verl's own class."""
     data = document.data
     if not isinstance(data, dict):
-        return False
-    return isinstance(data.get("actor_rollout_ref"), dict) or str(data.get("_target_", "")).startswith("verl.")
+        return Claim.NONE
+    if str(data.get("_target_", "")).startswith("verl."):
+        return Claim.EXACT
+    return Claim.SHAPE.where(isinstance(data.get("actor_rollout_ref"), dict))
 
 
 def kind(document: Document) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import tables as catalog
-from gpulint.report.model import Worlds
+from gpulint.report.model import Scenarios
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Link:
 class Measured(NamedTuple):
     """What groups achieve on one medium: nominal bandwidth over achieved bandwidth, and latency."""
 
-    slowdown: Worlds[float]
-    hop_s: Worlds[float]
+    slowdown: Scenarios[float]
+    hop_s: Scenarios[float]
     source: str
 
 
@@ -53,11 +53,11 @@ def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured |
     if not found:
         return None
     row = found[max(found)]
-    return Measured(_worlds(row, "slowdown"), _worlds(row, "hop_s"), row["source"])
+    return Measured(_scenarios(row, "slowdown"), _scenarios(row, "hop_s"), row["source"])
 
 
-def _worlds(row: catalog.Row, quantity: str) -> Worlds[float]:
-    return Worlds(*(float(row[f"{quantity}_{world}"]) for world in Worlds._fields))
+def _scenarios(row: catalog.Row, quantity: str) -> Scenarios[float]:
+    return Scenarios(*(float(row[f"{quantity}_{world}"]) for world in Scenarios._fields))
 
 
 @functools.cache

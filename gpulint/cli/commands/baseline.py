@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, tell
-from gpulint.report.formats.escaping import counted
+from gpulint.report.escaping import counted
 
 if TYPE_CHECKING:
     from gpulint.pipeline.baseline_update import Change
@@ -39,7 +39,7 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     from gpulint.pipeline import acceptance
     from gpulint.pipeline import baseline_update as ledger
     from gpulint.pipeline.run import looked, sources
-    from gpulint.pipeline.session import Options, Unusable, prepared
+    from gpulint.pipeline.session import Options, Unusable, disable_suggestions, prepared
     from gpulint.policy.config.settings import BASELINE
 
     if accept_new and not update:
@@ -49,7 +49,7 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     named = output if output and Path(output).exists() else ""
     try:
         run = prepared(paths, Options(today=today, baseline=named))
-        report, scanned = looked(run, progress.watched(sources(run, paths)))
+        report, scanned = looked(disable_suggestions(run), progress.watched(sources(run, paths)))
     except Unusable as error:
         raise Misuse(str(error)) from None
     if report.failures:

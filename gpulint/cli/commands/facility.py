@@ -115,7 +115,7 @@ def _can_encode(characters: str) -> bool:
 
 def _text(report: Report, in_ascii: bool, in_colour: bool, only: Sequence[str]) -> str:
     """Return the drawing, followed by the findings of the file."""
-    from gpulint.report.formats import escaping as words
+    from gpulint.report import escaping as words
     from gpulint.report.formats import text
     from gpulint.report.racks import bars
     from gpulint.report.racks import text as elevation

@@ -34,12 +34,12 @@ def command(hook: bool, repo: str | None, spec: str | None, facility: str | None
     """Write gpulint.yaml with the hints that this repository's workloads need; no file is overwritten."""
     from gpulint.cli.scaffold import settings as scaffold
     from gpulint.pipeline import run
-    from gpulint.pipeline.session import Options
+    from gpulint.pipeline.session import Options, disable_suggestions
 
     if repo and not hook:
         raise Misuse("--repo is the address that --hook writes; add --hook")
     hook_text = _write_hook(repo) if hook else ""
-    report = run.report(prepared((), Options(today)), ())
+    report = run.report(disable_suggestions(prepared((), Options(today))), ())
     keeps_settings = facility is not None and os.path.lexists(SETTINGS)
     targets = {} if keeps_settings else {SETTINGS: scaffold.settings_file(report)}
     by_hand = hook and os.path.lexists(HOOKS)

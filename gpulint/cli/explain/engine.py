@@ -23,7 +23,7 @@ from gpulint.policy.rules import rule
 
 VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
 TRAINERS = "trainer_flags"
-WORLDS = ("favourable", "likely", "adverse")
+SCENARIOS = ("best", "expected", "worst")
 SCENARIOS = ("best", "expected", "worst")
 
 
@@ -236,7 +236,7 @@ def _formulas(name: str) -> Iterator[Part]:
 
 def _list_fitted(name: str) -> Iterator[Part]:
     rows = tuple(
-        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_worlds(row))
+        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_scenarios(row))
         for row in catalog.rows("fitted")
         if row["engine"] and engines.module_name(row["engine"]) == name
     )
@@ -245,9 +245,9 @@ def _list_fitted(name: str) -> Iterator[Part]:
         yield Table("Measured or assumed terms in three scenarios", head, rows, page_only=True)
 
 
-def _worlds(row: catalog.Row) -> tuple[str, ...]:
+def _scenarios(row: catalog.Row) -> tuple[str, ...]:
     quantity = glossary()[row["name"]]
-    return tuple(value(row[world], quantity) for world in WORLDS)
+    return tuple(value(row[scenario], quantity) for scenario in SCENARIOS)
 
 
 def _describe_capabilities(name: str) -> Iterator[Part]:

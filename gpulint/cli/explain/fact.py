@@ -34,7 +34,7 @@ SUPPLIED: Mapping[str, str] = {
     "facility": "declared in a Facility for the component or one that contains it",
     "server": "declared for the server in a Facility, or from its type in the file or the catalog",
     "list": "collected from components of a facility",
-    "likely": "the expected value of another fact, in all scenarios",
+    "expected": "the expected value of another fact, in all scenarios",
 }
 """The source of a fact, by `of` in the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
@@ -188,7 +188,7 @@ def _rows(quantity: Quantity) -> Iterator[Part]:
         (
             _describe_source(row),
             row["condition"],
-            *(engine.value(row[world], quantity) for world in engine.WORLDS),
+            *(engine.value(row[scenario], quantity) for scenario in engine.SCENARIOS),
             _cases(row),
         )
         for row in catalog.rows("fitted")
@@ -223,7 +223,7 @@ def _list_collectives(quantity: Quantity) -> Iterator[Part]:
             row["medium"],
             row["engine"],
             row["ranks_from"],
-            *(engine.value(row[f"{column}_{world}"], quantity) for world in engine.WORLDS),
+            *(engine.value(row[f"{column}_{scenario}"], quantity) for scenario in engine.SCENARIOS),
         )
         for row in catalog.rows("collectives")
         if row["operation"] == operation

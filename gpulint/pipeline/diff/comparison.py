@@ -200,7 +200,7 @@ def _key_broken(finding: Finding, path: str = "") -> Hashable:
 
 def _find_sum(finding: Finding) -> float | None:
     """Return the sum that a budget finding is about."""
-    values = (fact.values.likely for fact in finding.facts if fact.name == finding.subject.quantity)
+    values = (fact.values.expected for fact in finding.facts if fact.name == finding.subject.quantity)
     return next((value for value in values if isinstance(value, int | float)), None)
 
 

@@ -13,7 +13,7 @@ from gpulint.pipeline.diff import changed_files as changed
 from gpulint.pipeline.diff import comparison
 from gpulint.pipeline.diff.comparison import Known, Side
 from gpulint.pipeline.run import Watched
-from gpulint.pipeline.session import Options, Run, Stands, Unusable
+from gpulint.pipeline.session import Options, Run, Stands, Unusable, disable_suggestions
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import identity as subject
 from gpulint.policy.rules.rule import Rule
@@ -126,21 +126,16 @@ def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy:
             own = preparation.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
-            return Runs(_disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
+            return Runs(disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
         return Runs(
-            _disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
+            disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
         )
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
     reader = Commit(tree, options.policy_from)
     head = preparation.prepared(paths, options, tree=sides.head, reader=reader)
     renamed = _find_renamed(sides._replace(base=tree))
     head = _require_committed_waivers(head, Vouching(tree, options.policy_from, renamed))
-    return Runs(_disable_suggestions(_use_tree(sides.base, head)), head)
-
-
-def _disable_suggestions(base: Run) -> Run:
-    """Return a session that generates no suggestions."""
-    return base._replace(given=replace(base.given, alternatives=False))
+    return Runs(disable_suggestions(_use_tree(sides.base, head)), head)
 
 
 def _use_tree(tree: GitTree, other: Run) -> Run:

@@ -1,4 +1,6 @@
-"""The enrichment stage: what the file, the repository and the policy add to a workload before it is evaluated."""
+"""The enrichment stage: what the file, the repository and the policy add to a workload before it is
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from gpulint.workload import Field, Origin, Role, Workload
 
 
 class Context(NamedTuple):
-    """What is merged into the workloads of one file: its Services and its comments, the repository and the policy.
+    """What is merged into the workloads of one file: its Services and its comments, the repository
+    and the policy.
 
     `malformed` are the `# gpulint:` comments that cannot be read, each with the reason.
     """
@@ -37,14 +40,18 @@ def read_context(loaded: Loaded, repository: Repository, policy: Given) -> Conte
 
 
 def apply(workload: Workload, context: Context) -> Workload:
-    """Return a workload with its Services, metadata, node pools, facility, policy requirements, fabrics and overrides."""
+    """Return a workload with its Services, metadata, node pools, facility, policy requirements,
+    fabrics and overrides.
+    """
     policy = context.policy
     merged = _merge(_link_services(workload, context.services), context.repository, policy)
     return hints.applied(merged, context.overrides, policy.hints, policy.accelerator)
 
 
 def _merge(workload: Workload, repository: Repository, policy: Given) -> Workload:
-    """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that the policy names."""
+    """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that
+    the policy names.
+    """
     workload = metadata.described(workload, repository.read)
     workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
     if policy.pools:
@@ -70,7 +77,9 @@ def _limit_offers(role: Role, available: Available) -> Role:
 
 
 def _find_services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
-    """Return the Services of a file by namespace and by the variable that Kubernetes sets to their address."""
+    """Return the Services of a file by namespace and by the variable that Kubernetes sets to their
+    address.
+    """
     services = {}
     for document in found:
         name = document.get(("metadata", "name"))
@@ -81,7 +90,9 @@ def _find_services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
 
 
 def _link_services(workload: Workload, services: Mapping[tuple[str, str], Origin]) -> Workload:
-    """Return a workload with the engine variables that Kubernetes overwrites with the address of a Service."""
+    """Return a workload with the engine variables that Kubernetes overwrites with the address of a
+    Service.
+    """
     if not services:
         return workload
     namespace = _find_namespace(workload.document)

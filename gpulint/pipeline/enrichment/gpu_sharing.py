@@ -12,7 +12,9 @@ from gpulint.workload import Field, Role, Unknown
 
 
 def find(role: Role, outcome: Outcome, repository: Repository) -> str | None:
-    """Return the file that shares GPUs, if a verdict rests on their number or on the role having one to itself."""
+    """Return the file that shares GPUs, if a verdict rests on their number or on the role having
+    one to itself.
+    """
     counts = any("gpus_per_replica" in verdict.rule.facts for verdict in outcome.verdicts)
     alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
     resource = resource_names.find(role.text("accelerator_resource"))

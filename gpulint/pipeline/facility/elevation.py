@@ -13,7 +13,7 @@ from gpulint.facility.model import PartFacts
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline.facility import utilization as gauges
 from gpulint.policy.rules.facility import Said
-from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Slot, Worlds
+from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Scenarios, Slot
 
 TWICE = 2
 """Sides of a 2N rack. With more sides, a loss leaves more than half."""
@@ -159,7 +159,7 @@ def _draw_feed(facts: PartFacts) -> FeedSummary:
     """Return a feed with its total load or its most loaded line, whichever is nearer to its
     limit.
     """
-    load = gauges.worlds(facts, "feed_load_va")
+    load = gauges.scenarios(facts, "feed_load_va")
     whole = _find_share(facts, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
     today = _find_greater(whole, _find_share(facts, "feed_line_a", "feed_usable_a"))
     lost = _find_greater(
@@ -193,7 +193,9 @@ def _describe_supply(facts: PartFacts) -> Iterator[str]:
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _find_verdict(facts: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+def _find_verdict(
+    facts: PartFacts, today: Scenarios[float] | None, lost: Scenarios[float] | None, by_line: bool
+) -> str:
     """Return the verdict on a feed: whether it carries its load, also after the loss of another
     side.
 
@@ -208,13 +210,13 @@ def _find_verdict(facts: PartFacts, today: Worlds[float] | None, lost: Worlds[fl
         return "no spare"
     if today is None:
         return "cannot tell"
-    if today.likely > 1:
+    if today.expected > 1:
         return "likely overloaded"
     if is_alone:
         return "not redundant"
     if lost is None:
         return "cannot tell"
-    if lost.likely > 1:
+    if lost.expected > 1:
         return "likely no spare" if promised else "not redundant"
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
@@ -238,15 +240,15 @@ def _is_sure_after_loss(facts: PartFacts) -> bool:
     return gauges.is_so(facts, "cords_stated") or (share is not None and min(share) > 1)
 
 
-def _find_share(facts: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+def _find_share(facts: PartFacts, part: str, whole: str) -> Scenarios[float] | None:
     """Return the ratio of two facts in each scenario."""
-    taken, most = gauges.worlds(facts, part), gauges.worlds(facts, whole)
-    return Worlds(*map(_divide, taken, most)) if taken and most else None
+    taken, most = gauges.scenarios(facts, part), gauges.scenarios(facts, whole)
+    return Scenarios(*map(_divide, taken, most)) if taken and most else None
 
 
-def _find_greater(share: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+def _find_greater(share: Scenarios[float] | None, other: Scenarios[float] | None) -> Scenarios[float] | None:
     """Return the greater of two ratios in each scenario; if one is unknown, the other."""
-    return Worlds(*map(max, share, other)) if share and other else share or other
+    return Scenarios(*map(max, share, other)) if share and other else share or other
 
 
 def _divide(part: float, whole: float) -> float:

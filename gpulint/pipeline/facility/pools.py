@@ -76,9 +76,9 @@ def _build_premises(root: PartFacts, path: str) -> Premises:
 
 def _build_pool(facts: PartFacts, path: str) -> Pool:
     """Return a pool as workloads match it, with the accelerator and GPUs of its servers."""
-    labels = facts.likely("pool_labels")
+    labels = facts.expected("pool_labels")
     led = dict(labels) if isinstance(labels, Mapping) else {}
-    led |= {key: text for key, fact in LEADING.items() if isinstance(text := facts.likely(fact), str)}
+    led |= {key: text for key, fact in LEADING.items() if isinstance(text := facts.expected(fact), str)}
     return Pool(
         facts.role.name,
         facts.role.anchor,
@@ -94,7 +94,7 @@ def _find_accelerator(facts: PartFacts, path: str) -> Field:
     """Return the accelerator of all servers of a pool; unknown, with the reason, if there is none
     or several.
     """
-    found = [server.likely("accelerator") for server in facts.of_kind("server")]
+    found = [server.expected("accelerator") for server in facts.of_kind("server")]
     products = [hardware.named(accelerator) for accelerator in found if isinstance(accelerator, str)]
     ids = {product.id for product in products if product is not None}
     if not found:
@@ -158,8 +158,8 @@ def _find_default_pool(role: Role, workload: Workload, premises: Premises) -> tu
     in_batch = workload.adapter in BATCH and open_ended and "node_features" not in role.fields
     if not (in_batch or role.text("object_kind")) or role.text("cloud") or role.text("instance_type"):
         return ()
-    default = [pool for pool in premises.pools if pool.likely("pool_default") is True]
-    mine = [pool for pool in default if isinstance(pool.likely("pool_partition"), str) == in_batch]
+    default = [pool for pool in premises.pools if pool.expected("pool_default") is True]
+    mine = [pool for pool in default if isinstance(pool.expected("pool_partition"), str) == in_batch]
     product = next((pool.accelerator.value for pool in premises.named if mine and pool.name == mine[0].role.name), None)
     fits = card is None or in_batch or card.value == product
     return tuple(mine) if len(mine) == 1 and fits and role.value("gpus_per_pod") else ()
@@ -210,7 +210,7 @@ def _find_pod(role: Role) -> Origin | None:
 def _find_pool_fields(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
     """Yield the node values that all selected pools share, and the maximum GPUs of one instance."""
     for name, fact in OF_NETWORK.items():
-        values = {pool.likely(fact) for pool in taking}
+        values = {pool.expected(fact) for pool in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
             yield name, Field(value, source=premises.path)
     named = [pool for pool in premises.named if pool.name in {pool_of_job.role.name for pool_of_job in taking}]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpulint.facility.model import PartFacts
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Missing
-from gpulint.report.model import Meter, Worlds
+from gpulint.report.model import Meter, Scenarios
 
 
 class Gauge(NamedTuple):
@@ -89,16 +89,16 @@ def _sort_key(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
     """Return the sort key of a utilization: declared limits first, then certain excess, then the
     share taken.
     """
-    likely = meter.taken.likely if meter.taken else meter.least
-    share = likely / meter.limit if likely is not None and meter.limit else -1.0
-    has_limit, is_known = meter.limit is not None, likely is not None
+    expected = meter.taken.expected if meter.taken else meter.least
+    share = expected / meter.limit if expected is not None and meter.limit else -1.0
+    has_limit, is_known = meter.limit is not None, expected is not None
     return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
 
 
 def _measure(facts: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = worlds(facts, gauge.taken), worlds(facts, gauge.limit) if gauge.limit else None
-    least = worlds(facts, gauge.least) if gauge.least else taken
-    if gauge.each and not all(worlds(server, gauge.each) for server in facts.of_kind("server")):
+    taken, limit = scenarios(facts, gauge.taken), scenarios(facts, gauge.limit) if gauge.limit else None
+    least = scenarios(facts, gauge.least) if gauge.least else taken
+    if gauge.each and not all(scenarios(server, gauge.each) for server in facts.of_kind("server")):
         taken = None
     verdict = _find_verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":
@@ -107,8 +107,8 @@ def _measure(facts: PartFacts, name: str, gauge: Gauge) -> Meter:
         name,
         _find_unit(gauge),
         taken,
-        limit and limit.likely,
-        None if taken or not least or not least.favourable else least.favourable,
+        limit and limit.expected,
+        None if taken or not least or not least.best else least.best,
         gauge.usual,
         verdict,
         tuple(_find_missing(facts, gauge)) if verdict == "cannot tell" else (),
@@ -120,14 +120,18 @@ def _find_unit(gauge: Gauge) -> str:
     return glossary()[gauge.taken].unit or "u"
 
 
-def _find_verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
+def _find_verdict(
+    taken: Scenarios[float] | None, least: Scenarios[float] | None, limit: Scenarios[float] | None
+) -> str:
     if limit is None:
         return "cannot tell"
     if taken is not None:
         over = [amount > most for amount, most in zip(taken, limit, strict=True)]
-        likely = over[1]
+        expected = over[1]
         return (
-            ("exceeded" if all(over) else "likely exceeded") if likely else ("likely within" if any(over) else "within")
+            ("exceeded" if all(over) else "likely exceeded")
+            if expected
+            else ("likely within" if any(over) else "within")
         )
     sure = least is not None and all(amount > most for amount, most in zip(least, limit, strict=True))
     return "exceeded" if sure else "cannot tell"
@@ -136,18 +140,18 @@ def _find_verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limi
 def _find_missing(facts: PartFacts, gauge: Gauge) -> list[str]:
     """Return the missing inputs of a utilization, including its limit."""
     lacking = facts.facts.missing(filter(None, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(facts, gauge.limit) is None else set()))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and scenarios(facts, gauge.limit) is None else set()))
 
 
 # ---- facts
 
 
-def worlds(facts: PartFacts, name: str) -> Worlds[float] | None:
+def scenarios(facts: PartFacts, name: str) -> Scenarios[float] | None:
     """Return a fact as numbers in each scenario; None if it is unknown or absent."""
-    found = facts.worlds(name)
+    found = facts.scenarios(name)
     if isinstance(found, Missing) or not all(_is_number(value) for value in found):
         return None
-    return Worlds(*map(float, found))  # type: ignore[arg-type]
+    return Scenarios(*map(float, found))  # type: ignore[arg-type]
 
 
 def _is_number(value: object) -> bool:
@@ -156,10 +160,10 @@ def _is_number(value: object) -> bool:
 
 def is_so(facts: PartFacts, name: str) -> bool:
     """Return whether a flag is known to be set."""
-    return facts.likely(name) is True
+    return facts.expected(name) is True
 
 
 def word(facts: PartFacts, name: str) -> str:
     """Return a fact as text; empty if it is unknown or absent."""
-    found = facts.likely(name)
+    found = facts.expected(name)
     return found if isinstance(found, str) else ""

@@ -60,7 +60,7 @@ class Placed(NamedTuple):
     place: Location
     pool: str
     least: float
-    likely: float
+    expected: float
     always: bool
     each: float
     sure: bool
@@ -70,7 +70,7 @@ class Placed(NamedTuple):
         """The GPUs that count: the minimum of a service, the expected number of a job while it
         runs.
         """
-        return self.least if self.always else self.likely
+        return self.least if self.always else self.expected
 
 
 class Total(NamedTuple):
@@ -96,24 +96,24 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
         if place in counted:
             continue
         counted.add(place)
-        least, likely, sure = _count_gpus(facts)
+        least, expected, sure = _count_gpus(facts)
         kind = _find_text(facts, "object_kind")
         whose = (kind, _find_text(facts, "object_namespace")) if kind else (place.path,)
         named = (*whose, workload.name, facts.role.name)
         always, instance_gpus = _runs_always(workload, facts), _count_instance_gpus(facts)
-        yield Placed(workload.name, named, place, str(pools[0]), least, likely, always, instance_gpus, sure)
+        yield Placed(workload.name, named, place, str(pools[0]), least, expected, always, instance_gpus, sure)
 
 
 def _count_gpus(facts: Facts) -> tuple[float, float, bool]:
     """Return the minimum and the expected GPUs of a role, and whether that is all."""
-    found = facts.worlds("workload_gpus")
+    found = facts.scenarios("workload_gpus")
     if isinstance(found, Missing):
         fewest = budgets.fewest(facts)
         return fewest, fewest, False
-    taken = min(value for value in (*found, found.likely) if isinstance(value, int | float))
-    floor, replicas = facts.likely("replicas_least"), facts.likely("replicas")
+    taken = min(value for value in (*found, found.expected) if isinstance(value, int | float))
+    floor, replicas = facts.expected("replicas_least"), facts.expected("replicas")
     if isinstance(floor, int | float) and isinstance(replicas, int | float) and replicas > 0:
-        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not facts.likely("replicas_most")
+        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not facts.expected("replicas_most")
     return taken, taken, True
 
 
@@ -123,13 +123,13 @@ def _count_instance_gpus(facts: Facts) -> float:
 
 
 def _find_text(facts: Facts, name: str) -> str:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return value if isinstance(value, str) else ""
 
 
 def _runs_always(workload: Workload, facts: Facts) -> bool:
     """Return whether a role belongs to a service that runs all the time and waits in no queue."""
-    labels = facts.likely("labels")
+    labels = facts.expected("labels")
     return is_kept_running(
         workload.kind, _find_text(facts, "object_kind"), labels if isinstance(labels, Mapping) else {}
     )
@@ -203,9 +203,9 @@ def _sum_pool(pool: str, found: Sequence[Placed]) -> Total:
         single.values(), key=lambda allocation: (-allocation.counted, allocation.place.path, allocation.place.line)
     )
     jobs = [allocation for allocation in takers if not allocation.always]
-    largest = max((min(job.each, job.likely) for job in jobs), default=0.0)
+    largest = max((min(job.each, job.expected) for job in jobs), default=0.0)
     always = sum(allocation.least for allocation in takers if allocation.always)
-    return Total(always, sum(job.likely for job in jobs), largest, tuple(takers))
+    return Total(always, sum(job.expected for job in jobs), largest, tuple(takers))
 
 
 def _load_component(facts: PartFacts, totals: Mapping[str, Total]) -> Part:
@@ -230,7 +230,7 @@ def _find_pools(facts: PartFacts) -> tuple[str, ...]:
     if facts.kind == "pool":
         return (facts.role.name,)
     servers = (facts,) if facts.kind == "server" else facts.of_kind("server")
-    names = (server.likely("pool") for server in servers)
+    names = (server.expected("pool") for server in servers)
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
@@ -245,7 +245,7 @@ def _build_pool_fields(total: Total) -> dict[str, Field]:
 
 def _find_pool_size(server: PartFacts) -> float | None:
     """Return the GPUs of the whole pool that a server belongs to."""
-    name = server.likely("pool")
+    name = server.expected("pool")
     pool = next((pool for pool in server.root().of_kind("pool") if pool.role.name == name), None)
     return pool.number("held_gpus") if pool else None
 

@@ -303,10 +303,10 @@ def _describe_values(rule: Rule, role: EvaluatedRole) -> str:
 
 
 def _render_value(name: str, role: EvaluatedRole) -> str:
-    worlds = role.facts.worlds(name)
-    if isinstance(worlds, Missing):
+    scenarios = role.facts.scenarios(name)
+    if isinstance(scenarios, Missing):
         return "unknown"
-    return " / ".join(dict.fromkeys(literal(value) for value in worlds))
+    return " / ".join(dict.fromkeys(literal(value) for value in scenarios))
 
 
 def literal(value: object) -> str:
@@ -328,7 +328,7 @@ def _find_unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
     """Yield the facts of a message that the example leaves unknown."""
     for role in _evaluate_roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
-            if isinstance(role.facts.worlds(name), Missing) and rule.name in role.outcome.holding:
+            if isinstance(role.facts.scenarios(name), Missing) and rule.name in role.outcome.holding:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 

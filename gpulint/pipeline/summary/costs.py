@@ -33,7 +33,7 @@ def per_hour(facts: Facts) -> str:
     """Return the hourly cost of a role in words, with the spot price if known; empty if unknown."""
     if not _pays(facts) or not placed(facts):
         return ""
-    on_demand, spot = (facts.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
+    on_demand, spot = (facts.expected(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
     if not isinstance(on_demand, int | float):
         return ""
     beside = f", spot {units.human(spot, 'usd_per_hour')}" if isinstance(spot, int | float) else ""
@@ -57,7 +57,7 @@ def figures(facts: Facts) -> Figures | None:
 
 
 def _find_number(facts: Facts, name: str) -> float | None:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return float(value) if isinstance(value, int | float) else None
 
 

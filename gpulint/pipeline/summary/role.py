@@ -1,4 +1,6 @@
-"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it would."""
+"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it
+would.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def of(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> RoleSumma
 
 
 def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> str:
-    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an objective."""
+    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an
+    objective.
+    """
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
     fits = verdict(facts)
@@ -87,15 +91,18 @@ def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> 
 
 
 def _prevents_start(rule: Rule) -> bool:
-    """Whether an error of a rule prevents the role from running; one about objectives or policy does not."""
+    """Whether an error of a rule prevents the role from running; one about objectives or policy
+    does not.
+    """
     return rule.family not in ("performance", "governance") and rule.name in shipped_rules()
 
 
 def verdict(facts: Facts) -> str:
     """Return whether a role fits in memory, from the scenarios in which headroom is left.
 
-    A server is measured against its memory budget, a training run against the GPU. If the whole is unknown, a role
-    still does not fit if a part of it does not: the model states or weights, or a server's weights and reserve.
+    A server is measured against its memory budget, a training run against the GPU. If the whole is
+    unknown, a role still does not fit if a part of it does not: the model states or weights, or a
+    server's weights and reserve.
     """
     if facts.role.value("device") not in (None, "gpu"):
         return "no GPU"
@@ -108,7 +115,7 @@ def verdict(facts: Facts) -> str:
 
 def generates(facts: Facts) -> bool:
     """Whether a role generates static batches in a program that is not a server."""
-    return not engines.trains(facts.role) and isinstance(facts.likely("generation_cache"), str)
+    return not engines.trains(facts.role) and isinstance(facts.expected("generation_cache"), str)
 
 
 def _is_part_of_a_run(role: Role) -> bool:
@@ -126,14 +133,14 @@ def _list_headroom_facts(facts: Facts) -> tuple[str, ...]:
 
 
 def _compare_headroom(facts: Facts, name: str) -> str:
-    left = facts.worlds(name)
+    left = facts.scenarios(name)
     if isinstance(left, Missing):
         return UNKNOWN
-    if _number(left.adverse) >= 0:
+    if _number(left.worst) >= 0:
         return "fits"
-    if _number(left.favourable) < 0:
+    if _number(left.best) < 0:
         return "does not fit"
-    return "likely fits" if _number(left.likely) >= 0 else "likely does not fit"
+    return "likely fits" if _number(left.expected) >= 0 else "likely does not fit"
 
 
 def _number(value: object) -> float:
@@ -178,7 +185,7 @@ def _name_resource(role: Role) -> str:
 def _describe_parallelism(facts: Facts) -> str:
     parts = []
     for name, letters in (("tensor_parallel", "TP"), ("pipeline_parallel", "PP"), ("data_parallel", "DP")):
-        value = facts.likely(name)
+        value = facts.expected(name)
         if isinstance(value, int) and (value > 1 or name == "tensor_parallel"):
             parts.append(f"{letters} {value}")
     return " × ".join(parts) or "?"
@@ -222,7 +229,9 @@ def _explain_accelerator(role: Role) -> Iterator[Explanation]:
 
 
 def _explain_program(role: Role) -> Iterator[Explanation]:
-    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint reads."""
+    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint
+    reads.
+    """
     for name in ("program", "engine"):
         runs = role.fields.get(name)
         if runs is None or not runs.origins or engines.purpose(role.text("engine")):

@@ -11,7 +11,17 @@ from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel
 from gpulint.policy.rules.rule import Rule, is_own, placeholders
-from gpulint.report.model import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
+from gpulint.report.model import (
+    Edit,
+    Finding,
+    Location,
+    NotEvaluated,
+    Related,
+    RuleCard,
+    Scenarios,
+    Severity,
+    Suggestion,
+)
 from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
 
@@ -175,10 +185,10 @@ def _original_level(verdict: Verdict) -> int:
 
 def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
     """Return the number of scenarios in which a rule's condition holds, or the missing facts."""
-    if any(facts.worlds(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
+    if any(facts.scenarios(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
         return 0
-    resolved = {name: facts.worlds(name) for name in cel.names(rule.when)}
-    available = {name: worlds for name, worlds in resolved.items() if not isinstance(worlds, Missing)}
+    resolved = {name: facts.scenarios(name) for name in cel.names(rule.when)}
+    available = {name: scenarios for name, scenarios in resolved.items() if not isinstance(scenarios, Missing)}
     scenarios = 0
     for count, values in _group_scenarios(available):
         try:
@@ -206,21 +216,21 @@ def _is_plausible(rule: Rule, facts: Facts) -> bool:
 
 def _end(name: str, facts: Facts) -> Value:
     """Return the end of a fact's printed interval on the side of the worst scenario."""
-    worlds, ends = facts.worlds(name), facts.ends(name)
-    if isinstance(worlds, Missing) or ends is None:
+    scenarios, ends = facts.scenarios(name), facts.ends(name)
+    if isinstance(scenarios, Missing) or ends is None:
         return None
-    if not isinstance(worlds.adverse, int | float) or not isinstance(worlds.likely, int | float):
-        return worlds.adverse
-    return ends[0] if worlds.adverse < worlds.likely else ends[1]
+    if not isinstance(scenarios.worst, int | float) or not isinstance(scenarios.expected, int | float):
+        return scenarios.worst
+    return ends[0] if scenarios.worst < scenarios.expected else ends[1]
 
 
-def _group_scenarios(facts: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
+def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
     """Yield the facts of the scenarios, with the number of scenarios that share them."""
-    if all(worlds.favourable == worlds.likely == worlds.adverse for worlds in facts.values()):
-        yield 3, {name: worlds.likely for name, worlds in facts.items()}
+    if all(scenarios.best == scenarios.expected == scenarios.worst for scenarios in facts.values()):
+        yield 3, {name: scenarios.expected for name, scenarios in facts.items()}
         return
-    for world in Worlds._fields:
-        yield 1, {name: getattr(worlds, world) for name, worlds in facts.items()}
+    for scenario in Scenarios._fields:
+        yield 1, {name: getattr(scenarios, scenario) for name, scenarios in facts.items()}
 
 
 def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
@@ -309,8 +319,8 @@ def shown(name: str, facts: Facts) -> str:
     if ends is None:
         return "unknown"
     unit = glossary()[name].unit
-    likely, low, high = (units.human(value, unit) for value in (facts.likely(name), *ends))
-    return likely if low == high else f"{likely} ({low} to {high})"
+    expected, low, high = (units.human(value, unit) for value in (facts.expected(name), *ends))
+    return expected if low == high else f"{expected} ({low} to {high})"
 
 
 def _locate(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
@@ -332,7 +342,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     words = _words(name, glossary()[name].unit)
     if not isinstance(origin.document.get(("apiVersion",)), str):
         words = words.replace("pods per replica", "nodes").replace("pod", "node")
-    value = facts.likely(name)
+    value = facts.expected(name)
     if value is None or value is True:
         return words
     return f"no {words}" if value is False else f"{words}: {shown(name, facts)}"

@@ -99,7 +99,7 @@ def outcomes(
 
 def _is_none(facts: PartFacts) -> bool:
     """Return whether a component is a group of zero servers."""
-    return facts.kind == "server" and facts.likely("servers") == 0
+    return facts.kind == "server" and facts.expected("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
@@ -216,7 +216,7 @@ def _describe_servers(facts: PartFacts) -> str:
     holder = facts if facts.of_kind("server") else facts.nearest(("rack",))
     counted: Counter[str] = Counter()
     for server in holder.of_kind("server") if holder else ():
-        count = server.likely("servers")
+        count = server.expected("servers")
         counted[server.role.name] += round(count) if isinstance(count, int | float) else 0
     return subject.plain(", ".join(f"{count} {name}" for name, count in sorted(counted.items())))
 

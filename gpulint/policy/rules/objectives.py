@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate as check
-from gpulint.report.model import Aim, Fact, Worlds
+from gpulint.report.model import Aim, Fact, Scenarios
 from gpulint.workload import Value
 
 
@@ -19,7 +19,7 @@ class Compared(NamedTuple):
     """
 
     words: str
-    likely: str
+    expected: str
     best: tuple[str, ...]
     less: bool
 
@@ -58,7 +58,7 @@ def shown(facts: Facts) -> Iterator[Fact]:
     stated = [name for name in COMPARED if _find_target(facts, name) is not None]
     if not stated:
         return
-    behind = (fact for name in stated for fact in (name, COMPARED[name].likely, COMPARED[name].known_best(facts)))
+    behind = (fact for name in stated for fact in (name, COMPARED[name].expected, COMPARED[name].known_best(facts)))
     for name in (*behind, *(name for name in STATED if name in facts.role.fields)):
         if fact := facts.shown(name):
             yield fact
@@ -67,7 +67,9 @@ def shown(facts: Facts) -> Iterator[Fact]:
 def untold(facts: Facts) -> str:
     """Return the first declared objective whose verdict is unknown; empty if there is none."""
     stated = (objective for name, objective in COMPARED.items() if _find_target(facts, name) is not None)
-    return next((objective.words for objective in stated if isinstance(facts.worlds(objective.likely), Missing)), "")
+    return next(
+        (objective.words for objective in stated if isinstance(facts.scenarios(objective.expected), Missing)), ""
+    )
 
 
 def undersized(aims: tuple[Aim, ...]) -> str:
@@ -83,15 +85,15 @@ def _find_target(facts: Facts, name: str) -> float | None:
 
 
 def _evaluate_objective(facts: Facts, name: str, objective: Compared) -> Aim:
-    likely, best = (
+    expected, best = (
         None if facts.ends(fact) is None else check.shown(fact, facts)
-        for fact in (objective.likely, objective.known_best(facts))
+        for fact in (objective.expected, objective.known_best(facts))
     )
-    needs = () if likely else tuple(sorted(facts.missing((objective.likely,))))
+    needs = () if expected else tuple(sorted(facts.missing((objective.expected,))))
     return Aim(
         objective.words,
         check.shown(name, facts),
-        likely or "",
+        expected or "",
         best or "",
         _find_verdict(facts, name, objective),
         needs,
@@ -102,13 +104,13 @@ def _find_verdict(facts: Facts, name: str, objective: Compared) -> str:
     """Return whether physics rules the objective out, or in how many scenarios it is met."""
     wanted = _find_target(facts, name) or 0.0
     if (physics := _find_bound_fact(facts, name, objective)) and _count_misses(
-        facts.worlds(physics), wanted, objective.less
+        facts.scenarios(physics), wanted, objective.less
     ) == 3:
         return "beyond physics"
-    worlds = facts.worlds(objective.likely)
-    if isinstance(worlds, Missing):
+    scenarios = facts.scenarios(objective.expected)
+    if isinstance(scenarios, Missing):
         return "cannot tell"
-    return ("met", "likely met", "likely missed", "missed")[_count_misses(worlds, wanted, objective.less)]
+    return ("met", "likely met", "likely missed", "missed")[_count_misses(scenarios, wanted, objective.less)]
 
 
 def _find_bound_fact(facts: Facts, name: str, objective: Compared) -> str:
@@ -116,14 +118,14 @@ def _find_bound_fact(facts: Facts, name: str, objective: Compared) -> str:
 
     A prompt may be cached, but weights are read for every token.
     """
-    if name == "target_concurrency" or (facts.role.value("speculative") and not facts.likely("draft_tokens")):
+    if name == "target_concurrency" or (facts.role.value("speculative") and not facts.expected("draft_tokens")):
         return ""
-    cached = name == "target_ttft_s" and facts.likely("enable_prefix_caching") is not False
+    cached = name == "target_ttft_s" and facts.expected("enable_prefix_caching") is not False
     return "weight_read_floor_s" if cached else objective.known_best(facts)
 
 
-def _count_misses(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:
+def _count_misses(scenarios: Scenarios[Value] | Missing, wanted: float, less: bool) -> int:
     """Return the number of scenarios in which a quantity is worse than its target."""
-    found = () if isinstance(worlds, Missing) else worlds
+    found = () if isinstance(scenarios, Missing) else scenarios
     numbers = [value for value in found if isinstance(value, int | float)]
     return sum((number > wanted) if less else (number < wanted) for number in numbers)

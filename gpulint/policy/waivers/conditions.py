@@ -43,7 +43,7 @@ def wrong(bound: str) -> str:
 
 def told(bound: str, facts: Facts) -> Told:
     """Evaluate a condition for a role in the expected scenario."""
-    values = {name: facts.likely(name) for name in cel.names(bound)}
+    values = {name: facts.expected(name) for name in cel.names(bound)}
     resolved = {name: _as_float(value) for name, value in values.items() if not isinstance(value, Missing)}
     try:
         holds = cel.evaluate(_with_floats(bound), resolved)
@@ -66,7 +66,7 @@ def _as_float(value: object) -> object:
 
 
 def _render(name: str, facts: Facts) -> str:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return units.human(value, glossary()[name].unit)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.report.escaping import safe
 from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats.escaping import safe
 from gpulint.report.formats.text import SURE
 from gpulint.report.model import Finding, Report
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.report.escaping import safe
 from gpulint.report.formats import summary_line as counts
 from gpulint.report.formats import text
-from gpulint.report.formats.escaping import safe
 from gpulint.report.model import Failure, Finding, Location, Report, Severity
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint.report.formats.escaping import safe
+from gpulint.report.escaping import safe
 from gpulint.report.model import FacilitySummary, Finding
 
 NAMED = 3

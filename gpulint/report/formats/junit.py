@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gpulint.report.escaping import XML_HEAD, element
 from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text, xml
+from gpulint.report.formats import text
 from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
 
 
@@ -38,7 +39,7 @@ def render(report: Report) -> str:
     every = [case for cases in suites.values() for case in cases]
     attributes = {"name": "gpulint", "tests": len(every), **_sums(every)}
     inside = [_suite(path, cases) for path, cases in sorted(suites.items())]
-    return xml.HEAD + xml.element("testsuites", attributes, inside) + "\n"
+    return XML_HEAD + element("testsuites", attributes, inside) + "\n"
 
 
 def _sums(cases: Iterable[Case]) -> dict[str, int]:
@@ -49,7 +50,7 @@ def _sums(cases: Iterable[Case]) -> dict[str, int]:
 def _suite(path: str, cases: list[Case]) -> str:
     skipped = sum(case.outcome == "skipped" for case in cases)
     attributes = {"name": path, "tests": len(cases), **_sums(cases), "skipped": skipped}
-    return xml.element("testsuite", attributes, map(_case, _number_repeats(cases)))
+    return element("testsuite", attributes, map(_case, _number_repeats(cases)))
 
 
 def _number_repeats(cases: Iterable[Case]) -> Iterator[Case]:
@@ -62,8 +63,8 @@ def _number_repeats(cases: Iterable[Case]) -> Iterator[Case]:
 
 def _case(case: Case) -> str:
     attributes = {key: value for key, value in (("message", case.message), ("type", case.kind)) if value}
-    inside = [xml.element(case.outcome, attributes, words=case.words)] if case.outcome else []
-    return xml.element("testcase", {"classname": case.path, "name": case.name}, inside)
+    inside = [element(case.outcome, attributes, words=case.words)] if case.outcome else []
+    return element("testcase", {"classname": case.path, "name": case.name}, inside)
 
 
 # ---- tests

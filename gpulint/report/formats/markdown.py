@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpulint.report.escaping import safe
 from gpulint.report.formats import comparison as delta
 from gpulint.report.formats import summary_line as counts
 from gpulint.report.formats import text
-from gpulint.report.formats.escaping import safe
 from gpulint.report.formats.text import SURE
 from gpulint.report.model import Comparison, Failure, Finding, Report, RuleCard, Skip
 

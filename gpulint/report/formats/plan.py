@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
+from gpulint.report.escaping import safe
+from gpulint.report.fact import Fact
 from gpulint.report.formats import json, text
-from gpulint.report.formats.escaping import safe
-from gpulint.report.model import Fact, Plan, Suggestion
-from gpulint.version import __version__
+from gpulint.report.plan import Plan, PlanFile
+from gpulint.report.suggestion import Suggestion
+from gpulint.report.tool import THIS, Catalog
 
-FORMAT = "gpulint-plan/1"
 COLUMNS = {
     "cost_usd_per_million_tokens": "USD/M tokens",
     "training_cost_usd": "USD/run",
@@ -34,30 +35,7 @@ def as_text(plans: Sequence[Plan]) -> str:
 
 def as_json(plans: Sequence[Plan], catalog_date: str) -> str:
     """Return one JSON object that ends in a newline."""
-    data = {
-        "format": FORMAT,
-        "tool": {"name": "gpulint", "version": __version__},
-        "catalog": {"date": catalog_date},
-        "plans": [_data(plan) for plan in plans],
-    }
-    return json.encoded(data)
-
-
-def _data(plan: Plan) -> dict[str, object]:
-    return {
-        "workload": plan.workload,
-        "role": plan.role,
-        **json.place(plan.location),
-        "now": plan.now,
-        "cures": list(plan.cures),
-        "leaves": list(plan.leaves),
-        "facts": json.facts(plan.facts),
-        "options": [json.suggestion(option) for option in plan.options],
-        "refused": dict(plan.refused),
-        "needs": list(plan.needs),
-        "smallest": [json.fit(fit) for fit in plan.smallest],
-        "too_small": list(plan.too_small),
-    }
+    return json.encoded(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
 
 
 # ---- text
@@ -132,4 +110,4 @@ def _today(plan: Plan) -> str:
 
 def _cell(facts: Sequence[Fact], name: str) -> str:
     found = next((fact for fact in facts if fact.name == name), None)
-    return "" if found is None else units.human(found.values.likely, found.unit).removesuffix(" per million tokens")
+    return "" if found is None else units.human(found.values.expected, found.unit).removesuffix(" per million tokens")

@@ -170,7 +170,7 @@ def _result(finding: Finding, mark: str, rule: int, compared: bool) -> Object:
         "properties": {
             "family": finding.family,
             "confidence": finding.confidence,
-            "facts": json.facts(finding.facts),
+            "facts": json.convert_facts(finding.facts),
             **{key: value for key, value in finding.subject._asdict().items() if value},
         },
     }

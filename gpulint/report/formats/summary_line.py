@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import counted, safe
 from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
 
 NAMED = 8
@@ -108,8 +108,8 @@ def facility(summary: FacilitySummary) -> str:
     parts = [counted(len(summary.racks), "rack"), counted(servers, "server")]
     worst = [racks.worst(rack) for rack in summary.racks]
     over = sum(verdict in racks.OVER for verdict in worst)
-    likely = sum(verdict.startswith("likely") for verdict in worst)
-    parts += [f"{over or 'none'} over a limit"] + ([f"{likely} likely over one"] if likely else [])
+    expected = sum(verdict.startswith("likely") for verdict in worst)
+    parts += [f"{over or 'none'} over a limit"] + ([f"{expected} likely over one"] if expected else [])
     if unknown := worst.count(UNTOLD):
         parts.append(f"{unknown} unknown")
     areas = Counter(area.kind for area in summary.areas if any(meter.verdict in racks.OVER for meter in area.meters))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from gpulint.report.escaping import counted, safe
 from gpulint.report.formats import grouping as alike
 from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats.escaping import counted, safe
 from gpulint.report.model import (
     Aim,
     Comparison,
@@ -20,6 +20,7 @@ from gpulint.report.model import (
     Suggestion,
     WorkloadSummary,
 )
+from gpulint.report.terminal_style import Paint, painted, plain
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
@@ -28,7 +29,6 @@ UNREAD_MAX = 20
 WORKLOAD_MAX = 96
 WIDTH_MAX = 120
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom", "cost")
-Paint = Callable[[str, str], str]
 SURE = {3: "", 2: " (likely)", 1: " (possible)"}
 
 
@@ -53,16 +53,6 @@ def _mark_first(groups: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[
     for group in groups:
         yield group, group[0].rule not in seen
         seen.add(group[0].rule)
-
-
-def plain(text: str, style: str) -> str:
-    """Return text without a style."""
-    return text
-
-
-def painted(text: str, style: str) -> str:
-    """Return text with a terminal style."""
-    return f"\x1b[{style}m{text}\x1b[0m"
 
 
 # ---- findings
@@ -311,9 +301,9 @@ def _objective(aim: Aim) -> str:
     """Return an objective with its expected and best value, or the facts needed to evaluate it."""
     target = f"{aim.objective} target {aim.wanted}"
     best = f", best case {aim.at_best}" if aim.at_best else ""
-    if not aim.likely:
+    if not aim.expected:
         return f"{target}{best}: not evaluated, state {', '.join(aim.needs)}"
-    return f"{target}, expected {aim.likely}{best}: {aim.verdict}"
+    return f"{target}, expected {aim.expected}{best}: {aim.verdict}"
 
 
 def _from_smallest(names: Sequence[str]) -> str:

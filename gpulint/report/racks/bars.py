@@ -88,7 +88,7 @@ def _round_percent(share: float) -> int:
 
 def figures(meter: Meter) -> str:
     """Return the use and the limit as text."""
-    expected = meter.least if meter.taken is None else meter.taken.likely
+    expected = meter.least if meter.taken is None else meter.taken.expected
     values = [value for value in (expected, meter.limit) if value is not None]
     if not values:
         return "unknown"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import safe
-from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Slot, Worlds
+from gpulint.report.escaping import safe
+from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Scenarios, Slot
 from gpulint.report.racks import bars
 
 FLAT = 2
@@ -216,7 +216,7 @@ def circuit(feed: FeedSummary) -> str:
 def supply(feed: FeedSummary) -> str:
     """Return a feed's supply and its used power."""
     stated = safe(feed.supply) or "supply not declared"
-    meter = Meter("load", "va", limit=feed.usable_va, least=feed.load_va and feed.load_va.likely)
+    meter = Meter("load", "va", limit=feed.usable_va, least=feed.load_va and feed.load_va.expected)
     if not bars.tells(meter):
         return stated
     taken = bars.figures(meter).removeprefix("at least ").removesuffix(", no limit declared")
@@ -229,5 +229,5 @@ def loads(feed: FeedSummary) -> str:
     return ", ".join(filter(None, (today and f"line at {today}", lost and f"at {lost} with a side lost")))
 
 
-def _share(share: Worlds[float] | None) -> str:
-    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.likely))
+def _share(share: Scenarios[float] | None) -> str:
+    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.expected))

@@ -10,8 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.report.formats import xml
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import XML_HEAD, counted, element, safe
 from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary
 from gpulint.report.racks import bars
 from gpulint.report.racks import layout as racks
@@ -86,14 +85,14 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
     }
     lines = [line for facility in facilities for line in _describe(facility, only)]
     inside = [
-        xml.element("title", {"id": "gpulint-title"}, words=f"Racks of {name}"),
-        xml.element("desc", {"id": "gpulint-desc"}, words="\n".join(lines)),
-        xml.element("style", {}, words=_style()),
+        element("title", {"id": "gpulint-title"}, words=f"Racks of {name}"),
+        element("desc", {"id": "gpulint-desc"}, words="\n".join(lines)),
+        element("style", {}, words=_style()),
         _hatch(),
-        xml.element("rect", {"class": "page", "width": width, "height": f"{height:g}"}),
+        element("rect", {"class": "page", "width": width, "height": f"{height:g}"}),
         *drawn,
     ]
-    return xml.HEAD + xml.element("svg", head, inside) + "\n"
+    return XML_HEAD + element("svg", head, inside) + "\n"
 
 
 def _columns(facility: FacilitySummary, only: Sequence[str]) -> int:
@@ -169,7 +168,7 @@ def _areas(facility: FacilitySummary) -> Iterator[tuple[str, list[Meter]]]:
 
 
 def _rack(kind: Drawn) -> Card:
-    head = Card(LINE + 6, (xml.element("title", {}, words=_name(kind)), _text(0, LINE - 3, _name(kind), "name")))
+    head = Card(LINE + 6, (element("title", {}, words=_name(kind)), _text(0, LINE - 3, _name(kind), "name")))
     rack = kind.rack
     return _stack((head, _draw_rack(rack), *map(_meter, rack.meters), *map(_feed, rack.feeds)))
 
@@ -192,7 +191,7 @@ def _block(block: Block, top: int) -> Iterator[str]:
     y, height = UNIT * (top - block.top), UNIT * block.units
     box = {"x": RULER, "y": y, "width": CARD - RULER, "height": height, "class": "free" if block.is_free else "slot"}
     words = f"U {block.lowest} to {block.top}: {block.label} {block.power}".rstrip()
-    yield xml.element("rect", box, [xml.element("title", {}, words=words)])
+    yield element("rect", box, [element("title", {}, words=words)])
     yield _text(RULER - 4, y + 8, str(block.top), "ruler")
     middle = y + height / 2 + 3
     yield _text(RULER + 6, middle, _cut(block.label, LABEL), "small")
@@ -227,13 +226,11 @@ def _bar(meter: Meter) -> Iterator[str]:
         yield _stretch(certain, possible, "may-be")
     if meter.taken is None and high < limit:
         yield _stretch(possible, CARD, "untold")
-    yield xml.element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
+    yield element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
 
 
 def _stretch(start: float, end: float, style: str) -> str:
-    return xml.element(
-        "rect", {"x": f"{start:.1f}", "width": f"{max(end - start, 0):.1f}", "height": BAR, "class": style}
-    )
+    return element("rect", {"x": f"{start:.1f}", "width": f"{max(end - start, 0):.1f}", "height": BAR, "class": style})
 
 
 def _feed(feed: FeedSummary) -> Card:
@@ -248,10 +245,10 @@ def _mark(verdict: str) -> str:
     """Return the mark of a verdict: disc for fine, triangle for doubt, cross for a problem, ring for unknown."""
     tone = _tone(verdict)
     if tone == "bad":
-        return xml.element("path", {"d": "M1 3 L9 11 M9 3 L1 11", "class": "cross"})
+        return element("path", {"d": "M1 3 L9 11 M9 3 L1 11", "class": "cross"})
     if tone == "doubt":
-        return xml.element("path", {"d": "M5 2 L10 11 L0 11 Z", "class": "triangle"})
-    return xml.element("circle", {"cx": 5, "cy": 7, "r": 4, "class": "disc" if tone == "good" else "ring"})
+        return element("path", {"d": "M5 2 L10 11 L0 11 Z", "class": "triangle"})
+    return element("circle", {"cx": 5, "cy": 7, "r": 4, "class": "disc" if tone == "good" else "ring"})
 
 
 def _tone(verdict: str) -> str:
@@ -267,11 +264,11 @@ def _tone(verdict: str) -> str:
 
 
 def _translate(x: float, y: float, elements: Iterable[str]) -> str:
-    return xml.element("g", {"transform": f"translate({x:g} {y:g})"}, elements)
+    return element("g", {"transform": f"translate({x:g} {y:g})"}, elements)
 
 
 def _text(x: float, y: float, words: str, style: str) -> str:
-    return xml.element("text", {"x": f"{x:g}", "y": f"{y:g}", "class": style}, words=_cut(words, LETTERS))
+    return element("text", {"x": f"{x:g}", "y": f"{y:g}", "class": style}, words=_cut(words, LETTERS))
 
 
 def _cut(words: str, most: int) -> str:
@@ -283,8 +280,8 @@ def _hatch() -> str:
     patterns = []
     for name, slope in (("over", "M-1 7 L7 -1"), ("may-be", "M3 0 L3 6"), ("untold", "M1 3 L4 3")):
         size = {"id": f"gpulint-{name}", "width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
-        patterns.append(xml.element("pattern", size, [xml.element("path", {"d": slope, "class": f"stripe-{name}"})]))
-    return xml.element("defs", {}, patterns)
+        patterns.append(element("pattern", size, [element("path", {"d": slope, "class": f"stripe-{name}"})]))
+    return element("defs", {}, patterns)
 
 
 def _style() -> str:

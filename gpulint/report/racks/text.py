@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import counted, safe
-from gpulint.report.formats.text import Paint, painted, plain
+from gpulint.report.escaping import counted, safe
 from gpulint.report.model import FacilitySummary, Fact, Meter, RackSummary
 from gpulint.report.racks import bars
 from gpulint.report.racks import layout as racks
 from gpulint.report.racks.bars import Glyphs
 from gpulint.report.racks.layout import Block, Drawn
+from gpulint.report.terminal_style import Paint, painted, plain
 
 WIDTH = 80
 LEFT = 36
@@ -111,19 +111,19 @@ def _year(one: FacilitySummary) -> Iterator[str]:
     for name, words in OF_A_YEAR.items():
         if name in known:
             beside = ", ".join(
-                f"{word} {_round(known[of].values.likely, known[of].unit)}" for word, of in words if of in known
+                f"{word} {_round(known[of].values.expected, known[of].unit)}" for word, of in words if of in known
             )
             yield _cut(f"{LINES[name]:<{NAME}}{_render_range(known[name])}{beside and '; '}{beside}", WIDTH)
 
 
 def _render_range(fact: Fact) -> str:
     """Return a fact in human units, with its range if the ends differ."""
-    likely, *ends = (_round(value, fact.unit) for value in (fact.values.likely, *_ends(fact)))
-    return likely if len({likely, *ends}) == 1 else f"{likely} ({' to '.join(ends)})"
+    expected, *ends = (_round(value, fact.unit) for value in (fact.values.expected, *_ends(fact)))
+    return expected if len({expected, *ends}) == 1 else f"{expected} ({' to '.join(ends)})"
 
 
 def _ends(fact: Fact) -> Sequence[float]:
-    ends = (fact.values.favourable, fact.values.adverse)
+    ends = (fact.values.best, fact.values.worst)
     return sorted(value for value in ends if isinstance(value, int | float))
 
 
@@ -181,7 +181,7 @@ def _cell(meter: Meter | None, pen: Pen) -> str:
         return "?".ljust(CELL)
     if meter.limit is None:
         return "no limit".ljust(CELL)
-    expected = meter.taken.likely if meter.taken else meter.least
+    expected = meter.taken.expected if meter.taken else meter.least
     certain = meter._replace(taken=None, least=expected)
     more = "+" if meter.taken is None else ""
     share = bars.percent(certain).replace(" %", f"{more} %")

@@ -152,7 +152,7 @@ def _name_servers(count: int) -> str:
 def _propose_other_types(facts: PartFacts) -> Iterator[Move]:
     """Yield other machines with the same number of the same accelerator."""
     for group in _find_groups(facts):
-        card, gpus = group.likely("accelerator"), group.number("server_gpus")
+        card, gpus = group.expected("accelerator"), group.number("server_gpus")
         if not isinstance(card, str) or gpus is None or group.role.fields.get("server_type") is None:
             continue
         for row in servers.servers():
@@ -174,9 +174,9 @@ def _describe_slowdown(cap: Change) -> str:
     """Return the slowdown by a power limit in the worst scenario."""
     role = cap.part.part.role.having(power_cap_w=Field(cap.value, source="suggested"))
     capped = PartFacts(Part(cap.part.kind, role), cap.part.above)
-    costs = ((name, capped.worlds(f"{name}_cost_of_cap")) for name in ("training", "serving"))
+    costs = ((name, capped.scenarios(f"{name}_cost_of_cap")) for name in ("training", "serving"))
     slowdowns = [
-        f"{name} up to {units.human(cost.adverse, 'ratio')} slower"
+        f"{name} up to {units.human(cost.worst, 'ratio')} slower"
         for name, cost in costs
         if not isinstance(cost, Missing)
     ]
@@ -203,7 +203,7 @@ def _find_kind(feed: PartFacts) -> tuple[float | None, ...]:
 
 def _find_code(facts: PartFacts) -> str:
     sources = (facts, "electrical_code"), *((feed, "governing_code") for feed in _find_feeds(facts))
-    found = (part.likely(name) for part, name in sources)
+    found = (part.expected(name) for part, name in sources)
     return next((str(code) for code in found if code in BREAKERS_A), "NEC")
 
 
@@ -281,9 +281,9 @@ def _propose_cooling(facts: PartFacts) -> Iterator[Move]:
     rack = _find_rack(facts)
     if rack is None:
         return
-    now = rack.likely("cooling")
+    now = rack.expected("cooling")
     kinds = COOLED.get(str(now), ())
-    if all(server.likely("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
+    if all(server.expected("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
         kinds = (LIQUID,) if now != LIQUID else ()
     for kind in kinds:
         yield Move(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
@@ -291,7 +291,7 @@ def _propose_cooling(facts: PartFacts) -> Iterator[Move]:
 
 def _propose_air_cooling(facts: PartFacts) -> Iterator[Move]:
     """Yield the next way to remove the heat that liquid cooling leaves to air."""
-    for kind in COOLED.get(str(facts.likely("air_cooling")), ()):
+    for kind in COOLED.get(str(facts.expected("air_cooling")), ()):
         change = Change(_find_declaring(facts, "air_cooling"), "air_cooling", kind)
         yield Move(f"{kind} cooling for the air-cooled heat", (change,), BRINGS[kind])
 

@@ -107,13 +107,13 @@ def cards(facts: Facts) -> Iterator[Candidate]:
 
 def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Candidate]:
     now, pods = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "pods_per_replica")
-    weights = facts.likely("weight_bytes")
+    weights = facts.expected("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
     if facts.role.text("mig_profile"):
         return  # rules about slices propose their own changes
     for shape in sorted((shape for kind in kinds for shape in kind(facts, now, weights)), key=_sort_key):
-        values = {name: value for name, value in _build_values(shape, facts).items() if facts.likely(name) != value}
+        values = {name: value for name, value in _build_values(shape, facts).items() if facts.expected(name) != value}
         if values:
             yield Candidate(_render_title(shape), values, _describe_trade_off(shape, now, facts))
 
@@ -175,9 +175,9 @@ def _may_share(facts: Facts) -> bool:
     release = catalog.release(role.text("engine_version"))
     measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
     alone = [count_of(facts, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
-    aimless = not any(isinstance(facts.likely(name), int | float) for name in OBJECTIVES)
+    aimless = not any(isinstance(facts.expected(name), int | float) for name in OBJECTIVES)
     in_turns = shares.strategy(role.text("sharing")) in ("", shares.TURNS)
-    further = any(isinstance(facts.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
+    further = any(isinstance(facts.expected(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
     return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
@@ -220,7 +220,7 @@ def _list_formats(facts: Facts, product: hardware.Accelerator) -> Iterator[tuple
     bytes left.
     """
     yield "", 1.0
-    if facts.likely("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
+    if facts.expected("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
         yield "fp8", 0.5
 
 
@@ -230,7 +230,7 @@ def _build_share(shape: Shape, facts: Facts) -> Mapping[str, Value]:
     """
     if not shape.clients:
         return {}
-    now, most = facts.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
+    now, most = facts.expected("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
     taken = min(now, most) if isinstance(now, int | float) else most
     return {"sharing": shares.named(shares.TURNS, shape.clients), "gpu_memory_utilization": taken}
 
@@ -279,7 +279,7 @@ def for_requests(move: Candidate, changed: Facts) -> Candidate | None:
 
     None means that typical requests would come too close to the limit.
     """
-    prompt, output = (changed.likely(name) for name in ("request_prompt_tokens", "request_output_tokens"))
+    prompt, output = (changed.expected(name) for name in ("request_prompt_tokens", "request_output_tokens"))
     if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
         return None
     for cut in moves.propose_max_model_len(changed):
@@ -309,8 +309,8 @@ def _count_instances(facts: Facts) -> Iterator[int]:
 
     now = count_of(facts, "replicas") or 1
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
         if isinstance(wanted, Missing) or isinstance(given, Missing):
             continue
-        if isinstance(wanted.adverse, int | float) and isinstance(given.adverse, int | float) and given.adverse > 0:
-            yield math.ceil(wanted.adverse * now / given.adverse)
+        if isinstance(wanted.worst, int | float) and isinstance(given.worst, int | float) and given.worst > 0:
+            yield math.ceil(wanted.worst * now / given.worst)

@@ -71,7 +71,7 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
     matching tensor parallel.
     """
     yield from _propose_used_gpus(facts)
-    now = facts.likely("gpus_per_pod")
+    now = facts.expected("gpus_per_pod")
     if not isinstance(now, int | float):
         return
     if now != int(now):
@@ -86,7 +86,7 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
         fewer, count = occupied < now * pods, occupied // pods
         title = f"request the {name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Candidate(title, {"gpus_per_pod": count})
-    if (facts.likely("pipeline_parallel"), facts.likely("data_parallel"), pods) != (1, 1, 1):
+    if (facts.expected("pipeline_parallel"), facts.expected("data_parallel"), pods) != (1, 1, 1):
         return
     fitting = count_of(facts, "fitting_tensor_parallel")
     for count in _list_counts(int(now), fitting):
@@ -136,7 +136,7 @@ def _list_counts(now: int, fitting: int | None) -> list[int]:
 @generates("data_parallel")
 def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield data parallelism that fills the GPUs of the instance."""
-    gpus, pods = count_of(facts, "gpus_per_replica"), facts.likely("pods_per_replica")
+    gpus, pods = count_of(facts, "gpus_per_replica"), facts.expected("pods_per_replica")
     ranks = (count_of(facts, "tensor_parallel") or 0) * (count_of(facts, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
@@ -149,10 +149,10 @@ def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
     longest first.
     """
     trained = count_of(facts, "trained_context")
-    fitting = facts.worlds("kv_cache_tokens")
+    fitting = facts.scenarios("kv_cache_tokens")
     limits = [trained] if trained else []
-    if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
-        limits.append(int(fitting.adverse))  # type: ignore[arg-type]
+    if not isinstance(fitting, Missing) and int(fitting.worst) > 0:  # type: ignore[arg-type]
+        limits.append(int(fitting.worst))  # type: ignore[arg-type]
     now = count_of(facts, "max_model_len")
     longest = min(limits, default=0)
     for length in _list_round_lengths(longest):
@@ -171,7 +171,7 @@ def _list_round_lengths(longest: int) -> Iterator[int]:
 @generates("gpu_memory_utilization")
 def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
     """Yield the engine's default share if less is declared, or the highest share if more is."""
-    now = facts.likely("gpu_memory_utilization")
+    now = facts.expected("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
         title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
         yield Candidate(
@@ -185,7 +185,7 @@ def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
 @generates("static_memory_fraction")
 def _propose_static_fraction(facts: Facts) -> Iterator[Candidate]:
     """Yield the share that leaves a tenth for the forward pass, if another is declared."""
-    now = facts.likely("static_memory_fraction")
+    now = facts.expected("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
         trade_off = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
         title = f"{USUAL_STATIC_FRACTION:.0%} of GPU memory for weights and KV cache instead of {now:.0%}"
@@ -194,7 +194,7 @@ def _propose_static_fraction(facts: Facts) -> Iterator[Candidate]:
 
 @generates("kv_cache_dtype")
 def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Candidate]:
-    if str(facts.likely("kv_cache_dtype")).startswith("fp8"):
+    if str(facts.expected("kv_cache_dtype")).startswith("fp8"):
         yield Candidate("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
     elif _is_at_least(facts, "compute_capability", 8.9):
         yield Candidate("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
@@ -202,7 +202,7 @@ def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Candidate]:
 
 @generates("quantization")
 def _propose_quantization(facts: Facts) -> Iterator[Candidate]:
-    if _is_at_least(facts, "compute_capability", 8.9) and facts.likely("bytes_per_weight") == 2.0:
+    if _is_at_least(facts, "compute_capability", 8.9) and facts.expected("bytes_per_weight") == 2.0:
         yield Candidate("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
@@ -211,7 +211,7 @@ def _propose_weight_dtype(facts: Facts) -> Iterator[Candidate]:
     """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
     float16.
     """
-    if facts.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
+    if facts.expected("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
         yield Candidate("weights in bfloat16", {"weight_dtype": "bfloat16"})
     yield Candidate("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
@@ -222,10 +222,10 @@ def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
     count, else one.
     """
     now = hardware.accelerator(facts.role.text("accelerator"))
-    gpus, weights = count_of(facts, "gpus_per_pod"), facts.likely("weight_bytes")
+    gpus, weights = count_of(facts, "gpus_per_pod"), facts.expected("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
         return
-    alone = facts.likely("fitting_tensor_parallel") == 1 and gpus > 1
+    alone = facts.expected("fitting_tensor_parallel") == 1 and gpus > 1
     for product, _ in priced(now, facts.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
@@ -234,7 +234,7 @@ def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
             sizes = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
-            values.update({name: 1 for name in sizes if facts.likely(name) != 1})
+            values.update({name: 1 for name in sizes if facts.expected(name) != 1})
         yield Candidate(f"{count} × {product.name}", values, slower(now, product, gpus, count))
 
 
@@ -243,7 +243,7 @@ def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
 
     Some architectures refuse float16.
     """
-    return facts.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+    return facts.expected("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
 
 
 def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
@@ -253,7 +253,7 @@ def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
     Some engines turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
     stored.
     """
-    asked = [str(facts.likely(name)) for name in ("weight_format", "quantization")]
+    asked = [str(facts.expected(name)) for name in ("weight_format", "quantization")]
     narrow = any(number_format.startswith("fp8") for number_format in asked) and not does(
         facts.role.text("engine"), "widens_fp8_weights"
     )
@@ -294,7 +294,7 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
 
 @generates("mig_profile")
 def _propose_mig_profiles(facts: Facts) -> Iterator[Candidate]:
-    now = facts.likely("device_memory_bytes")
+    now = facts.expected("device_memory_bytes")
     for profile, memory in hardware.slices(facts.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
             values: dict[str, Value] = {"mig_profile": profile}
@@ -320,7 +320,7 @@ def _propose_gpu_request(facts: Facts) -> Iterator[Candidate]:
 @generates("power_cap_w", families=FAMILIES)
 def _propose_power_caps(facts: Facts) -> Iterator[Candidate]:
     """Yield lower power limits of each GPU whose effect on speed is known."""
-    board, now = facts.likely("board_w"), facts.likely("power_cap_w")
+    board, now = facts.expected("board_w"), facts.expected("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
         return
     for share in CAPS:
@@ -330,10 +330,10 @@ def _propose_power_caps(facts: Facts) -> Iterator[Candidate]:
 
 def count_of(facts: Facts, name: str) -> int | None:
     """Return a count in the expected scenario; None if it is unknown or not a whole number."""
-    value = facts.likely(name)
+    value = facts.expected(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _is_at_least(facts: Facts, name: str, least: float) -> bool:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return isinstance(value, int | float) and value >= least

@@ -39,12 +39,12 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
     ranks, copies = count_of(facts, "tensor_parallel"), count_of(facts, "data_parallel")
     if not ranks or not copies:
         return
-    if facts.likely("data_parallel_attention") is True:
+    if facts.expected("data_parallel_attention") is True:
         for fewer in sorted(factors(ranks), reverse=True):
             if 1 < fewer < copies:
                 yield Candidate(f"attention data parallel {fewer} on {ranks} ranks", {"data_parallel": fewer})
         return
-    if facts.likely("pods_per_replica") != 1 or facts.likely("gpus_per_replica") != facts.likely("gpus_per_pod"):
+    if facts.expected("pods_per_replica") != 1 or facts.expected("gpus_per_replica") != facts.expected("gpus_per_pod"):
         return
     for left in factors(ranks):
         if left < ranks:
@@ -60,7 +60,7 @@ def _propose_replicas(facts: Facts) -> Iterator[Candidate]:
     if not now:
         return
     gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "tensor_parallel")
-    alone = [facts.likely(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
+    alone = [facts.expected(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
     if gpus and ranks == gpus and alone:
         for left in (divisor for divisor in factors(ranks) if divisor < ranks):
             more = now * ranks // left
@@ -68,10 +68,10 @@ def _propose_replicas(facts: Facts) -> Iterator[Candidate]:
             yield Candidate(
                 f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY
             )
-    fewer = facts.worlds("enough_replicas")
-    if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
+    fewer = facts.scenarios("enough_replicas")
+    if not isinstance(fewer, Missing) and isinstance(fewer.worst, int) and fewer.worst < now:
         yield Candidate(
-            f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load"
+            f"{fewer.worst} replicas", {"replicas": fewer.worst}, "no spare capacity beyond the declared load"
         )
     for more in dict.fromkeys([*_count_enough(facts, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Candidate(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
@@ -99,9 +99,9 @@ def _count_enough(facts: Facts, now: int) -> list[int]:
     """Return the instances that carry each wanted load even in the worst scenario, fewest first."""
     needed = []
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
-        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.adverse and wanted.adverse:
-            needed.append(math.ceil(now * wanted.adverse / given.adverse))  # type: ignore[operator]
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
+        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.worst and wanted.worst:
+            needed.append(math.ceil(now * wanted.worst / given.worst))  # type: ignore[operator]
     return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
@@ -131,7 +131,7 @@ def _propose_stages(facts: Facts) -> Iterator[Candidate]:
 @generates("expert_parallel")
 def _propose_expert_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield whole experts on each rank instead of a slice of every expert."""
-    if count_of(facts, "experts") and facts.likely("expert_parallel") is False:
+    if count_of(facts, "experts") and facts.expected("expert_parallel") is False:
         yield Candidate(
             "expert parallelism: whole experts on each rank",
             {"expert_parallel": True},
@@ -142,7 +142,7 @@ def _propose_expert_parallel(facts: Facts) -> Iterator[Candidate]:
 @generates("prefill_apart")
 def _propose_prefill_split(facts: Facts) -> Iterator[Candidate]:
     """Yield prompts on replicas of their own, so that decoding does not wait for them."""
-    if facts.likely("prefill_apart") is False:
+    if facts.expected("prefill_apart") is False:
         lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
         yield Candidate("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
@@ -176,7 +176,7 @@ def _propose_sequence_ranks(facts: Facts) -> Iterator[Candidate]:
     """
     ranks, now = count_of(facts, "tensor_parallel"), count_of(facts, "decode_context_parallel")
     most = count_of(facts, "decode_context_limit")
-    if not ranks or not now or not most or facts.likely("vendor") == "amd" or _has_several_caches(facts):
+    if not ranks or not now or not most or facts.expected("vendor") == "amd" or _has_several_caches(facts):
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
@@ -273,7 +273,7 @@ def _count_group_sequences(facts: Facts) -> int:
     declared.
     """
     wanted, replicas, groups = (
-        facts.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
+        facts.expected(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
     )
     if not isinstance(wanted, int | float) or not isinstance(replicas, int | float) or not isinstance(groups, int):
         return 0

@@ -148,13 +148,13 @@ def _find_least_flop_per_s(facts: Facts) -> float:
     """Return the total peak that the declared time requires, scaled from today's run; zero without
     one.
     """
-    wanted, card = facts.likely("target_training_s"), hardware.accelerator(facts.role.text("accelerator"))
-    today, world = facts.worlds("training_run_s"), count_of(facts, "world_size")
+    wanted, card = facts.expected("target_training_s"), hardware.accelerator(facts.role.text("accelerator"))
+    today, world = facts.scenarios("training_run_s"), count_of(facts, "world_size")
     if not isinstance(wanted, int | float) or not card or not world:
         return 0.0
-    if isinstance(today, Missing) or not isinstance(today.adverse, int | float):
+    if isinstance(today, Missing) or not isinstance(today.worst, int | float):
         return dense_peak(card) * world
-    return float(today.likely) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
+    return float(today.expected) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
 
 
 def _has_rank_per_gpu(facts: Facts) -> bool:
@@ -173,7 +173,7 @@ def _build_hardware_values(group: Cards, facts: Facts) -> Mapping[str, Value]:
             values["instance_type"] = group.machine.instance_type
     if group.gpus != gpus:
         values["gpus_per_pod"] = group.gpus
-    if "processes_per_pod" in facts.role.fields and facts.likely("processes_per_pod") != group.gpus:
+    if "processes_per_pod" in facts.role.fields and facts.expected("processes_per_pod") != group.gpus:
         values["processes_per_pod"] = group.gpus
     return {**values, "pods_per_replica": group.pods} if group.pods != pods else values
 
@@ -191,11 +191,11 @@ def _list_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]:
     """Yield layouts with the same training result: as today, more sharding, more ranks per
     replica.
     """
-    stage, by = facts.likely("sharding_stage"), facts.likely("sharding")
+    stage, by = facts.expected("sharding_stage"), facts.expected("sharding")
     if not isinstance(stage, int):
         return
-    offloads = any(facts.likely(name) is True for name in RESIDENT)
-    kept = {name: value for name, value in RESIDENT.items() if facts.likely(name) is True}
+    offloads = any(facts.expected(name) is True for name in RESIDENT)
+    kept = {name: value for name, value in RESIDENT.items() if facts.expected(name) is True}
     for values, together in _list_together(group, facts):
         parts = needs.states if not values else _scale(needs.states, facts, together)
         copies = group.world // together
@@ -250,19 +250,19 @@ def _list_sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tupl
 
 def _list_lesser_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]:
     """Yield layouts that change the training result or wait for host memory."""
-    shared = facts.likely("sharding") in ("fsdp", "deepspeed") and facts.likely("sharding_stage") == 3
+    shared = facts.expected("sharding") in ("fsdp", "deepspeed") and facts.expected("sharding_stage") == 3
     together = count_of(facts, "model_ranks") or 1
     if group.world % together:
         return
     copies = group.world // together
-    alone = facts.likely("sharding") in ("none", "ddp")
-    if facts.likely("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
+    alone = facts.expected("sharding") in ("none", "ddp")
+    if facts.expected("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
         state_bytes = needs.with_small_moments().on_rank(0, 1) + needs.copied
         lost = "slightly less accurate moments"
         yield Way("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, state_bytes, together, lost)
-    if not lacks(facts.role.text("engine"), "trains_adapters") and facts.likely("quantization") is None:
+    if not lacks(facts.role.text("engine"), "trains_adapters") and facts.expected("quantization") is None:
         yield from _list_adapters(facts, needs, copies if shared else 1, together)
-    if facts.likely("sharding") == "deepspeed":
+    if facts.expected("sharding") == "deepspeed":
         yield Way(
             "optimizer state in host memory", {"optimizer_offload": True}, needs.states.weights / copies, together, HOST
         )
@@ -287,7 +287,7 @@ def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> It
         )
         state_bytes = needs.adapted(training_needs.HALF_BYTES).weights / shared
         yield Way(f"LoRA of rank {RANK}", values, state_bytes, together, lost)
-    if facts.likely("checkpoint_quantization") is None and facts.likely("sharding") in ("none", "ddp"):
+    if facts.expected("checkpoint_quantization") is None and facts.expected("sharding") in ("none", "ddp"):
         lost = " and ".join(filter(None, (lost, "a slightly less accurate base model")))
         state_bytes = needs.adapted(training_needs.NF4_BYTES).weights
         yield Way("QLoRA, the base model in 4 bits", {**values, "quantization": "nf4"}, state_bytes, together, lost)
@@ -300,7 +300,7 @@ def _find_fitting(
     group: Cards, ways: Iterator[Way], facts: Facts, needs: Needs, now: hardware.Accelerator
 ) -> Iterator[Candidate]:
     """Yield the fitting shapes on some GPUs, smallest trade-off first."""
-    recomputes = facts.likely("activation_checkpointing") in LAYERS_RECOMPUTED
+    recomputes = facts.expected("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
         for micro, batch in _list_batches(facts, group.world // way.ranks_together):
             values = {**_build_hardware_values(group, facts), **way.values, **batch}

@@ -96,7 +96,7 @@ def _propose_stages(facts: Facts) -> Iterator[Candidate]:
     if not (now and world and together) or (now == 1 and not does(facts.role.text("engine"), "pipelines_stages")):
         return
     others = together // now
-    least = 1 if isinstance(facts.likely("training_headroom"), float) else now / 2
+    least = 1 if isinstance(facts.expected("training_headroom"), float) else now / 2
     for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
         if stages != now and stages >= least and world % (others * stages) == 0 and (layers or stages) % stages == 0:
             yield from _propose_data_parallel(facts, "pipeline_parallel", stages, Fraction(now, stages))
@@ -147,7 +147,7 @@ def _propose_larger_batches(facts: Facts) -> Iterator[Candidate]:
 def _propose_shard_groups(facts: Facts) -> Iterator[Candidate]:
     """Yield hybrid sharding: all states on each machine, or on each group of machines."""
     gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "shard_ranks")
-    if facts.likely("sharding") != "fsdp" or not gpus or not ranks:
+    if facts.expected("sharding") != "fsdp" or not gpus or not ranks:
         return
     lost = "more memory: fewer ranks share the states"
     if (stated := facts.role.fields.get("hybrid_sharding")) is not None and stated.origins:
@@ -166,7 +166,7 @@ def _propose_shard_groups(facts: Facts) -> Iterator[Candidate]:
 
 @generates("sequence_parallel")
 def _propose_sequence_parallel(facts: Facts) -> Iterator[Candidate]:
-    if facts.likely("sequence_parallel") is False and (count_of(facts, "tensor_parallel") or 1) > 1:
+    if facts.expected("sequence_parallel") is False and (count_of(facts, "tensor_parallel") or 1) > 1:
         yield Candidate("sequence parallelism: tokens sharded between the matrix products", {"sequence_parallel": True})
 
 
@@ -225,8 +225,8 @@ def _propose_more_machines(facts: Facts) -> Iterator[Candidate]:
 @generates("activation_checkpointing", order=-1)
 def _propose_less_recomputation(facts: Facts) -> Iterator[Candidate]:
     """Yield less recomputation if a step leaves memory."""
-    room = facts.likely("training_headroom")
-    if facts.likely("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
+    room = facts.expected("training_headroom")
+    if facts.expected("activation_checkpointing") != "full" or not isinstance(room, float) or room < SPARE:
         return
     for kept_of_layer, (title, lost) in RECOMPUTED_LESS.items():
         yield Candidate(title, {"activation_checkpointing": kept_of_layer}, lost)

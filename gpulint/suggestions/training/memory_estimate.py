@@ -77,7 +77,7 @@ def of(known: Facts) -> Needs | None:
     needed = _sum_worst(known, ("training_needed_bytes",))
     state_bytes = _find_number(known, "state_bytes_per_gpu")
     copied = sum(_find_number(known, name) or 0.0 for name in ("bucket_bytes", "cast_bytes"))
-    trains_all = known.likely("lora_rank") is None
+    trains_all = known.expected("lora_rank") is None
     if not micro or sequence is None or needed is None or state_bytes is None:
         return Needs(states, parameters, trains_all, 0.0, copied, None, None)
     fixed = max(0.0, needed - state_bytes - sequence - copied)
@@ -86,7 +86,7 @@ def of(known: Facts) -> Needs | None:
 
 def _estimate_states(known: Facts, parameters: float) -> States | None:
     trained = _find_number(known, "trained_share")
-    kept = _find_number(known, "parameter_bytes" if known.likely("lora_rank") is None else "adapter_bytes")
+    kept = _find_number(known, "parameter_bytes" if known.expected("lora_rank") is None else "adapter_bytes")
     frozen, gradient, moments = (
         _find_number(known, f"{name}_bytes_per_parameter") for name in ("frozen", "gradient", "optimizer")
     )
@@ -106,15 +106,15 @@ def _estimate_recomputed(known: Facts, micro: int) -> float | None:
 
 def _sum_worst(known: Facts, names: tuple[str, ...]) -> float | None:
     """Return the sum of some quantities in the worst scenario."""
-    found = [known.worlds(name) for name in names]
+    found = [known.scenarios(name) for name in names]
     values = [
-        scenarios.adverse
+        scenarios.worst
         for scenarios in found
-        if not isinstance(scenarios, Missing) and isinstance(scenarios.adverse, int | float)
+        if not isinstance(scenarios, Missing) and isinstance(scenarios.worst, int | float)
     ]
     return sum(values) if len(values) == len(names) else None
 
 
 def _find_number(known: Facts, name: str) -> float | None:
-    value = known.likely(name)
+    value = known.expected(name)
     return float(value) if isinstance(value, int | float) else None

@@ -73,10 +73,10 @@ def by_the_hour(suggestion: Suggestion, before: Facts) -> Suggestion:
 
 def is_empty(facts: Facts) -> bool:
     """Return whether most of every GPU stays empty and no end time is declared."""
-    room = facts.worlds("training_room")
-    if isinstance(room, Missing) or isinstance(facts.likely("target_training_s"), int | float):
+    room = facts.scenarios("training_room")
+    if isinstance(room, Missing) or isinstance(facts.expected("target_training_s"), int | float):
         return False
-    return isinstance(room.adverse, int | float) and room.adverse > EMPTY
+    return isinstance(room.worst, int | float) and room.worst > EMPTY
 
 
 def costs_more(suggestion: Suggestion) -> bool:
@@ -103,7 +103,7 @@ def hours(before: Facts, after: Facts) -> float:
 
 
 def _find_tokens_per_s(facts: Facts) -> float | None:
-    tokens_per_s, world = facts.likely("training_tokens_per_s_per_gpu"), count_of(facts, "world_size")
+    tokens_per_s, world = facts.expected("training_tokens_per_s_per_gpu"), count_of(facts, "world_size")
     return tokens_per_s * world if isinstance(tokens_per_s, int | float) and world else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from gpulint.adapters.claim import Claim
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -17,8 +18,8 @@ TRIGGERS = ()
 READS = ("hcl",)
 
 
-def claims(document: Document) -> bool:
-    return document.format == "hcl"
+def claims(document: Document) -> Claim:
+    return Claim.EXACT.where(document.format == "hcl")
 
 
 def kind(document: Document) -> str:
