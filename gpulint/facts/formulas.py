@@ -10,6 +10,7 @@ from pathlib import Path
 from gpulint import engines, sizing
 from gpulint.catalog import package_data as shipped
 from gpulint.facts.on_demand import OnDemand
+from gpulint.sizing.engines import SHARED
 from gpulint.workload import Value
 
 ENGINE_TOPIC = "engines."
@@ -21,7 +22,8 @@ def find_formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
     """Return the formulas by fact name: the general ones, or those of one engine's own module."""
     topics = _list_topics()
     if engine is not None:
-        own = ENGINE_TOPIC + engines.module_name(engine)
+        module = engines.module_name(engine)
+        own = ENGINE_TOPIC + SHARED.get(module, module)
         return _import_functions(f"gpulint.sizing.{own}") if own in topics else {}
     homes = {name: topic for topic, names in topics.items() if not topic.startswith(ENGINE_TOPIC) for name in names}
     return OnDemand(homes, lambda name: getattr(importlib.import_module(f"gpulint.sizing.{homes[name]}"), name))
