@@ -5,15 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from gpulint.source import shell
 from gpulint.source.shell import script as scripts
 from gpulint.source.shell.command import HOLE, Command, Piece, Word, place
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.run import Where
-    from gpulint.source.shell.statements import Reader
+from gpulint.source.shell.interfaces import Reader
+from gpulint.source.shell.limits import readable
+from gpulint.source.shell.run import Where
 
 FILES_MAX = 30
 NESTED_FILES_MAX = 5
@@ -104,14 +101,14 @@ def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
         return
     shown, text = found
     run.opened += 1
-    if shown in run.files or len(run.files) >= NESTED_FILES_MAX or run.opened > FILES_MAX or not shell.readable(text):
+    if shown in run.files or len(run.files) >= NESTED_FILES_MAX or run.opened > FILES_MAX or not readable(text):
         reader.variables.forget_all()
         return
     given = run.variables.arguments
     if len(words) > 1:
         run.variables.arguments = arguments(words)
     run.files.append(shown)
-    inner = type(reader)(scripts.parse(text, source=shown, folder=posixpath.dirname(path) or "."), run)
+    inner = reader.open(scripts.parse(text, source=shown, folder=posixpath.dirname(path) or "."))
     inner.walk(inner.script.tree, where)
     run.returned = False
     run.files.pop()
@@ -133,11 +130,11 @@ def evaluates(reader: Reader, words: Sequence[Word], where: Where) -> bool:
     if not words:
         return False
     text = joined(words)
-    unknown = text.holed.lstrip().startswith(HOLE) or not shell.readable(text.holed)
+    unknown = text.holed.lstrip().startswith(HOLE) or not readable(text.holed)
     if unknown or len(reader.run.active) >= NESTED_FILES_MAX:
         return False
     reader.run.active.append("")
-    inner = type(reader)(scripts.parse(text.holed, text.source, reader.script.folder, text), reader.run)
+    inner = reader.open(scripts.parse(text.holed, text.source, reader.script.folder, text))
     inner.walk(inner.script.tree, where._replace(depth=where.depth + 1))
     reader.run.active.pop()
     return True
