@@ -9,7 +9,9 @@ from pathlib import Path
 
 from gpulint import engines, sizing
 from gpulint.catalog import package_data
+from gpulint.facts import axes
 from gpulint.facts.on_demand import OnDemand
+from gpulint.sizing.engines import SHARED
 from gpulint.workload import Value
 
 ENGINE_TOPIC = "engines."
@@ -21,10 +23,16 @@ def find_formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
     """Return the formulas by fact name: the general ones, or those of one engine's own module."""
     topics = _list_topics()
     if engine is not None:
-        own = ENGINE_TOPIC + engines.module_name(engine)
+        module = engines.module_name(engine)
+        own = ENGINE_TOPIC + SHARED.get(module, module)
         return _import_functions(f"gpulint.sizing.{own}") if own in topics else {}
     homes = {name: topic for topic, names in topics.items() if not topic.startswith(ENGINE_TOPIC) for name in names}
-    return OnDemand(homes, lambda name: getattr(importlib.import_module(f"gpulint.sizing.{homes[name]}"), name))
+    bound = axes.bind_formulas()
+
+    def find(name: str) -> Callable[..., Value]:
+        return bound.get(name) or getattr(importlib.import_module(f"gpulint.sizing.{homes[name]}"), name)
+
+    return OnDemand((*homes, *bound), find)
 
 
 def _list_topics() -> Mapping[str, Iterable[str]]:
@@ -63,4 +71,4 @@ def optional_parameters(formula: Callable[..., Value]) -> frozenset[str]:
 @functools.cache
 def title(formula: Callable[..., Value]) -> str:
     """Return a formula's topic and name, as in a report."""
-    return f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
+    return f"{formula.__module__.rsplit('.', 1)[-1].lstrip('_')}.{formula.__name__}"

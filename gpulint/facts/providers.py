@@ -12,6 +12,7 @@ from gpulint import engines
 from gpulint.catalog import architecture, hardware, offers, tables
 from gpulint.catalog.errors import MissingInput
 from gpulint.facts import table_rows
+from gpulint.facts.axes import AXES
 from gpulint.facts.formulas import find_formulas, list_parameters, optional_parameters, title
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant
@@ -31,16 +32,6 @@ AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"
 """Facts of a replica that has as many requests as it admits, by the fact under that load."""
 LIKELY_EVERYWHERE = frozenset({"admission_limit"})
 """Facts with their likely value in all scenarios: less memory speeds up nobody who waits for admission."""
-AXES: Mapping[str, tuple[str, str]] = {
-    "tensor": ("tensor_parallel", "all_reduce"),
-    "context": ("context_ranks", "all_gather"),
-    "data": ("data_ranks", "all_gather"),
-    "shard": ("state_ranks", "all_gather"),
-    "copy": ("state_copies", "all_gather"),
-    "expert": ("expert_ranks", "all_to_all"),
-    "pipeline": ("pipeline_parallel", "send"),
-}
-"""The fact that counts the ranks of a kind of parallelism, and their collective operation."""
 _MEMORY_TOTALS = frozenset({"cuda_memory_bytes", "driver_memory_bytes", "unified_memory_bytes"})
 """Totals of an accelerator's memory; one that is declared replaces all."""
 _SHARED_BY_CLOUD = frozenset({"network_bytes_per_s", "network_kind"})
@@ -394,14 +385,13 @@ def measured(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what groups of as many ranks were measured to achieve on the medium that connects them."""
     name = quantity.name
     axis, _, column = name.partition("_")
-    counted, operation = AXES[axis]
-    medium, ranks = facts.find(f"{axis}_medium"), facts.find(counted)
+    medium, ranks = facts.find(f"{axis}_medium"), facts.find(AXES[axis].ranks)
     if isinstance(medium, Missing) or isinstance(ranks, Missing):
         return medium if isinstance(medium, Missing) else ranks
     link = str(medium.scenarios.expected or "")
     if not link:
         return constant(1.0 if column == "slowdown" else 0.0, "one rank")
-    found = hardware.measured(link, operation, facts.engine or "", int(ranks.scenarios.expected))  # type: ignore[arg-type]
+    found = hardware.measured(link, AXES[axis].operation, facts.engine or "", int(ranks.scenarios.expected))  # type: ignore[arg-type]
     if found is None:
         facts.reasons[name] = f"the catalog has no measurement over {link}"
         return Missing(frozenset({name}))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpulint import engines
+from gpulint import engines, sizing
 from gpulint.catalog import architecture, hardware, package_data, tables
 from gpulint.catalog.architecture import Resolution
 from gpulint.facts import resolver
@@ -21,6 +21,7 @@ from gpulint.facts.model import Facts, Missing, ResolvedFact
 from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS
 from gpulint.pipeline.summary import role as summary_role
 from gpulint.report.model import Scenarios
+from gpulint.sizing.engines import SHARED
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
@@ -102,6 +103,15 @@ def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
     assert derived - every == looked_up | set(AT_CAPACITY)
     assert set(AT_CAPACITY.values()) <= every
     assert set(DRAFT_FACTS) <= every
+
+
+def test_engines_that_share_formulas_have_no_module_of_their_own() -> None:
+    own = Path(sizing.__path__[0]) / "engines"
+    modules = {engines.module_name(name): name for name in engines.modules()}
+    for engine, shared in SHARED.items():
+        assert not (own / f"{engine}.py").exists()
+        formula = find_formulas(modules[engine])["trainable_parameters"]
+        assert formula.__module__ == f"gpulint.sizing.engines.{shared}"
 
 
 def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
@@ -195,8 +205,9 @@ def test_an_engine_defines_no_quantity_that_its_own_arguments_state() -> None:
 
 
 def test_sizing_holds_no_unit_arithmetic_of_its_own() -> None:
-    folder = Path(inspect.getfile(resolver)).parent / "sizing"
-    for path in folder.glob("*.py"):
+    modules = sorted(Path(sizing.__path__[0]).rglob("*.py"))
+    assert modules
+    for path in modules:
         numbers = {
             node.value
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.facts import resolver
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.source import documents
 from gpulint.suggestions import generators, serving

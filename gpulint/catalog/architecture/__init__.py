@@ -7,11 +7,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from gpulint import units
 from gpulint.catalog import tables
+from gpulint.catalog.architecture.shape import Architecture, Resolution
+
+__all__ = ["Architecture", "Resolution", "architectures", "from_config", "ids", "resolve"]
 
 BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
 ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
@@ -24,81 +26,6 @@ REDUCED = re.compile(
     r"bit|quant|bnb|nf4|ggml|exl\d|mlx|aqlm|lora|qat|marlin|round|(?<![a-z])[wq]\d|int\d|fp\d", re.IGNORECASE
 )
 """Words with which releases say that they were quantised; one that the catalog does not list leaves the format open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """The shape of a model. Counts are bare, `parameters` is exact, and None means that the model
-    has no such part.
-    """
-
-    id: str
-    family: str
-    parameters: int | None = None
-    active_parameters: int | None = None
-    layers: int | None = None
-    hidden: int | None = None
-    intermediate: int | None = None
-    gated_mlp: bool | None = None
-    attention_heads: int | None = None
-    kv_heads: int | None = None
-    head_dim: int | None = None
-    vocab: int | None = None
-    tied_embeddings: bool | None = None
-    trained_context: int | None = None
-    sliding_window: int | None = None
-    sliding_layers: int | None = None
-    linear_attention_layers: int | None = None
-    kv_lora_rank: int | None = None
-    qk_rope_head_dim: int | None = None
-    experts: int | None = None
-    experts_per_token: int | None = None
-    moe_layers: int | None = None
-    moe_intermediate: int | None = None
-    shared_intermediate: int | None = None
-    sliding_kv_heads: int | None = None
-    sliding_head_dim: int | None = None
-    kv_shared_layers: int | None = None
-    state_elements: int | None = None
-    encoder_layers: int | None = None
-    encoder_tokens: int | None = None
-    encoder_parameters: int | None = None
-    indexer_head_dim: int | None = None
-    checkpoint_dtype: str | None = None
-    checkpoint_quantization: str | None = None
-    unquantised_parameters: int | None = None
-    stored_bytes: int | None = None
-    stored_formats: str | None = None
-    task: str | None = None
-    modality: str | None = None
-    named_parameters: float | None = None
-    format_assumed: str | None = None
-    source: str = ""
-
-    @property
-    def known(self) -> bool:
-        """Whether the shape is known, not only a parameter count read from a name."""
-        return self.layers is not None
-
-    @property
-    def network_task(self) -> str | None:
-        """What it is for, under its glossary entry: a workload has a task of its own."""
-        return self.task
-
-    @property
-    def rotary_positions(self) -> int | None:
-        """Positions that the checkpoint declares, where they are read; nothing rests on them but the length of a table."""
-        return self.trained_context
-
-
-class Resolution(NamedTuple):
-    """An architecture and how it was found; `assumption` is text for the report if the step is not
-    exact.
-    """
-
-    architecture: Architecture | None
-    how: str
-    assumption: str = ""
 
 
 def resolve(
@@ -255,11 +182,11 @@ def _is_same(first: str, copy: str) -> bool:
     """Return whether a copy has the architecture and stored format of the first.
     The vendor's own need not state what stays in 16 bits.
     """
-    one, other = _shape(first), _shape(copy)
-    if one is None or other is None or one == other:
-        return one == other
+    original, other = _shape(first), _shape(copy)
+    if original is None or other is None or original == other:
+        return original == other
     unsaid = other.unquantised_parameters is None and _is_original(first)
-    return unsaid and replace(one, unquantised_parameters=None) == other
+    return unsaid and replace(original, unquantised_parameters=None) == other
 
 
 def _is_original(name: str) -> bool:

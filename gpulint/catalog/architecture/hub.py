@@ -17,8 +17,9 @@ from typing import IO
 from urllib.parse import quote, urlsplit
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Resolution, index, network
+from gpulint.catalog.architecture import index, network
 from gpulint.catalog.architecture.config import Unread
+from gpulint.catalog.architecture.shape import Resolution
 from gpulint.version import __version__
 
 HUB = "https://huggingface.co"

@@ -8,11 +8,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.catalog.architecture import Architecture, config, kept, parts, quantization, seq2seq, towers
+from gpulint.catalog.architecture import config, kept, parts, quantization, seq2seq, towers
 from gpulint.catalog.architecture.blocks import FULL, LINEAR, SLIDING, Dims, Experts, latent
 from gpulint.catalog.architecture.config import Config, Unread
 from gpulint.catalog.architecture.families import ALIASES, FAMILIES, Family
 from gpulint.catalog.architecture.parts import Parts
+from gpulint.catalog.architecture.shape import Architecture
 
 DTYPES = frozenset({"float32", "bfloat16", "float16"})
 CONTEXTS = (

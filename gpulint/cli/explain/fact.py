@@ -19,9 +19,10 @@ from gpulint.cli.explain.parts import (
     render_reference,
     render_references,
 )
+from gpulint.facts.axes import AXES
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import Quantity, glossary
-from gpulint.facts.providers import AT_CAPACITY, AXES, DRAFT_FACTS
+from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS
 from gpulint.policy.config import governance
 from gpulint.policy.rules import rule
 
@@ -228,7 +229,7 @@ def _list_collectives(quantity: Quantity) -> Iterator[Part]:
     axis, _, column = quantity.name.partition("_")
     if axis not in AXES or column not in ("slowdown", "hop_s"):
         return
-    ranks, operation = AXES[axis]
+    ranks, operation = AXES[axis].ranks, AXES[axis].operation
     rows = tuple(
         (
             row["medium"],

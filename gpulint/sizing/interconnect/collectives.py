@@ -4,10 +4,8 @@ nominal one.
 
 from __future__ import annotations
 
-import math
-
 from gpulint.catalog import hardware
-from gpulint.catalog.errors import MissingInput
+from gpulint.sizing.interconnect._groups import count_ranks_per_node, find_link_kind, group_nominal_bytes_per_s
 
 
 def tensor_nominal_bytes_per_s(
@@ -48,136 +46,22 @@ def tensor_nominal_bytes_per_s(
         AMD ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on MI300X".
     """
     sold = hardware.link(link or "")
-    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal_bytes_per_s(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
-    two_nodes = _link_kind(tensor_medium) == "network" and tensor_parallel == 2 * _ranks_per_node(
+    nominal = group_nominal_bytes_per_s(
+        tensor_medium,
+        tensor_parallel,
+        1,
+        gpus_per_pod,
+        rail_oversubscription,
+        link_bytes_per_s,
+        link_domain_gpus,
+        host_link_bytes_per_s,
+        network_bytes_per_s_per_gpu,
+    )
+    two_nodes = find_link_kind(tensor_medium) == "network" and tensor_parallel == 2 * count_ranks_per_node(
         tensor_parallel, 1, gpus_per_pod
     )
     doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
     return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
-
-
-def tensor_bus_bytes_per_s(tensor_nominal_bytes_per_s: float, tensor_slowdown: float) -> float:
-    """Achieved bus bandwidth per GPU and direction between tensor-parallel ranks.
-
-    tensor_bus_bytes_per_s = tensor_nominal_bytes_per_s / tensor_slowdown
-
-    Args:
-        tensor_nominal_bytes_per_s: on paper [bytes/s]. tensor_slowdown: against it (measured).
-    Returns:
-        [bytes/s]; infinite for one rank.
-
-    >>> tensor_bus_bytes_per_s(400e9, 1.25) / 1e9
-    320.0
-
-    Source: measured rows of the catalog's collectives.
-    """
-    return tensor_nominal_bytes_per_s / tensor_slowdown
-
-
-def context_nominal_bytes_per_s(
-    context_medium: str | None,
-    context_ranks: int,
-    tensor_parallel: int,
-    gpus_per_pod: float,
-    rail_oversubscription: float,
-    link_bytes_per_s: float | None = None,
-    link_domain_gpus: int | None = None,
-    host_link_bytes_per_s: float | None = None,
-    network_bytes_per_s_per_gpu: float | None = None,
-) -> float:
-    """Nominal bus bandwidth per GPU and direction between context-parallel ranks.
-
-    as tensor_nominal_bytes_per_s, at a stride of tp
-
-    Args:
-        context_medium: what connects them. context_ranks: ranks, tensor_parallel apart.
-        gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
-        host_link_bytes_per_s: of the host's bus [bytes/s].
-        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
-    Returns:
-        [bytes/s]; infinite for one rank.
-
-    >>> context_nominal_bytes_per_s("infiniband", 2, 8, 8, 1, network_bytes_per_s_per_gpu=50e9) / 1e9
-    50.0
-
-    Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
-    """
-    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal_bytes_per_s(
-        context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription
-    )
-
-
-def context_bus_bytes_per_s(context_nominal_bytes_per_s: float, context_slowdown: float) -> float:
-    """Achieved bus bandwidth per GPU and direction between context-parallel ranks.
-
-    context_bus_bytes_per_s = context_nominal_bytes_per_s / context_slowdown
-
-    Args:
-        context_nominal_bytes_per_s: on paper [bytes/s]. context_slowdown: against it (measured).
-    Returns:
-        [bytes/s]; infinite for one rank.
-
-    >>> context_bus_bytes_per_s(400e9, 1.25) / 1e9
-    320.0
-
-    Source: measured rows of the catalog's collectives.
-    """
-    return context_nominal_bytes_per_s / context_slowdown
-
-
-def data_nominal_bytes_per_s(
-    data_medium: str | None,
-    data_ranks: float,
-    tensor_parallel: int,
-    context_ranks: int,
-    gpus_per_pod: float,
-    rail_oversubscription: float,
-    link_bytes_per_s: float | None = None,
-    link_domain_gpus: int | None = None,
-    host_link_bytes_per_s: float | None = None,
-    network_bytes_per_s_per_gpu: float | None = None,
-) -> float:
-    """Nominal bus bandwidth per GPU and direction between data-parallel ranks.
-
-    as tensor_nominal_bytes_per_s, at a stride of tp · cp
-
-    Args:
-        data_medium: what connects them. data_ranks: ranks, tensor_parallel · context_ranks apart.
-        gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
-        host_link_bytes_per_s: of the host's bus [bytes/s].
-        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
-    Returns:
-        [bytes/s]; infinite for one rank.
-
-    >>> data_nominal_bytes_per_s("roce", 16, 1, 1, 8, 2, network_bytes_per_s_per_gpu=50e9) / 1e9
-    200.0
-
-    Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
-    """
-    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal_bytes_per_s(
-        data_medium, data_ranks, tensor_parallel * context_ranks, gpus_per_pod, *rates, rail_oversubscription
-    )
-
-
-def data_bus_bytes_per_s(data_nominal_bytes_per_s: float, data_slowdown: float) -> float:
-    """Achieved bus bandwidth per GPU and direction between data-parallel ranks.
-
-    data_bus_bytes_per_s = data_nominal_bytes_per_s / data_slowdown
-
-    Args:
-        data_nominal_bytes_per_s: on paper [bytes/s]. data_slowdown: against it (measured).
-    Returns:
-        [bytes/s]; infinite for one rank.
-
-    >>> data_bus_bytes_per_s(400e9, 1.25) / 1e9
-    320.0
-
-    Source: measured rows of the catalog's collectives.
-    """
-    return data_nominal_bytes_per_s / data_slowdown
 
 
 def expert_nominal_bytes_per_s(
@@ -211,31 +95,20 @@ def expert_nominal_bytes_per_s(
 
     Source: oracle-quickstart, nccl-tests of MI355X (all-to-all among two nodes); nccl-tests, doc/PERFORMANCE.md.
     """
-    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal_bytes_per_s(
-        expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription
+    nominal = group_nominal_bytes_per_s(
+        expert_medium,
+        expert_ranks,
+        expert_stride,
+        gpus_per_pod,
+        network_oversubscription,
+        link_bytes_per_s,
+        link_domain_gpus,
+        host_link_bytes_per_s,
+        network_bytes_per_s_per_gpu,
     )
-    together = _ranks_per_node(expert_ranks, expert_stride, gpus_per_pod)
-    over_network = expert_ranks > together and _link_kind(expert_medium) == "network"
+    together = count_ranks_per_node(expert_ranks, expert_stride, gpus_per_pod)
+    over_network = expert_ranks > together and find_link_kind(expert_medium) == "network"
     return nominal / together * (expert_ranks - 1) / (expert_ranks - together) if over_network else nominal
-
-
-def expert_bus_bytes_per_s(expert_nominal_bytes_per_s: float, expert_slowdown: float) -> float:
-    """Achieved bus bandwidth per GPU and direction between expert-parallel ranks.
-
-    expert_bus_bytes_per_s = expert_nominal_bytes_per_s / expert_slowdown
-
-    Args:
-        expert_nominal_bytes_per_s: on paper [bytes/s]. expert_slowdown: against it (measured).
-    Returns:
-        [bytes/s]; infinite for one rank.
-
-    >>> expert_bus_bytes_per_s(400e9, 1.25) / 1e9
-    320.0
-
-    Source: measured rows of the catalog's collectives.
-    """
-    return expert_nominal_bytes_per_s / expert_slowdown
 
 
 def pipeline_nominal_bytes_per_s(
@@ -263,7 +136,7 @@ def pipeline_nominal_bytes_per_s(
     Source: definition.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal_bytes_per_s(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
+    return group_nominal_bytes_per_s(pipeline_medium, 2, 1, 1, rail_oversubscription, *rates)
 
 
 def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown: float) -> float:
@@ -300,44 +173,3 @@ def host_copy_bytes_per_s(host_link_bytes_per_s: float, host_copy_slowdown: floa
     Source: ml-engineering, network/README.md (nvbandwidth on an H200).
     """
     return host_link_bytes_per_s / host_copy_slowdown
-
-
-def _nominal_bytes_per_s(
-    medium: str | None,
-    ranks: float,
-    stride: float,
-    node_gpus: float,
-    link: float | None,
-    domain: int | None,
-    host_link: float | None,
-    network: float | None,
-    oversubscription: float,
-) -> float:
-    """Return the nominal bandwidth of a medium for ranks at a stride."""
-    if medium is None:
-        return math.inf
-    kind = hardware.link(medium)
-    if kind is not None and kind.kind == "direct":
-        peers = (ranks - 1) / (domain - 1) if kind.shape == "mesh" and domain and domain > 1 else 1.0
-        return _require(link, "link_bytes_per_s") * min(peers, 1.0)
-    if kind is not None and kind.kind == "host":
-        return _require(host_link, "host_link_bytes_per_s")
-    return (
-        _require(network, "network_bytes_per_s_per_gpu") * _ranks_per_node(ranks, stride, node_gpus) / oversubscription
-    )
-
-
-def _ranks_per_node(ranks: float, stride: float, node_gpus: float) -> float:
-    """Return how many ranks of a group share one node."""
-    return max(1.0, min(ranks, node_gpus // stride))
-
-
-def _link_kind(medium: str | None) -> str:
-    link = hardware.link(medium or "")
-    return link.kind if link else ""
-
-
-def _require(value: float | None, name: str) -> float:
-    if not value:
-        raise MissingInput(name)
-    return value

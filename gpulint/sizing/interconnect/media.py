@@ -6,10 +6,9 @@ n ranks at a stride of s spans s · n GPUs in a row, and uses the widest medium 
 
 from __future__ import annotations
 
-import math
-
 from gpulint.catalog import hardware
 from gpulint.catalog.errors import MissingInput
+from gpulint.sizing.interconnect._groups import group_medium
 
 
 def joined_gpus(
@@ -171,6 +170,24 @@ def context_ranks(context_parallel: int | None) -> int:
     return context_parallel or 1
 
 
+def data_stride(tensor_parallel: int, context_ranks: int) -> int:
+    """Distance in GPUs between two neighbouring data-parallel ranks.
+
+    data_stride = tp · cp
+
+    Args:
+        tensor_parallel, context_ranks: ranks.
+    Returns:
+        GPUs.
+
+    >>> data_stride(8, 2)
+    16
+
+    Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
+    """
+    return tensor_parallel * context_ranks
+
+
 def expert_stride(task: str, tensor_parallel: int, expert_tensor_parallel: int | None) -> int:
     """Distance in GPUs between two neighbouring expert-parallel ranks.
 
@@ -236,140 +253,4 @@ def tensor_medium(
 
     Source: NCCL, src/graph/paths.cc: the path of the worst pair decides.
     """
-    return _medium(tensor_parallel, 1, gpus_per_pod, joined_gpus, link, host_link, network_transport)
-
-
-def context_medium(
-    context_ranks: int,
-    tensor_parallel: int,
-    gpus_per_pod: float,
-    joined_gpus: float | None = None,
-    link: str | None = None,
-    host_link: str | None = None,
-    network_transport: str | None = None,
-) -> str | None:
-    """Medium that connects the context-parallel ranks.
-
-    context_medium: as tensor_medium, at a stride of tp
-
-    Args:
-        context_ranks: ranks, tensor_parallel apart. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_transport: of the accelerator and of the node; None where not known.
-    Returns:
-        an id of the catalog's links; None for one rank.
-
-    >>> context_medium(2, 8, 8, 8, "nvlink4", "pcie5x16", "infiniband")
-    'infiniband'
-
-    Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
-    """
-    return _medium(context_ranks, tensor_parallel, gpus_per_pod, joined_gpus, link, host_link, network_transport)
-
-
-def data_medium(
-    data_ranks: float,
-    tensor_parallel: int,
-    context_ranks: int,
-    gpus_per_pod: float,
-    joined_gpus: float | None = None,
-    link: str | None = None,
-    host_link: str | None = None,
-    network_transport: str | None = None,
-) -> str | None:
-    """Medium that connects the data-parallel ranks.
-
-    data_medium: as tensor_medium, at a stride of tp · cp
-
-    Args:
-        data_ranks: ranks, tensor_parallel · context_ranks apart. gpus_per_pod: GPUs of a node's pod.
-        joined_gpus: by direct links.
-        link, host_link, network_transport: of the accelerator and of the node; None where not known.
-    Returns:
-        an id of the catalog's links; None for one rank.
-
-    >>> data_medium(2, 8, 1, 8, 8, "nvlink4", "pcie5x16", "roce"), data_medium(8, 1, 1, 8, 8, "xgmi")
-    ('roce', 'xgmi')
-
-    Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
-    """
-    stride = tensor_parallel * context_ranks
-    return _medium(data_ranks, stride, gpus_per_pod, joined_gpus, link, host_link, network_transport)
-
-
-def expert_medium(
-    expert_ranks: int,
-    expert_stride: int,
-    gpus_per_pod: float,
-    joined_gpus: float | None = None,
-    link: str | None = None,
-    host_link: str | None = None,
-    network_transport: str | None = None,
-) -> str | None:
-    """Medium that connects the expert-parallel ranks.
-
-    expert_medium: as tensor_medium, at a stride of expert_stride
-
-    Args:
-        expert_ranks: ranks, expert_stride apart. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_transport: of the accelerator and of the node; None where not known.
-    Returns:
-        an id of the catalog's links; None for one rank.
-
-    >>> expert_medium(16, 1, 8, 8, "nvlink4", "pcie5x16", "infiniband"), expert_medium(32, 1, 4, 72, "nvlink5")
-    ('infiniband', 'nvlink5')
-
-    Source: vLLM, docs/serving/expert_parallel_deployment.md; Megatron-LM, core/parallel_state.py.
-    """
-    return _medium(expert_ranks, expert_stride, gpus_per_pod, joined_gpus, link, host_link, network_transport)
-
-
-def pipeline_medium(
-    pipeline_parallel: int,
-    stage_stride: float,
-    gpus_per_pod: float,
-    joined_gpus: float | None = None,
-    link: str | None = None,
-    host_link: str | None = None,
-    network_transport: str | None = None,
-) -> str | None:
-    """Medium of the slowest transfer between neighbouring pipeline stages.
-
-    pipeline_medium: as tensor_medium, at a stride of stage_stride
-
-    Args:
-        pipeline_parallel: stages, stage_stride apart. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_transport: of the accelerator and of the node; None where not known.
-    Returns:
-        an id of the catalog's links; None for one stage.
-
-    >>> pipeline_medium(2, 8, 8, 8, "nvlink4", "pcie5x16", "tcp"), pipeline_medium(4, 1, 4, 1, "none", "pcie4x16")
-    ('tcp', 'pcie4x16')
-
-    Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
-    """
-    return _medium(pipeline_parallel, stage_stride, gpus_per_pod, joined_gpus, link, host_link, network_transport)
-
-
-def _medium(
-    ranks: float,
-    stride: float,
-    node_ranks: float,
-    joined: float | None,
-    link: str | None,
-    host_link: str | None,
-    network_transport: str | None,
-) -> str | None:
-    """Return the medium that connects ranks at a stride: direct links, the host's bus, or the
-    network.
-    """
-    if ranks <= 1:
-        return None
-    span = math.ceil(ranks * stride)
-    if joined is None:
-        raise MissingInput("joined_gpus")
-    if span <= joined:
-        return link
-    name, medium = ("host_link", host_link) if span <= node_ranks else ("network_transport", network_transport)
-    if not medium:
-        raise MissingInput(name)
-    return medium
+    return group_medium(tensor_parallel, 1, gpus_per_pod, joined_gpus, link, host_link, network_transport)

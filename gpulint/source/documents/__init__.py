@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.report.model import Location
+from gpulint.report.location import Location
 from gpulint.source.documents import places
 from gpulint.source.documents.document import Document, Path
 from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node, Parsed, SkippedDocumentError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.report.model import Location
+from gpulint.report.location import Location
 from gpulint.source.documents import places, values
 from gpulint.source.documents.nodes import Node
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.report.model import Location
+from gpulint.report.location import Location
 
 SHOWN_CHARACTERS_MAX = 10_000
 

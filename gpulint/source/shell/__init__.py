@@ -5,23 +5,14 @@ Nothing is executed. What reads a script is imported when the first one comes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from gpulint.source.shell.command import HOLE, Command, Piece, Word
+from gpulint.source.shell.limits import is_readable
 
-__all__ = ["HOLE", "Command", "Piece", "Word", "read_commands", "read_inner"]
-
-SCRIPT_CHARACTERS_MAX = 256_000
-CONSTRUCTS_MAX = 1_000
-"""Of the constructs whose parsing takes time or memory quadratic in their number."""
+__all__ = ["HOLE", "Command", "Piece", "Word", "is_readable", "read_commands", "read_inner"]
 
 Sourced = Callable[[str], tuple[str, str] | None]
-
-_COSTLY = re.compile(r"\||\(\(|\$\[|=\(|\bcase\b|\$\{\w+[%#^/,][^}]{0,80}(?=\$\{)")
-_COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
-_ANOTHER_LANGUAGE = re.compile(r"\s*#!.*\b(?:t?csh|fish|python[\d.]*|perl|ruby|node|pwsh|nu|awk|expect)\b")
-_C_SHELL = re.compile(r"(?m)^[ \t]*(?:setenv[ \t]+\w+[ \t]|set[ \t]+\w+[ \t]*=[ \t]*\S)")
 
 
 def read_commands(
@@ -52,12 +43,3 @@ def read_inner(
 
     known = {} if variables is None else variables
     return statements.read(word.holed, known, sourced, word, {**command.environment, **dict(command.assignments)})
-
-
-def is_readable(script: str) -> bool:
-    """Whether a script is one of a shell like bash, and its parsing takes a bounded time."""
-    if not script.strip() or len(script) > SCRIPT_CHARACTERS_MAX:
-        return False
-    if _ANOTHER_LANGUAGE.match(script) or _C_SHELL.search(script):
-        return False
-    return sum(1 for _ in _COSTLY.finditer(_COMMENT.sub("", script))) <= CONSTRUCTS_MAX

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import tree_sitter
 
 from gpulint.source.shell import conditions, variables
 from gpulint.source.shell.command import Piece, Word
 from gpulint.source.shell.conditions import Verdict
+from gpulint.source.shell.interfaces import Reader
 from gpulint.source.shell.run import Context
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.statements import Reader
 
 _BRANCHES = frozenset({"elif_clause", "else_clause"})
 _ASKS_THE_CALLER = re.compile(r"\$#|\$\{#\}|\bgetopts?\b|\$\{?1\b|\$[@*]")

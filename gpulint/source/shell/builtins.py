@@ -5,15 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from gpulint.source import shell
 from gpulint.source.shell import script
 from gpulint.source.shell.command import HOLE, Command, Piece, Word, locate
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.run import Context
-    from gpulint.source.shell.statements import Reader
+from gpulint.source.shell.interfaces import Reader
+from gpulint.source.shell.limits import is_readable
+from gpulint.source.shell.run import Context
 
 FILES_MAX = 30
 NESTED_FILES_MAX = 5
@@ -104,19 +101,14 @@ def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
         return
     shown, text = found
     run.opened += 1
-    if (
-        shown in run.files
-        or len(run.files) >= NESTED_FILES_MAX
-        or run.opened > FILES_MAX
-        or not shell.is_readable(text)
-    ):
+    if shown in run.files or len(run.files) >= NESTED_FILES_MAX or run.opened > FILES_MAX or not is_readable(text):
         reader.variables.forget_all()
         return
     given = run.variables.arguments
     if len(words) > 1:
         run.variables.arguments = arguments(words)
     run.files.append(shown)
-    inner = type(reader)(script.parse(text, source=shown, folder=posixpath.dirname(path) or "."), run)
+    inner = reader.open(script.parse(text, source=shown, folder=posixpath.dirname(path) or "."))
     inner.walk(inner.script.tree, where)
     run.returned = False
     run.files.pop()
@@ -138,11 +130,11 @@ def apply_eval(reader: Reader, words: Sequence[Word], where: Context) -> bool:
     if not words:
         return False
     text = join_words(words)
-    unknown = text.holed.lstrip().startswith(HOLE) or not shell.is_readable(text.holed)
+    unknown = text.holed.lstrip().startswith(HOLE) or not is_readable(text.holed)
     if unknown or len(reader.run.active) >= NESTED_FILES_MAX:
         return False
     reader.run.active.append("")
-    inner = type(reader)(script.parse(text.holed, text.source, reader.script.folder, text), reader.run)
+    inner = reader.open(script.parse(text.holed, text.source, reader.script.folder, text))
     inner.walk(inner.script.tree, where._replace(depth=where.depth + 1))
     reader.run.active.pop()
     return True

@@ -10,7 +10,7 @@ import tree_sitter
 
 from gpulint.source.shell import patterns
 from gpulint.source.shell.command import Piece
-from gpulint.source.shell.expansion import Expansion
+from gpulint.source.shell.interfaces import Expander
 
 TOKENS_MAX = 60
 
@@ -51,7 +51,7 @@ class _Operand(NamedTuple):
     presumed: bool = False
 
 
-def decide(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str], bool]) -> Verdict | None:
+def decide(node: tree_sitter.Node, expansion: Expander, exists: Callable[[str], bool]) -> Verdict | None:
     """Return the result of a condition, or None if it is known only at run time."""
     if node.has_error:
         return None
@@ -71,7 +71,7 @@ def decide(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str],
     return None
 
 
-def choose_case(node: tree_sitter.Node, subject: str, expansion: Expansion) -> bool | None:
+def choose_case(node: tree_sitter.Node, subject: str, expansion: Expander) -> bool | None:
     """Whether an item of a `case` is the one for a subject."""
     verdicts = [_matches(child, subject, expansion) for child in _alternatives(node)]
     return True if True in verdicts else None if None in verdicts or not verdicts else False
@@ -85,12 +85,12 @@ def _alternatives(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             yield child
 
 
-def _matches(node: tree_sitter.Node, subject: str, expansion: Expansion) -> bool | None:
+def _matches(node: tree_sitter.Node, subject: str, expansion: Expander) -> bool | None:
     pattern = _operand([node], expansion).pattern
     return None if pattern is None else patterns.is_match(pattern, subject)
 
 
-def _arithmetic(node: tree_sitter.Node, expansion: Expansion) -> Verdict | None:
+def _arithmetic(node: tree_sitter.Node, expansion: Expander) -> Verdict | None:
     start, end = expansion.script.span(node)
     if re.search(r"(?<![=!<>])=(?!=)|\+\+|--", expansion.script.text[start:end]):
         return None
@@ -110,7 +110,7 @@ def _tokens(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 class _Test:
     """Reads the tokens of a test as `[` and `[[` do."""
 
-    def __init__(self, tokens: Sequence[tree_sitter.Node], expansion: Expansion, exists: Callable[[str], bool]) -> None:
+    def __init__(self, tokens: Sequence[tree_sitter.Node], expansion: Expander, exists: Callable[[str], bool]) -> None:
         self._tokens = tokens
         self._expansion = expansion
         self._exists = exists
@@ -196,7 +196,7 @@ class _Test:
         return Verdict(_NUMBERS[operator](*numbers), presumed)
 
 
-def _operand(nodes: Sequence[tree_sitter.Node], expansion: Expansion) -> _Operand:
+def _operand(nodes: Sequence[tree_sitter.Node], expansion: Expander) -> _Operand:
     if not nodes:
         return _Operand(None, None)
     source = "".join(expansion.script.text_of(node) for node in nodes)
@@ -228,11 +228,11 @@ def _pattern(node: tree_sitter.Node, pieces: Sequence[Piece]) -> str | None:
     return re.escape(text) if literal or not re.search(r"[*?\[]", text) else patterns.compile(text)
 
 
-def _is_open(name: str, expansion: Expansion) -> bool:
+def _is_open(name: str, expansion: Expander) -> bool:
     return not expansion.variables.is_set(name, expansion.once)
 
 
-def _is_left_open(name: str, expansion: Expansion) -> bool:
+def _is_left_open(name: str, expansion: Expander) -> bool:
     """Whether only the caller could have set a name, so that it is empty unless one did."""
     return _is_open(name, expansion) and not _OF_THE_HOST.fullmatch(name)
 

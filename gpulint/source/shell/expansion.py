@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 import tree_sitter
 
 from gpulint.source.shell import parameters, quoting, substitution
-from gpulint.source.shell.command import Piece, ShellLimitError, Span, Word, locate
+from gpulint.source.shell.budget import Budget
+from gpulint.source.shell.command import Piece, Span, Word, locate
 from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import Variables, list_exported
 
 ARITHMETIC_CHARACTERS_MAX = 200
-WORDS_MAX = 20_000
-CHARACTERS_MAX = 4_000_000
-PIECES_MAX = 100_000
 DEPTH_MAX = 30
 
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
@@ -25,22 +23,6 @@ _UNQUOTED = frozenset({"expansion", "simple_expansion"})
 _EVERY = re.compile(r"\"?\$(?:([@*])|\{([@*]|\w+\[[@*]\])(?::(-?\d+)(?::(\d+))?)?\})\"?")
 _EXPANDS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 _PLAIN = frozenset({"word", "number", "string_content", "variable_name", "heredoc_content", "regex", "extglob_pattern"})
-
-
-class Budget:
-    """The shared size limit of all expansions of a script and the files that it sources."""
-
-    def __init__(self) -> None:
-        self._words = 0
-        self._pieces = 0
-        self._characters = 0
-
-    def spend(self, pieces: Sequence[Piece]) -> None:
-        self._words += 1
-        self._pieces += len(pieces)
-        self._characters += sum(piece.width for piece in pieces)
-        if self._words > WORDS_MAX or self._characters > CHARACTERS_MAX or self._pieces > PIECES_MAX:
-            raise ShellLimitError
 
 
 class Expansion:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import tree_sitter
 
 from gpulint.source.shell import builtins, variables
 from gpulint.source.shell.command import Word
+from gpulint.source.shell.interfaces import Reader
 from gpulint.source.shell.run import Context, Function
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.statements import Reader
 
 CALLS_MAX = 300
 NESTED_CALLS_MAX = 8
@@ -28,7 +25,9 @@ def define(reader: Reader, node: tree_sitter.Node) -> None:
     known = name in reader.run.functions
     sets = frozenset(variables.read_assignment(node))
     before = reader.variables.snapshot()
-    function = Function(reader, node, sets, _only_prints(reader, node), before, len(reader.run.commands))
+    function = Function(
+        reader.script, reader.walk, node, sets, _only_prints(reader, node), before, len(reader.run.commands)
+    )
     earlier = reader.run.functions.get(name)
     reader.run.functions[name] = None if known else function
     if known:
@@ -65,7 +64,7 @@ def call(
     body = function.node.child_by_field_name("body")
     if body is not None:
         depth = where.depth + 1
-        function.reader.walk(body, Context(depth, where.conditional, not where.conditional))
+        function.walk(body, Context(depth, where.conditional, not where.conditional))
     reader.run.returned = False
     reader.variables.restore_each((prefixed for prefixed, _ in assignments), before)
     reader.variables.restore_each(*_split(reader.run.locals.pop()))
@@ -80,7 +79,7 @@ def walk_uncalled(reader: Reader) -> None:
     for one in reader.run.functions.values():
         reader.variables.distrust(one.sets if one is not None else ())
     for function in sorted(uncalled, key=lambda one: one.commands, reverse=True):
-        if function.reader is reader:
+        if function.script is reader.script:
             _walk_uncalled_body(reader, function)
 
 

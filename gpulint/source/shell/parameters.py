@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import tree_sitter
 
 from gpulint.source.shell import patterns
 from gpulint.source.shell.command import Piece, Span, Word, slice_pieces
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.expansion import Expansion
+from gpulint.source.shell.interfaces import Expander
 
 TEXT_CHARACTERS_MAX = 4_096
 
@@ -23,7 +20,7 @@ _OPERATOR = re.compile(r":[-=?+]|##?|%%?|//?|\^\^?|,,?|[-=?+:]")
 _OF_AN_ARRAY = ("@", "*")
 
 
-def expand(expansion: Expansion, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
+def expand(expansion: Expander, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
     """The pieces of an expansion; None where they are known only when it runs."""
     start, end = expansion.script.span(node)
     use = expansion.script.place(start, end)
@@ -52,7 +49,7 @@ def expand(expansion: Expansion, node: tree_sitter.Node, quoted: bool) -> Sequen
     return None if cut is None else expansion.split(cut)
 
 
-def _length(expansion: Expansion, match: re.Match[str], use: Span) -> tuple[Piece, ...] | None:
+def _length(expansion: Expander, match: re.Match[str], use: Span) -> tuple[Piece, ...] | None:
     if match["rest"]:
         return None
     if match["index"] in _OF_AN_ARRAY or match["name"] in _OF_AN_ARRAY:
@@ -63,7 +60,7 @@ def _length(expansion: Expansion, match: re.Match[str], use: Span) -> tuple[Piec
     return None if text is None else (Piece(str(len(text)), (use,)),)
 
 
-def _base(expansion: Expansion, match: re.Match[str], use: Span, quoted: bool) -> tuple[Piece, ...] | None:
+def _base(expansion: Expander, match: re.Match[str], use: Span, quoted: bool) -> tuple[Piece, ...] | None:
     """The value before an operator changes it."""
     name, index = match["name"], match["index"]
     if index is None or name == "BASH_SOURCE":
@@ -83,7 +80,7 @@ def _base(expansion: Expansion, match: re.Match[str], use: Span, quoted: bool) -
         return None
 
 
-def _number(expansion: Expansion, text: str) -> int | None:
+def _number(expansion: Expander, text: str) -> int | None:
     from gpulint.source.shell import arithmetic
 
     expression = re.sub(r"\$\{?(\w+)\}?", r"\1", text)
@@ -92,7 +89,7 @@ def _number(expansion: Expansion, text: str) -> int | None:
 
 
 def _alternative(
-    expansion: Expansion,
+    expansion: Expander,
     node: tree_sitter.Node,
     match: re.Match[str],
     base: tuple[Piece, ...] | None,
@@ -119,7 +116,7 @@ def _alternative(
     return default
 
 
-def _operand(expansion: Expansion, node: tree_sitter.Node, start: int) -> tuple[Piece, ...] | None:
+def _operand(expansion: Expander, node: tree_sitter.Node, start: int) -> tuple[Piece, ...] | None:
     """The word behind an operator; its unquoted text is split at blanks."""
     in_string = node.parent is not None and node.parent.type == "string"
     if in_string and "'" in expansion.script.text[start : expansion.script.span(node)[1]]:
@@ -128,7 +125,7 @@ def _operand(expansion: Expansion, node: tree_sitter.Node, start: int) -> tuple[
     return tuple(piece.used(use) for piece in _parts(expansion, node, start))
 
 
-def _parts(expansion: Expansion, node: tree_sitter.Node, start: int) -> Iterator[Piece]:
+def _parts(expansion: Expander, node: tree_sitter.Node, start: int) -> Iterator[Piece]:
     at, end = start, expansion.script.span(node)[1] - 1
     for child in _flatten(node):
         child_start, child_end = expansion.script.span(child)
@@ -148,7 +145,7 @@ def _flatten(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
         yield from child.named_children if child.type == "concatenation" else (child,)
 
 
-def _make_word(expansion: Expansion, node: tree_sitter.Node, pieces: Sequence[Piece]) -> Word:
+def _make_word(expansion: Expander, node: tree_sitter.Node, pieces: Sequence[Piece]) -> Word:
     span = expansion.script.span(node)
     why = next((piece.why for piece in pieces if piece.text is None), "")
     raw, source = expansion.script.raw(*span), expansion.script.source
@@ -156,7 +153,7 @@ def _make_word(expansion: Expansion, node: tree_sitter.Node, pieces: Sequence[Pi
 
 
 def _cut(
-    expansion: Expansion,
+    expansion: Expander,
     node: tree_sitter.Node,
     match: re.Match[str],
     base: tuple[Piece, ...] | None,
@@ -181,7 +178,7 @@ def _cut(
     return None if replaced is None else (Piece(replaced, (use,)),)
 
 
-def _pattern(expansion: Expansion, node: tree_sitter.Node, start: int) -> str | None:
+def _pattern(expansion: Expander, node: tree_sitter.Node, start: int) -> str | None:
     """The regular expression of a pattern, which is no glob where it is quoted."""
     source = expansion.script.text[start : expansion.script.span(node)[1] - 1]
     pieces = _operand(expansion, node, start)
@@ -212,7 +209,7 @@ def _change_case(text: str, operator: str) -> str:
     return changed if len(operator) == 2 else changed[:1] + text[1:]
 
 
-def _substring(expansion: Expansion, text: str, given: str) -> Span | None:
+def _substring(expansion: Expander, text: str, given: str) -> Span | None:
     """`:offset:length`, either counted from the end where it is negative."""
     offset_text, colon, length_text = given.partition(":")
     offset, length = _number(expansion, offset_text or "0"), _number(expansion, length_text) if colon else len(text)
@@ -223,7 +220,7 @@ def _substring(expansion: Expansion, text: str, given: str) -> Span | None:
     return (start, end) if end >= start else None
 
 
-def _replaced(expansion: Expansion, node: tree_sitter.Node, text: str, rest: str, at: int) -> str | None:
+def _replaced(expansion: Expander, node: tree_sitter.Node, text: str, rest: str, at: int) -> str | None:
     """`/pattern/text`, everywhere where it is `//`."""
     found = re.fullmatch(r"(?s)(//?)([^/\\\"'$*?#%]+?|\"[^\"/\\$]+\")(?:/(.*))?", rest)
     if found is None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import tree_sitter
 
+from gpulint.source.shell.budget import Budget
 from gpulint.source.shell.command import Command
-from gpulint.source.shell.expansion import Budget
+from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import KnownValue, Variables
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.statements import Reader
 
 Sourced = Callable[[str], tuple[str, str] | None]
 
@@ -27,9 +25,12 @@ class Context(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function: where it is written, what it sets, the variables at that time, and its place among the commands."""
+    """A function: its script and how that is walked, what it sets, the variables and the number of
+    commands at that time.
+    """
 
-    reader: Reader
+    script: Script
+    walk: Callable[[tree_sitter.Node, Context], None]
     node: tree_sitter.Node
     sets: frozenset[str]
     speaks_only: bool

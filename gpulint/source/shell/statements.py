@@ -47,7 +47,7 @@ def read(
     for name, word in (exported or {}).items():
         run.variables.assign(name, word)
         run.variables.export(name)
-    reader = Reader(script, run)
+    reader = ScriptReader(script, run)
     try:
         reader.walk(script.tree, Context())
         functions.walk_uncalled(reader)
@@ -56,7 +56,7 @@ def read(
     return tuple(run.commands)
 
 
-class Reader:
+class ScriptReader:
     """Walks the syntax tree of one script, keeping the variables whose value is known."""
 
     def __init__(self, script: Script, run: Run) -> None:
@@ -64,6 +64,10 @@ class Reader:
         self.run = run
         self.variables = run.variables
         self.expansion = Expansion(script, run.variables, run.budget)
+
+    def open(self, script: Script) -> ScriptReader:
+        """Return a reader of another script that shares the state of this one."""
+        return ScriptReader(script, self.run)
 
     # ---- statements
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import tree_sitter
 
 from gpulint.source.shell.command import Piece, Span, Word
+from gpulint.source.shell.interfaces import Expander
 from gpulint.source.shell.variables import OWN_NAME
-
-if TYPE_CHECKING:
-    from gpulint.source.shell.expansion import Expansion
 
 _SAME_FILE = ("realpath", "readlink", "greadlink")
 
 
-def substitute(expansion: Expansion, node: tree_sitter.Node) -> tuple[Piece, ...] | None:
+def substitute(expansion: Expander, node: tree_sitter.Node) -> tuple[Piece, ...] | None:
     """The pieces of what a substitution prints, its places those inside of it; None where only running tells."""
     inside = [child for child in node.named_children if child.type != "comment"]
     if len(inside) != 1 or node.has_error:
@@ -41,7 +38,7 @@ def _command(node: tree_sitter.Node) -> tree_sitter.Node | None:
     return node if node.type == "command" else None
 
 
-def _print_command(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tuple[Piece, ...] | None:
+def _print_command(expansion: Expander, node: tree_sitter.Node, use: Span) -> tuple[Piece, ...] | None:
     words = _words(expansion, node)
     if not words or words[0].text is None:
         return None
@@ -108,7 +105,7 @@ def _echo(words: Sequence[Word], use: Span) -> tuple[Piece, ...] | None:
     return tuple(pieces) or (Piece("", (use,)),)
 
 
-def _folder(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tuple[Piece, ...] | None:
+def _folder(expansion: Expander, node: tree_sitter.Node, use: Span) -> tuple[Piece, ...] | None:
     """`cd FOLDER && pwd`."""
     commands = [_command(child) for child in node.named_children]
     if len(commands) != 2 or None in commands or any(child.type == "||" for child in node.children):
@@ -122,7 +119,7 @@ def _folder(expansion: Expansion, node: tree_sitter.Node, use: Span) -> tuple[Pi
     return (Piece(paths[0].text, (use,)),) if OWN_NAME not in (paths[0].text or "") else None
 
 
-def _here(expansion: Expansion, node: tree_sitter.Node) -> tuple[Piece, ...] | None:
+def _here(expansion: Expander, node: tree_sitter.Node) -> tuple[Piece, ...] | None:
     """`cat <<EOF`."""
     body = node.child_by_field_name("body")
     redirects = node.children_by_field_name("redirect")
@@ -139,7 +136,7 @@ def _here(expansion: Expansion, node: tree_sitter.Node) -> tuple[Piece, ...] | N
     return tuple(pieces)
 
 
-def _words(expansion: Expansion, node: tree_sitter.Node) -> list[Word]:
+def _words(expansion: Expander, node: tree_sitter.Node) -> list[Word]:
     words: list[Word] = []
     for child in node.named_children:
         if child.type in ("variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"):

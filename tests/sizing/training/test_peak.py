@@ -172,7 +172,7 @@ def test_adapters_have_the_parameters_that_are_printed(checkpoint: str, rank: in
 def test_a_quantised_base_without_adapters_is_not_sized() -> None:
     found = known(quantization="nf4")
     assert isinstance(found.expected("training_peak_bytes"), Missing)
-    assert "rank of adapters" in found.reasons["trainable_parameters"]
+    assert "no LoRA rank" in found.reasons["trainable_parameters"]
 
 
 def test_a_base_in_4_bits_holds_experts_of_one_tensor_in_16() -> None:

@@ -1,4 +1,4 @@
-"""ms-swift: which parameters full fine-tuning leaves frozen."""
+"""Trainers whose full fine-tuning leaves the vision and audio towers frozen: LLaMA-Factory and ms-swift."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ def trainable_parameters(
         adapter_parameters: of LoRA's matrices. quantization: of the base at load, else None: such weights are not trained.
     Returns:
         [parameters]
-    Validity: freeze_vit may be switched off; the tower's own weights are then counted too low.
+    Validity: freeze_vision_tower (LLaMA-Factory) and freeze_vit (ms-swift) may be switched off; the tower's own weights
+        are then counted too low.
 
     >>> trainable_parameters(8292166656, 675750912, None, 0, None)
     7616415744
 
-    Source: modelscope/ms-swift 3602360a5 swift/arguments/tuner_args.py, freeze_vit and freeze_aligner (on).
+    Source: hiyouga/LLaMA-Factory ff6d4d12 src/llamafactory/hparams/finetuning_args.py, freeze_vision_tower (on);
+        modelscope/ms-swift 3602360a5 swift/arguments/tuner_args.py, freeze_vit and freeze_aligner (on).
     """
     if lora_rank is not None:
         return adapter_parameters

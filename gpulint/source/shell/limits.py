@@ -1,0 +1,23 @@
+"""The scripts that can be read: those of a shell like bash whose parsing takes a bounded time."""
+
+from __future__ import annotations
+
+import re
+
+SCRIPT_CHARACTERS_MAX = 256_000
+CONSTRUCTS_MAX = 1_000
+"""The most constructs whose parsing takes time or memory quadratic in their number."""
+
+_COSTLY = re.compile(r"\||\(\(|\$\[|=\(|\bcase\b|\$\{\w+[%#^/,][^}]{0,80}(?=\$\{)")
+_COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
+_ANOTHER_LANGUAGE = re.compile(r"\s*#!.*\b(?:t?csh|fish|python[\d.]*|perl|ruby|node|pwsh|nu|awk|expect)\b")
+_C_SHELL = re.compile(r"(?m)^[ \t]*(?:setenv[ \t]+\w+[ \t]|set[ \t]+\w+[ \t]*=[ \t]*\S)")
+
+
+def is_readable(script: str) -> bool:
+    """Whether a script is one of a shell like bash, and its parsing takes a bounded time."""
+    if not script.strip() or len(script) > SCRIPT_CHARACTERS_MAX:
+        return False
+    if _ANOTHER_LANGUAGE.match(script) or _C_SHELL.search(script):
+        return False
+    return sum(1 for _ in _COSTLY.finditer(_COMMENT.sub("", script))) <= CONSTRUCTS_MAX
