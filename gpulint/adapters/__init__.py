@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -24,13 +24,6 @@ from gpulint.workload import Workload
 
 HERE = Path(__file__).parent
 DATA = frozenset({"yaml", "json", "toml"})
-SCALERS: Mapping[str, str] = {
-    "HorizontalPodAutoscaler": "autoscaling",
-    "ScaledObject": "keda.sh",
-    "PodAutoscaler": "autoscaling.aibrix.ai",
-    "PodDisruptionBudget": "policy",
-}
-"""Objects that set how many pods of another object run, by kind and API group."""
 OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "backoffLimit")
 """Trigger words: without any of them, no object has a problem of its own."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
@@ -95,14 +88,7 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
         from gpulint.adapters.objects import references as joins
 
         joins.complete(document, repository)
-    for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import nodes as pools
-        from gpulint.adapters.kubernetes import autoscaling
-        from gpulint.adapters.nodes import mig_slices as slices
-        from gpulint.adapters.pods import weights_storage as stored
-
-        placed = slices.checked(pools.joined(workload, repository))
-        yield autoscaling.joined(stored.joined(placed, repository), repository)
+    yield from adapter.workloads(document, repository)
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from gpulint.facts import checkpoints
 from gpulint.facts import resolver as facts
 from gpulint.facts.resolver import Facts
 from gpulint.pipeline import enrichment, parse
-from gpulint.pipeline.enrichment import gpu_sharing
+from gpulint.pipeline.enrichment import autoscaling, gpu_sharing
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import Given
 from gpulint.policy.rules import document_rules
@@ -193,10 +193,8 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:
     """Yield the workloads of other files that an autoscaler or a disruption budget of this file is about."""
     for document in parsed.loaded.documents:
-        if document.get(("kind",)) not in tuple(adapters.SCALERS):
+        if document.get(("kind",)) not in tuple(autoscaling.GROUPS):
             continue
-        from gpulint.adapters.kubernetes import autoscaling
-
         for target in autoscaling.targets(document, context.repository):
             elsewhere = enrichment.Context(context.repository, context.policy.at(target.path))
             for workload in adapters.read(target, context.repository):

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from gpulint import adapters, engines
-from gpulint.adapters import nodes as pools
 from gpulint.adapters import pods as pod
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.kubernetes import kustomize_patches
+from gpulint.adapters.nodes.pool import QUEUES
 from gpulint.adapters.objects import controllers as operators
 from gpulint.adapters.objects import kubeflow_v1_kinds as training_kinds
 from gpulint.adapters.objects import pod_templates as kinds
@@ -241,7 +241,7 @@ def _read_queue(document: Document, template: Template, fields: Mapping[str, Fie
     if "accelerator" in fields or fields["gpus_per_pod"].value == 0:
         return {}
     for path in (("metadata", "labels"), (*template.spec[:-1], "metadata", "labels")):
-        for key in pools.QUEUES:
+        for key in QUEUES:
             if isinstance(name := document.get((*path, key)), str):
                 decided = Unknown(f"the queue {name} determines the GPU model", "queue or partition")
                 return {"accelerator": Field(decided, (Origin(document, (*path, key)),))}
@@ -348,9 +348,7 @@ def _is_steered(document: Document, spec: Path) -> bool:
         return True
     metadata = [document.get(path) for path in (("metadata",), (*spec[:-1], "metadata"))]
     given = [entry.get(part) for entry in metadata if isinstance(entry, dict) for part in ("labels", "annotations")]
-    return any(
-        key in pools.QUEUES or "topology" in str(key) for entry in given if isinstance(entry, dict) for key in entry
-    )
+    return any(key in QUEUES or "topology" in str(key) for entry in given if isinstance(entry, dict) for key in entry)
 
 
 def _describe_selector(document: Document, template: Template, other: Role) -> Field:

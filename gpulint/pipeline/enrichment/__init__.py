@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import engines
+from gpulint import adapters, engines
 from gpulint.catalog.offers import Available
 from gpulint.pipeline.enrichment import hints
 from gpulint.pipeline.enrichment import object_metadata as metadata
@@ -36,11 +36,27 @@ def read_context(loaded: Loaded, repository: Repository, policy: Given) -> Conte
     return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
 
 
+def read(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Yield the workloads of a document with what the files of the repository add to them."""
+    for workload in adapters.read(document, repository):
+        yield apply_repository(workload, repository)
+
+
 def apply(workload: Workload, context: Context) -> Workload:
-    """Return a workload with its Services, metadata, node pools, facility, policy requirements, fabrics and overrides."""
+    """Return a workload with what its repository, its file and the policy add to it."""
     policy = context.policy
-    merged = _merge(_link_services(workload, context.services), context.repository, policy)
+    found = apply_repository(workload, context.repository)
+    merged = _merge(_link_services(found, context.services), context.repository, policy)
     return hints.applied(merged, context.overrides, policy.hints, policy.accelerator)
+
+
+def apply_repository(workload: Workload, repository: Repository) -> Workload:
+    """Return a workload with its queue, node pool, MIG profiles, volumes and autoscaler, from files of the repository."""
+    from gpulint.pipeline.enrichment import autoscaling, kueue, mig_profiles, node_pools, weights_storage
+
+    workload = kueue.apply(workload, repository)
+    workload = mig_profiles.apply(node_pools.apply(workload, repository))
+    return autoscaling.apply(weights_storage.apply(workload, repository), repository)
 
 
 def _merge(workload: Workload, repository: Repository, policy: Given) -> Workload:
@@ -48,9 +64,10 @@ def _merge(workload: Workload, repository: Repository, policy: Given) -> Workloa
     workload = metadata.described(workload, repository.read)
     workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
     if policy.pools:
-        from gpulint.adapters import nodes
+        from gpulint.pipeline.enrichment import node_pools
 
-        workload = nodes.joined_with(workload, tuple(nodes.named(**pool._asdict()) for pool in policy.pools))
+        named = tuple(node_pools.build_named(**pool._asdict()) for pool in policy.pools)
+        workload = node_pools.apply_named(workload, named)
     if policy.facility:
         from gpulint.pipeline.facility import pools
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import Pool
 from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.nodes.terraform import blocks as parts
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules

@@ -12,9 +12,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import Pool
 from gpulint.adapters.nodes import kubernetes_pools as node_objects
 from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.nodes.terraform import blocks as parts
 from gpulint.adapters.nodes.terraform import google as terraform_google
 from gpulint.adapters.nodes.terraform.modules import Spot
@@ -24,6 +24,7 @@ from gpulint.adapters.pods import taints
 from gpulint.source.documents import Document
 from gpulint.workload import Field, Unknown
 
+FILE_NAMES = (r"\.tf$", r"\.tf\.\w+$", r"\.tfvars$", r"\.tfvars\.\w+$")
 GKE_MODULE = "terraform-google-modules/kubernetes-engine/google"
 EKS_MODULE = "terraform-aws-modules/eks/aws"
 EKS_NAME = "eks.amazonaws.com/nodegroup"

@@ -21,7 +21,7 @@ OFFICIAL = re.compile(r"(?:^|/)(?:vllm/vllm-openai|lmsysorg/sglang|huggingface/t
 ONE_NODE = "kubernetes.io/hostname"
 
 
-def joined(workload: Workload, repository: Repository) -> Workload:
+def apply(workload: Workload, repository: Repository) -> Workload:
     """Return the workload with the facts of its volumes, from its file and the repository."""
     if workload.adapter not in ("kubernetes", "scripts"):
         return workload
