@@ -20,11 +20,11 @@ class IndexHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root)
         sys.path.insert(0, str(root))
-        from gpulint.catalog import package_data as shipped
+        from gpulint.catalog import package_data
 
         index = Path(self.directory) / "index.json"
         index.parent.mkdir(parents=True, exist_ok=True)
-        index.write_text(json.dumps(shipped.built(root / "rules"), sort_keys=True), encoding="utf-8")
+        index.write_text(json.dumps(package_data.list_built(root / "rules"), sort_keys=True), encoding="utf-8")
         build_data["force_include"][str(index)] = "gpulint/index.json"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

@@ -1,4 +1,4 @@
-"""The memory rules of serving, of generation without a server and of training against measured cases, in three worlds.
+"""The memory rules of serving, of generation without a server and of training against measured cases, in three scenarios.
 
     python bench/accuracy.py CASES [--architectures FILE] [--half mended|kept] [--list] [--format text|json]
 
@@ -29,10 +29,10 @@ import training_cases
 from alone import share
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.pipeline.summary import role as summary
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
+from gpulint.pipeline.summary import role
 from gpulint.workload import Field
 
 Case = Mapping[str, object]
@@ -57,11 +57,11 @@ class Figure(NamedTuple):
     missing: str = ""
     kind: str = ""
     rounding: float = 0.0
-    worlds: tuple[float, float] | None = None
+    scenarios: tuple[float, float] | None = None
 
     @property
     def error(self) -> float | None:
-        """Absolute relative error of the likely value; None where the measurement is not positive."""
+        """Absolute relative error of the expected value; None where the measurement is not positive."""
         return abs(self.ours[1] / self.measured - 1) if self.ours and self.measured > 0 else None
 
     @property
@@ -70,9 +70,9 @@ class Figure(NamedTuple):
         return self.ours is not None and self._between(*self.ours)
 
     @property
-    def in_worlds(self) -> bool:
-        """Whether it is between the favourable and the adverse world, in which every term is at its end at once."""
-        return self.covered or (self.worlds is not None and self._between(*self.worlds))
+    def in_scenarios(self) -> bool:
+        """Whether it is between the best and the worst scenario, in which every term is at its end at once."""
+        return self.covered or (self.scenarios is not None and self._between(*self.scenarios))
 
     def _between(self, *ends: float) -> bool:
         return min(ends) - self.rounding <= self.measured <= max(ends) + self.rounding
@@ -127,7 +127,7 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
         [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
     )
     lacking = ", ".join(sorted(known.missing([fact])))
-    verdicts = sorted({sizes.verdict(one) for one in read}, key=MILDEST.index)
+    verdicts = sorted({memory_breakdown.find_verdict(one) for one in read}, key=MILDEST.index)
     told = len({"not" in verdict for verdict in verdicts}) == 1
     shape = known.resolved.architecture if known.resolved else None
     unmapped = "" if shape else f"the architecture of {case['model']} is not known"
@@ -164,8 +164,8 @@ def _either(found: list[Figure]) -> tuple[Figure, ...]:
     ours = [one.ours for one in found if one.ours]
     if len(ours) < 2:
         return tuple(found[:1])
-    low, likely, high = (min(o[0] for o in ours), statistics.fmean(o[1] for o in ours), max(o[2] for o in ours))
-    return (found[0]._replace(ours=(low, likely, high)),)
+    low, expected, high = (min(o[0] for o in ours), statistics.fmean(o[1] for o in ours), max(o[2] for o in ours))
+    return (found[0]._replace(ours=(low, expected, high)),)
 
 
 def _card(case: Case) -> str | None:
@@ -188,7 +188,7 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
             str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason
         )
     figures = tuple(_figure(case, one, told.known) for one in wanted)
-    left = "generation_headroom_bytes" if summary.generates(told.known) else "headroom_bytes"
+    left = "generation_headroom_bytes" if role.is_generation(told.known) else "headroom_bytes"
     lacking = ", ".join(sorted(told.known.missing([left])))
     verdict = _verdict(told.known)
     return Judged(str(case["id"]), figures, verdict, bool(measured["oom"]), lacking, told.engine)
@@ -196,11 +196,11 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
 
 def _verdict(known: Facts) -> str:
     """Our verdict; where a server's longest sequence is not shown, it fails only where not even a short one fits."""
-    verdict = sizes.verdict(known)
-    if "not fit" not in verdict or known.role.value("max_model_len") or summary.generates(known):
+    verdict = memory_breakdown.find_verdict(known)
+    if "not fit" not in verdict or known.role.value("max_model_len") or role.is_generation(known):
         return verdict
     short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
-    found = sizes.verdict(facts.of(short, known.resolved))
+    found = memory_breakdown.find_verdict(resolver.resolve(short, known.resolved))
     return found if "not fit" in found else "cannot tell"
 
 
@@ -211,20 +211,20 @@ def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
     if found.ours and (less := _left_out(case, one, known)):
         found = found._replace(
             ours=tuple(value - less for value in found.ours),  # type: ignore[arg-type]
-            worlds=tuple(value - less for value in found.worlds or ()),  # type: ignore[arg-type]
+            scenarios=tuple(value - less for value in found.scenarios or ()),  # type: ignore[arg-type]
         )
-    if found.ours and one.kind == "unstated" and (ends := known.worlds(DEVICE)) and not isinstance(ends, Missing):
-        found = found._replace(ours=(*found.ours[:2], max(found.ours[2], float(ends.adverse or 0) / one.scale)))  # type: ignore[arg-type]
+    if found.ours and one.kind == "unstated" and (ends := known.scenarios(DEVICE)) and not isinstance(ends, Missing):
+        found = found._replace(ours=(*found.ours[:2], max(found.ours[2], float(ends.worst or 0) / one.scale)))  # type: ignore[arg-type]
     return found._replace(kind=one.kind, rounding=one.rounding)
 
 
 def _pool_per_token(known: Facts) -> tuple[float, float, float] | None:
     """A pool divided by the tokens that its engine prints, as the measured figure is; layers of several kinds share both."""
-    pool, tokens = known.worlds("kv_cache_bytes"), known.worlds("kv_cache_tokens")
-    if isinstance(pool, Missing) or isinstance(tokens, Missing) or not float(tokens.likely or 0) > 0:  # type: ignore[arg-type]
+    pool, tokens = known.scenarios("kv_cache_bytes"), known.scenarios("kv_cache_tokens")
+    if isinstance(pool, Missing) or isinstance(tokens, Missing) or not float(tokens.expected or 0) > 0:  # type: ignore[arg-type]
         return None
-    likely = float(pool.likely) / float(tokens.likely)  # type: ignore[arg-type]
-    return likely, likely, likely
+    expected = float(pool.expected) / float(tokens.expected)  # type: ignore[arg-type]
+    return expected, expected, expected
 
 
 def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:
@@ -232,18 +232,18 @@ def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:
     name = "cpu_offload_bytes" if one.kind == "weights" else "table_bytes"
     if one.kind != "weights" and not (one.name == "weights_gib" and "torchao" in str(case["engine"])):
         return 0.0
-    left = known.likely(name)
+    left = known.expected(name)
     return float(left) / one.scale if isinstance(left, int | float) else 0.0
 
 
 def _compared(case: str, name: str, measured: float, known: Facts, fact: str, scale: float) -> Figure:
-    found = known.worlds(fact)
+    found = known.scenarios(fact)
     if isinstance(found, Missing):
         return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
     ends = known.ends(fact) or found[::2]
-    low, likely, high = (float(value) / scale for value in (ends[0], found.likely, ends[1]))  # type: ignore[arg-type]
+    low, expected, high = (float(value) / scale for value in (ends[0], found.expected, ends[1]))  # type: ignore[arg-type]
     best, worst = (float(value) / scale for value in found[::2])  # type: ignore[arg-type]
-    return Figure(case, name, measured, (low, likely, high), worlds=(best, worst))
+    return Figure(case, name, measured, (low, expected, high), scenarios=(best, worst))
 
 
 # ---- what is printed
@@ -306,7 +306,7 @@ def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[s
     """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
     found = [figure for one in every for figure in one.figures]
     rows: list[tuple[str, ...]] = [
-        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width", "in worlds")
+        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width", "in scenarios")
     ]
     for name in names:
         own = [figure for figure in found if figure.name == name]
@@ -316,9 +316,9 @@ def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[s
         widths = [(max(one.ours) - min(one.ours)) / abs(one.measured) for one in answered if one.ours and one.measured]
         width = _percent(statistics.median(widths)) if widths else "-"
         covered = share(sum(one.covered for one in answered), len(answered))
-        worlds = share(sum(one.in_worlds for one in answered), len(answered))
+        scenarios = share(sum(one.in_scenarios for one in answered), len(answered))
         close = share(sum(error <= CLOSE for error in errors), len(own))
-        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width, worlds))
+        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width, scenarios))
     return rows
 
 
@@ -364,10 +364,10 @@ def _listed(one: Judged) -> Iterator[str]:
         if figure.ours is None:
             yield f"    {figure.name:<20} {figure.measured:>10,.2f}  lacks {figure.missing}"
             continue
-        low, likely, high = figure.ours
+        low, expected, high = figure.ours
         error = "" if figure.error is None else f"{figure.ours[1] / figure.measured - 1:+.1%}"
         inside = "inside" if figure.covered else "OUTSIDE"
-        yield f"    {figure.name:<20} {figure.measured:>10,.2f}  {low:,.2f} {likely:,.2f} {high:,.2f}  {error:>8} {inside}"
+        yield f"    {figure.name:<20} {figure.measured:>10,.2f}  {low:,.2f} {expected:,.2f} {high:,.2f}  {error:>8} {inside}"
 
 
 def as_json(every: list[Judged]) -> str:

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import checkpoints
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.pipeline import check as lint
-from gpulint.pipeline import enrichment
-from gpulint.policy.resolved import Given
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import checkpoints, resolver
+from gpulint.facts.model import Facts
+from gpulint.pipeline import check, enrichment
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import selection
 from gpulint.report.model import Report
 from gpulint.source import documents, repository
@@ -25,7 +23,7 @@ class Read(NamedTuple):
 
     workload: Workload
     roles: tuple[tuple[Role, Facts], ...]
-    resolved: Mapping[str, Resolved | None]
+    resolved: Mapping[str, Resolution | None]
 
 
 class Alone(NamedTuple):
@@ -43,8 +41,8 @@ class Folder:
             raise SystemExit(f"{root} is not a directory")
         self.root = root
         self.tree = repository.WorkTree(root, base=root)
-        rules = selection.speaking(selection.known())
-        self.given = Given(rules, tuple(rule.name for rule in rules))
+        rules = selection.enable_rules(selection.load_rules())
+        self.given = ResolvedPolicy(rules, tuple(rule.name for rule in rules))
 
     def paths(self) -> Iterator[str]:
         """Every file below, sorted."""
@@ -58,7 +56,7 @@ class Folder:
         """The report on one file; an exception that escapes the pipeline is the caller's."""
         source = repository.Source(path, self.content(path))
         start = time.process_time()
-        report = lint.check_files([source], self.tree, self.given)
+        report = check.check_files([source], self.tree, self.given)
         return Alone(report, time.process_time() - start)
 
     def loaded(self, path: str) -> documents.Loaded:
@@ -69,7 +67,7 @@ class Folder:
         for document in self.loaded(path).documents:
             for workload in enrichment.read(document, self.tree):
                 resolved = {role.name: checkpoints.resolve(role, path, self.tree, None) for role in workload.roles}
-                known = (facts.of(role, resolved[role.name]) for role in workload.roles)
+                known = (resolver.resolve(role, resolved[role.name]) for role in workload.roles)
                 yield Read(workload, tuple(zip(workload.roles, known, strict=True)), resolved)
 
 

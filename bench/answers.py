@@ -18,7 +18,7 @@ from typing import NamedTuple
 import alone
 from alone import Folder, Read, share
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Role
 
 SHIPPED = Path(__file__).with_name("answers.tsv")
@@ -91,7 +91,7 @@ def _names(read: Sequence[Read]) -> str:
 
 
 def _said(known: Facts, role: Role, name: str) -> str:
-    value = known.likely(name)
+    value = known.expected(name)
     return "?" if isinstance(value, Missing) or value is None else str(value)
 
 

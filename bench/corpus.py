@@ -24,8 +24,8 @@ from pathlib import Path
 import alone
 from alone import Folder, share
 
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline.summary import role as summary
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline.summary import role as summary_role
 from gpulint.report.model import Report
 from gpulint.source import documents
 from gpulint.workload import Role
@@ -144,7 +144,7 @@ def _understood(row: Row, folder: Folder, path: str) -> None:
         for role, known in read.roles:
             told = {name for name in KNOWN if _is_known(name, role, known)}
             row.roles_known.update(told)
-            explained = summary.explanations(role, read.resolved[role.name])
+            explained = summary_role.list_unresolved(role, read.resolved[role.name])
             reasons = {one.quantity for one in explained if one.category != ANY_HOST}
             row.roles_explained.update(name for name, by in EXPLAINED.items() if name not in told and by & reasons)
     row.files_known.update(set(row.roles_known))
@@ -155,12 +155,12 @@ def _is_known(name: str, role: Role, known: Facts) -> bool:
         case "engine":
             return bool(role.text("engine") or role.text("program"))
         case "gpu_count":
-            return not isinstance(known.worlds("gpus_per_pod"), Missing)
+            return not isinstance(known.scenarios("gpus_per_pod"), Missing)
         case "parallelism":
-            return not isinstance(known.worlds("parallel_size"), Missing)
+            return not isinstance(known.scenarios("parallel_size"), Missing)
         case "accelerator":
             return bool(role.text("accelerator") or role.text("mig_profile"))
-    return not isinstance(known.worlds(name), Missing)
+    return not isinstance(known.scenarios(name), Missing)
 
 
 def added(rows: Iterable[Row]) -> Row:

@@ -25,7 +25,7 @@ from gpulint.pipeline import enrichment
 from gpulint.report.model import Edit, Suggestion
 from gpulint.source import documents
 from gpulint.suggestions import edits
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.splices import Inexact
 from gpulint.workload import Role, Value, Workload
 
@@ -124,7 +124,7 @@ def _outcome(
         return None
     state = "stated" if stated else "missing"
     for value in candidates(role, quantity):
-        written = edits.of(role, {quantity: value})
+        written = edits.write_values(role, {quantity: value})
         if written:
             level, why = _level(folder, path, at, workload, role, quantity, value, written)
             shown = "; ".join(f"{one.old!r} -> {one.new!r} at {_place(one)}" for one in written)
@@ -140,7 +140,7 @@ def _place(edit: Edit) -> str:
 def _concerns(role: Role, quantity: str) -> bool:
     if not role.text("engine"):
         return quantity == "mig_profile" and role.text("accelerator") != ""
-    trains = engines.trains(role)
+    trains = engines.is_training(role)
     return (quantity not in OF_SERVING) if trains else (quantity not in OF_TRAINING)
 
 
@@ -186,7 +186,7 @@ def _level(
     """How far the edits of a role come, and why not further."""
     paths = {one.location.path for one in written if one.location} | {path}
     try:
-        after = fix.written(Suggestion("", tuple(written)), {one: folder.content(one) for one in paths})
+        after = apply.apply_edits(Suggestion("", tuple(written)), {one: folder.content(one) for one in paths})
     except Inexact as error:
         return "written", error.reason
     if path not in after:

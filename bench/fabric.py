@@ -4,7 +4,7 @@
 
 Needs pandas and pyarrow, as the package itself does; SYSTEMS is its folder `aiconfigurator_core/systems`.
 The tables are read where they are and never copied (Apache-2.0, NVIDIA). Half of the systems were fitted, half are held:
-H200, B300, GB300 and RTX PRO 6000. A row is covered where its time lies between the favourable and the adverse world. Rows
+H200, B300, GB300 and RTX PRO 6000. A row is covered where its time lies between the best and the worst scenario. Rows
 of engines in eager mode measure the launch of kernels and are left out.
 """
 
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpulint.catalog import hardware
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
-from gpulint.report.model import Worlds
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.facts import resolver
+from gpulint.facts.model import Missing
+from gpulint.report.model import Scenarios
+from gpulint.sizing.interconnect import _bandwidth
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
@@ -42,10 +42,10 @@ ACCELERATORS = {
 HELD = frozenset({"h200_sxm", "b300_sxm", "gb300", "rtx_pro_6000_server"})
 ENGINES = {"trtllm": "tensorrt_llm", "vllm": "vllm", "sglang": "sglang"}
 AXES = {
-    "all_reduce": ("tensor", "tensor_parallel", fabric.all_reduce_s),
-    "all_gather": ("data", "data_parallel", fabric.all_gather_s),
-    "reduce_scatter": ("data", "data_parallel", fabric.reduce_scatter_s),
-    "alltoall": ("expert", "expert_ranks", fabric.all_to_all_s),
+    "all_reduce": ("tensor", "tensor_parallel", _bandwidth.all_reduce_s),
+    "all_gather": ("data", "data_parallel", _bandwidth.all_gather_s),
+    "reduce_scatter": ("data", "data_parallel", _bandwidth.reduce_scatter_s),
+    "alltoall": ("expert", "expert_ranks", _bandwidth.all_to_all_s),
 }
 """An operation, the kind of parallelism whose facts tell its bandwidth, and its cost."""
 SIZES = {"half": 2, "bfloat16": 2, "int8": 1}
@@ -60,7 +60,7 @@ class Row(NamedTuple):
     ranks: int
     payload: str
     measured_s: float
-    ours_s: Worlds[float]
+    ours_s: Scenarios[float]
     floor_s: float
 
 
@@ -84,8 +84,8 @@ def main() -> None:
 
 def line(half: str, name: str, rows: list[Row]) -> str:
     """What the rows of a group say: absolute relative error, coverage, and floors that reality beats."""
-    errors = sorted(abs(row.ours_s.likely / row.measured_s - 1) for row in rows)
-    covered = sum(row.ours_s.favourable <= row.measured_s <= row.ours_s.adverse for row in rows) / len(rows)
+    errors = sorted(abs(row.ours_s.expected / row.measured_s - 1) for row in rows)
+    covered = sum(row.ours_s.best <= row.measured_s <= row.ours_s.worst for row in rows) / len(rows)
     beaten = sum(row.floor_s > row.measured_s for row in rows)
     p90 = errors[int(0.9 * (len(errors) - 1))]
     return f"{half:7}{name:16}{len(rows):6}{statistics.median(errors):8.1%}{p90:8.1%}{covered:9.1%}{beaten:8}"
@@ -115,10 +115,10 @@ def tables(systems: Path) -> Iterator[tuple[str, str, Iterable[dict[str, Any]]]]
 def _row(system: str, engine: str, operation: str, ranks: int, payload: float, measured_s: float) -> Row:
     axis, counted, cost = AXES[operation]
     medium, bus, hop, nominal = carried(ACCELERATORS[system], engine, axis, counted, ranks)
-    ours = Worlds(*(cost(payload, ranks, *each) for each in zip(bus, hop, strict=True)))
+    ours = Scenarios(*(cost(payload, ranks, *each) for each in zip(bus, hop, strict=True)))
     link = hardware.link(medium)
     reduces = link is not None and link.reduces and operation == "all_reduce"
-    floor = fabric.all_reduce_floor_s(payload, ranks, nominal, reduces)
+    floor = _bandwidth.all_reduce_floor_s(payload, ranks, nominal, reduces)
     floor = floor if operation == "all_reduce" else floor / 2
     size = "below 1 MB" if payload < 1e6 else "1 to 32 MB" if payload < 32e6 else "above 32 MB"
     return Row(system, medium, operation, ranks, size, measured_s, ours, floor)
@@ -127,7 +127,7 @@ def _row(system: str, engine: str, operation: str, ranks: int, payload: float, m
 @functools.cache
 def carried(
     accelerator: str, engine: str, axis: str, counted: str, ranks: int
-) -> tuple[str, Worlds[float], Worlds[float], float]:
+) -> tuple[str, Scenarios[float], Scenarios[float], float]:
     """What our facts say that a group of those ranks achieves: medium, bandwidth, latency, and the nominal bandwidth."""
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     stated: dict[str, Value] = {
@@ -144,13 +144,15 @@ def carried(
         counted: ranks,
     }
     role = Role("ranks", nowhere, {name: Field(value) for name, value in whole.items()})
-    known = facts.of(role if engine else role.having(engine=Field("deepspeed")), None)
-    found = [known.worlds(f"{axis}_{name}") for name in ("medium", "bus_bytes_per_s", "hop_s", "nominal_bytes_per_s")]
+    known = resolver.resolve(role if engine else role.having(engine=Field("deepspeed")), None)
+    found = [
+        known.scenarios(f"{axis}_{name}") for name in ("medium", "bus_bytes_per_s", "hop_s", "nominal_bytes_per_s")
+    ]
     missing = [one for one in found if isinstance(one, Missing)]
     if missing:
         raise ValueError(f"{accelerator}, {ranks} ranks of {axis}: {missing}")
     medium, bus, hop, nominal = found
-    return str(medium.likely), bus, hop, float(nominal.likely)  # type: ignore[union-attr, return-value, arg-type]
+    return str(medium.expected), bus, hop, float(nominal.expected)  # type: ignore[union-attr, return-value, arg-type]
 
 
 if __name__ == "__main__":

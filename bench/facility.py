@@ -21,9 +21,9 @@ from alone import share
 
 from gpulint import units
 from gpulint.facility import reader
-from gpulint.facility.model import PartFacts
-from gpulint.facts import resolver as facts
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.policy.rules import facility
 from gpulint.source import documents
 
 ROWS = Path(__file__).parent.parent / "tests" / "known_answers" / "rooms.csv"
@@ -110,31 +110,31 @@ def rows(path: Path = ROWS) -> tuple[dict[str, str], ...]:
 def compared(row: Mapping[str, str]) -> Compared:
     """A published value beside gpulint's fact of the same room."""
     asked = ASKED.get(row["quantity"])
-    if asked is None or asked.fact not in facts.glossary():
+    if asked is None or asked.fact not in glossary():
         return Compared(row, 0.0, None, "no such fact")
     known = next((one for one in _root(row["inputs"]).all() if one.kind == asked.part), None)
     if known is None:
         return Compared(row, 0.0, None, f"no {asked.part}")
     published = in_base_units(row["value"], row["unit"])
-    lacking = known.missing([name for name in (asked.fact, asked.times, asked.per) if name])
+    lacking = known.facts.missing([name for name in (asked.fact, asked.times, asked.per) if name])
     if lacking:
         return Compared(row, published, None, ", ".join(sorted(lacking)))
     return Compared(row, published, _value(known, asked))
 
 
-def _root(inputs: str) -> PartFacts:
+def _root(inputs: str) -> ComponentFacts:
     (document,) = documents.load("published.yaml", f"{HEAD}{inputs}\n".encode()).documents
-    return facilities.facts_of(reader.read(document), {})
+    return facility.resolve_facts(reader.read(document), {})
 
 
-def _value(known: PartFacts, asked: Asked) -> float:
+def _value(known: ComponentFacts, asked: Asked) -> float:
     times = _number(known, asked.times) if asked.times else 1.0
     per = _number(known, asked.per) if asked.per else 1.0
     return _number(known, asked.fact) * times / per
 
 
-def _number(known: PartFacts, name: str) -> float:
-    value = known.likely(name)
+def _number(known: ComponentFacts, name: str) -> float:
+    value = known.expected(name)
     if isinstance(value, int | float):
         return float(value)
     raise TypeError(f"{name} is {value}")

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import alone
 from alone import Folder, Read, share
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Role, Unknown
 
 SHIPPED = Path(__file__).parent / "facts.tsv"
@@ -133,13 +133,13 @@ def _understood(read: Read) -> dict[str, str]:
 
 
 def _said(known: Facts, name: str) -> str:
-    value = known.likely(name)
+    value = known.expected(name)
     return NOT_KNOWN if isinstance(value, Missing) or value is None else str(value).removeprefix("hf://")
 
 
 def _pods(read: Read) -> str:
     """Pods of one instance: of leader and workers together, each template once."""
-    templates = {role.name.rpartition("/")[0]: known.likely("pods_per_replica") for role, known in read.roles}
+    templates = {role.name.rpartition("/")[0]: known.expected("pods_per_replica") for role, known in read.roles}
     counts = [count for count in templates.values() if isinstance(count, int)]
     return str(sum(counts)) if len(counts) == len(templates) else NOT_KNOWN
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -45,11 +45,11 @@ class Asked(NamedTuple):
     time: bool = False
 
 
-def known(fields: Mapping[str, object], resolved: Resolved | None) -> Facts:
+def known(fields: Mapping[str, object], resolved: Resolution | None) -> Facts:
     stated = {name: Field(value) for name, value in fields.items() if value is not None}  # type: ignore[arg-type]
     if resolved is not None and resolved.architecture is not None:
         stated["checkpoint"] = Field(resolved.architecture.id)
-    return facts.of(Role("case", NOWHERE, stated), resolved)
+    return resolver.resolve(Role("case", NOWHERE, stated), resolved)
 
 
 def config(case: Case) -> Mapping[str, object]:
@@ -75,10 +75,10 @@ def payload(text: str) -> float | None:
 
 
 def of(known: Facts, fact: str, scale: float) -> Callable[[], Values]:
-    """A fact in three worlds, smallest first."""
+    """A fact in three scenarios, smallest first."""
 
     def values() -> Values:
-        found = known.worlds(fact)
+        found = known.scenarios(fact)
         if isinstance(found, Missing):
             return ", ".join(sorted(found.names))
         return ordered([float(one) for one in found], scale)  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def of(known: Facts, fact: str, scale: float) -> Callable[[], Values]:
 
 def scaled(known: Facts, fact: str, scale: float) -> Callable[[], float | None]:
     def bound() -> float | None:
-        found = known.likely(fact)
+        found = known.expected(fact)
         return float(found) / scale if isinstance(found, int | float) else None
 
     return bound

@@ -28,12 +28,12 @@ from pathlib import Path
 import yaml
 from alone import Folder
 
-from gpulint.pipeline import check as lint
-from gpulint.pipeline import fix as rewriting
-from gpulint.pipeline.fix import Run
+from gpulint.pipeline import check
+from gpulint.pipeline import fix as pipeline_fix
+from gpulint.pipeline.fix import FixRun
 from gpulint.report.model import Edit, Report
 from gpulint.source import documents, repository
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply
 
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#(?!SBATCH|PBS|BSUB)|//).*$")
 """Comments, but for the lines of them that a batch system obeys."""
@@ -73,7 +73,7 @@ def measured(folder: Folder, prefix: str, unsafe: bool) -> Counts:
 
 def _one(counts: Counts, folder: Folder, path: str, unsafe: bool, copies: Path) -> None:
     counts.files += 1
-    run = rewriting.run([repository.Source(path, folder.content(path))], folder.tree, folder.given, unsafe)
+    run = pipeline_fix.compute([repository.Source(path, folder.content(path))], folder.tree, folder.given, unsafe)
     counts.findings += len(run.report.open)
     counts.offered += sum(bool(one.suggestions) for one in run.report.open)
     counts.safe += sum(any(better.is_safe for better in one.suggestions) for one in run.report.open)
@@ -84,7 +84,7 @@ def _one(counts: Counts, folder: Folder, path: str, unsafe: bool, copies: Path) 
     counts.touched += 1
     (after,) = run.outcome.contents.values()
     place = _written(folder, path, after, copies)
-    counts.diffs.append(rewriting.diff(run.files, run.outcome.contents))
+    counts.diffs.append(pipeline_fix.diff(run.files, run.outcome.contents))
     counts.broken += [f"{path}: {why}" for why in _objections(counts, folder, path, run, place.read_bytes())]
     counts.broken += [f"{path}: {why}" for why in _in_other_forms(folder, path, run.files[path], after, unsafe)]
 
@@ -100,7 +100,7 @@ def _written(folder: Folder, path: str, after: bytes, copies: Path) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(folder.root / path, place)
     tree = repository.WorkTree(copies, base=copies)
-    for trouble in rewriting.write({path: folder.content(path)}, {path: after}, tree):
+    for trouble in pipeline_fix.write({path: folder.content(path)}, {path: after}, tree):
         raise SystemExit(trouble)
     return place
 
@@ -108,7 +108,7 @@ def _written(folder: Folder, path: str, after: bytes, copies: Path) -> Path:
 # ---- what must hold
 
 
-def _objections(counts: Counts, folder: Folder, path: str, run: Run, after: bytes) -> Iterator[str]:
+def _objections(counts: Counts, folder: Folder, path: str, run: FixRun, after: bytes) -> Iterator[str]:
     before = run.files[path]
     edits = [edit for one in run.outcome.applied for edit in one.suggestion.edits]
     yield from _of_bytes(before, after)
@@ -116,12 +116,12 @@ def _objections(counts: Counts, folder: Folder, path: str, run: Run, after: byte
     yield from _of_text(old, new, edits)
     yield from _of_data(counts, path, old, new, edits)
     changed = folder.tree.rewritten({path: after})
-    yield from _of_rules(run, lint.check_files([repository.Source(path, after)], changed, folder.given))
+    yield from _of_rules(run, check.check_files([repository.Source(path, after)], changed, folder.given))
 
 
 FORMS: Mapping[str, Callable[[bytes], bytes]] = {
     "with CRLF": lambda content: content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"),
-    "with a byte order mark": lambda content: fix.MARK_8 + content.removeprefix(fix.MARK_8),
+    "with a byte order mark": lambda content: apply.MARK_8 + content.removeprefix(apply.MARK_8),
     "in UTF-16": lambda content: b"\xff\xfe" + content.decode("utf-8-sig").encode("utf-16-le"),
     "without the last line's end": lambda content: content.rstrip(b"\r\n"),
 }
@@ -139,14 +139,14 @@ def _in_other_forms(folder: Folder, path: str, before: bytes, after: bytes, unsa
 
 def _fixed(folder: Folder, path: str, content: bytes, unsafe: bool) -> bytes:
     tree = folder.tree.rewritten({path: content})
-    run = rewriting.run([repository.Source(path, content)], tree, folder.given, unsafe)
+    run = pipeline_fix.compute([repository.Source(path, content)], tree, folder.given, unsafe)
     return run.outcome.contents.get(path, content)
 
 
 def _of_bytes(before: bytes, after: bytes) -> Iterator[str]:
     if before == after:
         yield "nothing changed"
-    if before.startswith(fix.MARK_8) != after.startswith(fix.MARK_8):
+    if before.startswith(apply.MARK_8) != after.startswith(apply.MARK_8):
         yield "the byte order mark"
     if before.endswith(b"\n") != after.endswith(b"\n"):
         yield "the end of the last line"
@@ -231,7 +231,7 @@ def _flat(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield from ((*path, line) for line in str(value).splitlines() or [""])
 
 
-def _of_rules(run: Run, after: Report) -> Iterator[str]:
+def _of_rules(run: FixRun, after: Report) -> Iterator[str]:
     before = run.report
     said, now = (Counter(one.rule for one in report.open) for report in (before, after))
     messages = {(one.rule, one.message) for one in after.open}

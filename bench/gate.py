@@ -46,7 +46,10 @@ def main() -> None:
 def made(folder: Path, files: int) -> None:
     """A repository of two commits."""
     samples = [
-        str(one) for known in rule.shipped_rules().values() for side in rule.examples(known).values() for one in side
+        str(one)
+        for known in rule.load_shipped().values()
+        for side in rule.load_examples(known).values()
+        for one in side
     ]
     texts = (text for text in itertools.cycle(samples) if "\n# file: " not in f"\n{text}" and "#!" not in text)
     for number, text in enumerate(itertools.islice(texts, files)):

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gpulint
-from gpulint.pipeline import run
-from gpulint.pipeline import session as preparation
+from gpulint.pipeline import run, session
 from gpulint.pipeline.session import Unusable
-from gpulint.policy.waivers.base_branch import Commit
-from gpulint.report.formats import comparison as delta
+from gpulint.policy.waivers.base_branch import CommitReader
+from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import markdown, text
 from gpulint.report.model import Finding, Report
 from gpulint.source.git import Git
@@ -100,7 +99,7 @@ def checked(commit: str, paths: Sequence[str]) -> Said:
     there = [path for path in paths if tree.has(path)]
     if not there:
         return Counter()
-    found = preparation.prepared(there, gpulint.Options(today=TODAY), tree=tree, reader=Commit(tree))
+    found = session.prepare(there, gpulint.Options(today=TODAY), tree=tree, reader=CommitReader(tree))
     return said(run.report(found, there).open)
 
 
@@ -127,7 +126,9 @@ def line(found: Seen) -> str:
     sums = ", ".join(f"{number} {name}" for name, number in counted(found).items() if number)
     marks = [f"\n    not new: {one}" for one in found.not_new] + [f"\n    stood: {one}" for one in found.stood]
     comparison = found.report.comparison
-    return f"{delta.sentence(comparison) if comparison else ''}; {sums or 'nothing'}{''.join(marks)}"
+    return (
+        f"{formats_comparison.render_sentence(comparison) if comparison else ''}; {sums or 'nothing'}{''.join(marks)}"
+    )
 
 
 def written(place: Path, report: Report) -> None:

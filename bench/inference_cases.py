@@ -15,10 +15,10 @@ import unsloth_launch
 
 from gpulint import units
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Architecture, Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog.architecture import Architecture, Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.pipeline import memory_breakdown
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Role, Unknown
 
@@ -130,7 +130,7 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
         return Told(str(case["engine"]), None, f"the engine {case['engine']} is not sized")
     stated = {field: value for field, value in _stated(case, name).items() if value is not None}
     card = cards.named(_text(case["gpu"]), _number(case["gpu_memory_gib"]))
-    role, resolved = sizes.from_checkpoint(_model(case), stated, card, WorkTree(Path(__file__).parent))
+    role, resolved = memory_breakdown.build_role(_model(case), stated, card, WorkTree(Path(__file__).parent))
     resolved = _copied(case, _shaped(case, resolved, shapes))
     gpus = {one: Field(case["gpu_count"]) for one in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
     role = role.having(**gpus)
@@ -143,7 +143,7 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
     reason = (
         "" if shape and (shape.known or shape.named_parameters) else f"the architecture of {case['model']} is not known"
     )
-    return Told(name, facts.of(role, resolved), reason)
+    return Told(name, resolver.resolve(role, resolved), reason)
 
 
 def _model(case: Case) -> str:
@@ -153,7 +153,7 @@ def _model(case: Case) -> str:
     return name.partition(" (")[0] if bare is not None and bare.known else name
 
 
-def _copied(case: Case, resolved: Resolved | None) -> Resolved | None:
+def _copied(case: Case, resolved: Resolution | None) -> Resolution | None:
     """The network in the usual format of the 4-bit copy that a case tells of, where its name is that of another release."""
     shape, method = (
         resolved.architecture if resolved else None,
@@ -170,11 +170,11 @@ def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
     """With what Unsloth tells the server that it starts, unless the case states it."""
     if "unsloth" not in str(case["engine"]) or shape is None or not shape.known or case["max_num_seqs"]:
         return role
-    alone = facts.of(role, None)
+    alone = resolver.resolve(role, None)
     memory, share, length = (
         _number(case[key]) for key in ("gpu_memory_gib", "gpu_memory_utilization", "max_model_len")
     )
-    memory_bytes = memory * units.GIB if memory else _number(alone.likely("device_memory_bytes"))
+    memory_bytes = memory * units.GIB if memory else _number(alone.expected("device_memory_bytes"))
     if memory_bytes is None or share is None or length is None:
         return role
     adapters, method = case["lora"], role.text("quantization") or None
@@ -183,7 +183,7 @@ def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
     return role.having(**{name: Field(value, source="Unsloth") for name, value in told.items()})
 
 
-def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[str, object]]) -> Resolved | None:
+def _shaped(case: Case, resolved: Resolution | None, shapes: Mapping[str, Mapping[str, object]]) -> Resolution | None:
     """The catalog's architecture, or what the case's source says of one that the catalog lacks."""
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     row = shapes.get(str(case["model"])) or shapes.get(_model(case))
@@ -194,7 +194,7 @@ def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[
     shape = Architecture(id=str(case["model"]), family="", **training_cases._shape(row))  # type: ignore[arg-type]
     routed = shape.layers is not None and shape.moe_layers == shape.layers
     context, params = _number(row.get("max_position_embeddings") or case["seq_len"]), _number(case["params_b"])
-    return Resolved(
+    return Resolution(
         dataclasses.replace(
             shape,
             checkpoint_dtype="bfloat16" if _plain(case, shape) else None,
@@ -212,7 +212,7 @@ def _plain(case: Case, shape: Architecture) -> bool:
     return not shape.experts or (case["quantization"] is None and case["dtype"] is not None)
 
 
-def _lengthened(resolved: Resolved | None, context: float | None) -> Resolved | None:
+def _lengthened(resolved: Resolution | None, context: float | None) -> Resolution | None:
     """The catalog's architecture, with the context of the case's source where the catalog has none."""
     shape = resolved.architecture if resolved else None
     if resolved is None or shape is None or shape.trained_context or not context:

@@ -23,20 +23,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint.catalog.offers import Available
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.plan import plan_file
 from gpulint.policy.config import availability, settings
-from gpulint.policy.config.files import Disk
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.config.files import DiskReader
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules import selection
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source, WorkTree
 from gpulint.suggestions import changed_role
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.splices import Inexact
 
 HERE = Path(__file__).parent
@@ -159,7 +159,7 @@ def _same(value: object, text: str) -> bool:
 
 
 def _value(known: Facts, quantity: str) -> object:
-    value = known.likely(quantity)
+    value = known.expected(quantity)
     return None if isinstance(value, Missing) else value
 
 
@@ -170,7 +170,7 @@ def outcome(row: Row) -> Outcome:
     """What gpulint says of a spec, held against its row."""
     path = SPECS / row.file
     tree = WorkTree(path.parent, base=path.parent)
-    stated = settings.nearest(Disk(path.parent))
+    stated = settings.find_nearest(DiskReader(path.parent))
     source, given = Source(path.name, path.read_bytes()), _given(stated)
     roles = [one for one in evaluate.file(source, tree, given).roles if not one.facts.role.text("part_of")]
     planned = list(zip(roles, plan_file(source, None, tree, given), strict=True))
@@ -182,18 +182,20 @@ def outcome(row: Row) -> Outcome:
     return Outcome(row, plan, answers, cost, _reference(row, now.facts, given.available))
 
 
-def _given(stated: settings.Settings) -> Given:
-    rules = selection.speaking(selection.known())
+def _given(stated: settings.Settings) -> ResolvedPolicy:
+    rules = selection.enable_rules(selection.load_rules())
     names = tuple(rule.name for rule in rules)
-    return Given(rules, names, hints=stated.hints, pools=stated.pools, available=availability.of(stated))
+    return ResolvedPolicy(
+        rules, names, hints=stated.hints, pools=stated.pools, available=availability.load_available(stated)
+    )
 
 
 def _answer(
-    row: Row, one: Suggestion, now: EvaluatedRole, plan: Plan, source: Source, tree: WorkTree, given: Given
+    row: Row, one: Suggestion, now: EvaluatedRole, plan: Plan, source: Source, tree: WorkTree, given: ResolvedPolicy
 ) -> Answer:
-    known = facts.of(changed_role.apply(now.facts.role, one.values), now.facts.resolved)  # type: ignore[arg-type]
+    known = resolver.resolve(changed_role.apply(now.facts.role, one.values), now.facts.resolved)
     try:
-        changed = fix.written(one, {source.path: source.content})
+        changed = apply.apply_edits(one, {source.path: source.content})
     except Inexact:
         return Answer(one, known, row.accepts(known), _objection(plan.cures, now, known), False)
     after = Source(source.path, changed[source.path])
@@ -208,16 +210,18 @@ Said = tuple[Mapping[str, int], frozenset[str]]
 
 
 def _objection(cures: Iterable[str], now: EvaluatedRole, known: Facts) -> str:
-    after = check.judged(check.matching(now.rules, now.workload, known.role), known)
+    after = rules_evaluate.evaluate(rules_evaluate.select(now.rules, now.workload, known.role), known)
     return _difference(cures, _said([now.outcome]), _said([after]))
 
 
-def _objection_in_text(cures: Iterable[str], before: Source, after: Source, tree: WorkTree, given: Given) -> str:
+def _objection_in_text(
+    cures: Iterable[str], before: Source, after: Source, tree: WorkTree, given: ResolvedPolicy
+) -> str:
     said = [_said([one.outcome for one in evaluate.file(source, tree, given).roles]) for source in (before, after)]
     return _difference(cures, *said)
 
 
-def _said(outcomes: Sequence[check.Outcome]) -> Said:
+def _said(outcomes: Sequence[rules_evaluate.Outcome]) -> Said:
     speaking: dict[str, int] = {}
     for verdict in itertools.chain.from_iterable(one.verdicts for one in outcomes):
         speaking[verdict.rule.name] = max(verdict.severity, speaking.get(verdict.rule.name, 0))

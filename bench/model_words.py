@@ -6,7 +6,7 @@ import functools
 import re
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Architecture, Resolved
+from gpulint.catalog.architecture import Architecture, Resolution
 
 METHODS = frozenset(
     {"lora", "qlora", "cpu", "offload", "moe", "sft", "dense", "full", "finetune", "fp8", "bf16", "base"}
@@ -34,7 +34,7 @@ SIZED_ONLY = "meta-llama/Llama-2-{size}-hf"
 """What a bare size is taken for."""
 
 
-def resolved(text: str) -> Resolved | None:
+def resolved(text: str) -> Resolution | None:
     """The network that the words name; None where we know none."""
     exact = architecture.resolve(text.split(maxsplit=1)[0]) if "/" in text else None
     if exact and exact.architecture and exact.architecture.known:
@@ -48,7 +48,7 @@ def resolved(text: str) -> Resolved | None:
     return _listed(tuple(words))
 
 
-def shaped(name: str, layers: int, hidden: int, heads: int, vocab: int = GPT_VOCABULARY) -> Resolved:
+def shaped(name: str, layers: int, hidden: int, heads: int, vocab: int = GPT_VOCABULARY) -> Resolution:
     """A GPT-like network of that shape: 12 · layers · hidden² and one vocabulary table."""
     parameters = 12 * layers * hidden**2 + vocab * hidden
     shape = Architecture(
@@ -68,11 +68,11 @@ def shaped(name: str, layers: int, hidden: int, heads: int, vocab: int = GPT_VOC
         moe_layers=0,
         checkpoint_dtype="bfloat16",
     )
-    return Resolved(shape, "the shape of GPT-like networks of that size")
+    return Resolution(shape, "the shape of GPT-like networks of that size")
 
 
 @functools.cache
-def _listed(words: tuple[str, ...]) -> Resolved | None:
+def _listed(words: tuple[str, ...]) -> Resolution | None:
     """The checkpoint with all the words in its id, and the fewest others; a size may be left out of a release's id."""
     for wanted in (frozenset(words), frozenset(word for word in words if not re.fullmatch(r"\d+b", word))):
         fitting = [(len(own), len(name), name) for name, own in _ids() if wanted and wanted <= own]
@@ -85,7 +85,7 @@ def _listed(words: tuple[str, ...]) -> Resolved | None:
 
 @functools.cache
 def _ids() -> tuple[tuple[str, frozenset[str]], ...]:
-    return tuple((name, frozenset(_words(name.rpartition("/")[2]))) for name in architecture.ids())
+    return tuple((name, frozenset(_words(name.rpartition("/")[2]))) for name in architecture.list_ids())
 
 
 def _words(text: str) -> list[str]:

@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpulint.facility.netbox import objects as inventory
-from gpulint.facility.netbox.device_types import DeviceType, Types
+from gpulint.facility.netbox import objects
+from gpulint.facility.netbox.device_types import DeviceType, DeviceTypes
 from gpulint.facility.netbox.objects import Entry
 from gpulint.source import documents
 from gpulint.workload import Unknown
@@ -54,7 +54,7 @@ def choice(value: str) -> Row:
 
 def export(racks: int = 50, nodes: int = 8) -> Mapping[str, Row]:
     """The lists of a hall: racks of DGX A100, each on two feeds through two strips, every cord cabled; one in ten is short."""
-    listed: dict[str, list[Row]] = {name: [] for name in inventory.KINDS}
+    listed: dict[str, list[Row]] = {name: [] for name in objects.KINDS}
     hall = _Hall(listed)
     for number in range(1, racks + 1):
         hall.rack(number, nodes, 415, 60 if number % 10 == 0 else 100)
@@ -151,7 +151,7 @@ def types_of(library: Path) -> Iterator[tuple[str, DeviceType | str]]:
             }
             device = Entry({"name": "one", "device_type": named}, document)
             try:
-                yield str(path), Types(inventory.Inventory({}, (str(path),), _bytes, ())).of(device)
+                yield str(path), DeviceTypes(objects.Inventory({}, (str(path),), _bytes, ())).of(device)
             except Exception as error:
                 yield str(path), f"{type(error).__name__}: {error}"
 

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.pipeline import evaluate
-from gpulint.pipeline import session as preparation
+from gpulint.pipeline import evaluate, session
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.source import repository
-from gpulint.suggestions import ranking as planner
-from gpulint.suggestions import search
+from gpulint.suggestions import ranking, search
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 3
@@ -39,26 +37,26 @@ class Timed(NamedTuple):
 
 def timed(path: Path) -> Iterator[Timed]:
     """Each role of a file, once everything that is read lazily has been."""
-    tree = repository.WorkTree(repository.root_of(path.parent))
-    given = preparation.prepared([str(path)], preparation.Options(TODAY)).given
+    tree = repository.WorkTree(repository.find_root(path.parent))
+    given = session.prepare([str(path)], session.Options(TODAY)).given
     for source in tree.sources([str(path)]):
         if not isinstance(source, repository.Source):
             continue
         for one in evaluate.file(source, tree, given).roles:
-            targets = planner.targets(one.outcome)
-            before = search.Before(one.workload, one.facts, one.rules, one.outcome, targets)
+            targets = ranking.find_targets(one.outcome)
+            before = search.SearchStart(one.workload, one.facts, one.rules, one.outcome, targets)
             yield Timed(
                 f"{path.name} {one.workload.name}/{one.facts.role.name}",
-                fastest(lambda before=before: planner.plan(before)),  # type: ignore[misc]
+                fastest(lambda before=before: ranking.propose_plan(before)),  # type: ignore[misc]
                 fastest(lambda source=source: plan_file(source, None, tree, given)),  # type: ignore[misc]
                 fastest(lambda one=one: _judged(one)),  # type: ignore[misc]
             )
 
 
 def _judged(one: EvaluatedRole) -> None:
-    from gpulint.facts import resolver as facts
+    from gpulint.facts import resolver
 
-    check.judged(one.rules, facts.of(one.facts.role, one.facts.resolved))
+    rules_evaluate.evaluate(one.rules, resolver.resolve(one.facts.role, one.facts.resolved))
 
 
 def fastest(run: Callable[[], object]) -> float:

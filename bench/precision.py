@@ -13,8 +13,8 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-from gpulint.pipeline import check as lint
-from gpulint.policy.resolved import Given
+from gpulint.pipeline import check
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import selection
 from gpulint.report.model import Finding
 from gpulint.source import repository
@@ -22,10 +22,10 @@ from gpulint.source import repository
 
 def findings(directory: Path) -> list[Finding]:
     """Every finding over the directory, with all rules and without alternatives."""
-    rules = selection.speaking(selection.known())
-    given = Given(rules, tuple(rule.name for rule in rules), alternatives=False)
+    rules = selection.enable_rules(selection.load_rules())
+    given = ResolvedPolicy(rules, tuple(rule.name for rule in rules), alternatives=False)
     tree = repository.WorkTree(directory, base=directory)
-    return list(lint.check_files(tree.sources([str(directory)]), tree, given).findings)
+    return list(check.check_files(tree.sources([str(directory)]), tree, given).findings)
 
 
 def place(finding: Finding) -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from alone import Folder
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.report.model import RoleSummary, Severity
 from gpulint.source.repository import Source
 
@@ -99,7 +99,7 @@ def role(text: str) -> tuple[RoleSummary, tuple[str, ...]]:
     """What a report says of the one role of a spec, and the errors it finds."""
     source = Source("recommended.yaml", text.encode())
     nowhere = Folder(Path(__file__).parent)
-    report = lint.check_files([source], nowhere.tree, nowhere.given)
+    report = check.check_files([source], nowhere.tree, nowhere.given)
     (workload,) = report.workloads
     (summary,) = workload.roles
     return summary, tuple(sorted({one.rule for one in report.open if one.severity is Severity.ERROR}))

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import jsonschema
 
-from gpulint.cli import output_files as outputs
-from gpulint.pipeline import check as lint
-from gpulint.pipeline import session as preparation
+from gpulint.cli import output_files
+from gpulint.pipeline import check as pipeline_check
+from gpulint.pipeline import session
 from gpulint.policy.rules import rule
 from gpulint.report.model import Report
 from gpulint.source.repository import Source, WorkTree
@@ -29,12 +29,12 @@ TODAY = "2026-11-22"
 def reports() -> Iterator[tuple[str, Report]]:
     """The report on the first samples of each rule, by name, and one on nothing."""
     yield "nothing", Report()
-    governed = preparation.prepared((), preparation.Options(today=TODAY))
+    governed = session.prepare((), session.Options(today=TODAY))
     tree = WorkTree(Path("/nowhere"))
-    for one in rule.shipped_rules().values():
-        for side, samples in rule.examples(one).items():
+    for one in rule.load_shipped().values():
+        for side, samples in rule.load_examples(one).items():
             source = Source("spec.yaml", str(samples[0]).encode())
-            yield f"{one.name} ({side})", lint.check_files([source], tree, governed.given)
+            yield f"{one.name} ({side})", pipeline_check.check_files([source], tree, governed.given)
 
 
 def check_of(name: str, path: Path) -> Check:
@@ -62,7 +62,7 @@ def main(words: list[str]) -> int:
     for title, report in reports():
         for name, check in checks.items():
             checked += 1
-            for trouble in check(outputs.rendered(report, name)):
+            for trouble in check(output_files.render(report, name)):
                 broken += 1
                 print(f"{name} of {title}: {trouble}")
     print(f"{checked} texts in {len(checks)} formats, {broken} troubles")

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, tables
 from gpulint.catalog.hardware import servers
 from gpulint.sizing.power import server_power
 
@@ -42,7 +41,7 @@ class Case(NamedTuple):
 
 
 def published() -> Iterator[Case]:
-    for one in servers.servers():
+    for one in servers.list_servers():
         card = hardware.accelerator(one.accelerator or PUBLISHED_WITH.get(one.id, ""))
         if card and card.board_w and one.server_gpus and one.server_max_w and one.id not in ALIKE:
             yield Case(one.id, one.server_cooling or "air", one.server_gpus * card.board_w, one.server_max_w)
@@ -61,13 +60,13 @@ def left_out(cases: Sequence[Case]) -> Iterator[tuple[Case, float]]:
         yield one, estimate / one.maximum_w - 1
 
 
-def shipped(cooling: str, cards: bool = False) -> tuple[catalog.Row, catalog.Row]:
+def shipped(cooling: str, cards: bool = False) -> tuple[tables.Row, tables.Row]:
     """The rows of board_overhead and host_w that hold for a machine."""
     ending = "link_domain_gpus==1" if cards else CONDITIONS[cooling]
-    rows = [row for row in catalog.rows("fitted") if row["condition"].endswith(ending)]
+    rows = [row for row in tables.rows("fitted") if row["condition"].endswith(ending)]
     overhead = next(row for row in rows if row["name"] == "board_overhead")
     ends = "==1" if cards else "!=1"
-    host = next(row for row in catalog.rows("fitted") if row["name"] == "host_w" and row["condition"].endswith(ends))
+    host = next(row for row in tables.rows("fitted") if row["name"] == "host_w" and row["condition"].endswith(ends))
     return overhead, host
 
 
@@ -80,9 +79,9 @@ def measured() -> Iterator[tuple[str, bool, float, list[float]]]:
             overhead, host = shipped(row["cooling"], card.link_domain_gpus == 1)
             ends = [
                 server_power.server_estimated_w(
-                    int(row["gpus"]), card.board_w, float(overhead[world]), float(host[world])
+                    int(row["gpus"]), card.board_w, float(overhead[scenario]), float(host[scenario])
                 )
-                for world in ("favourable", "likely", "adverse")
+                for scenario in ("best", "expected", "worst")
             ]
             yield row["server"], row["capped"] == "yes", float(row["busy_w"]), ends
 
@@ -92,17 +91,17 @@ def main() -> None:
         cases = [one for one in published() if one.cooling == cooling]
         row, _ = shipped(cooling)
         errors = [abs(error) for _, error in left_out(cases)]
-        print(f"{cooling}: {len(cases)} machines, ratio {fit(cases):.2f} (catalog: {row['likely']})")
+        print(f"{cooling}: {len(cases)} machines, ratio {fit(cases):.2f} (catalog: {row['expected']})")
         for one, error in left_out(cases):
-            inside = float(row["favourable"]) <= one.maximum_w / one.boards_w <= float(row["adverse"]) + 0.005
+            inside = float(row["best"]) <= one.maximum_w / one.boards_w <= float(row["worst"]) + 0.005
             print(
                 f"  {one.name:22} {one.maximum_w:9,.0f} W  left out {error:+6.1%}  {'in' if inside else 'OUT OF'} the interval"
             )
         print(f"  left out: mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}")
     print("measured at the wall, 99 of 100 seconds, against the estimate of a maximum")
-    for name, capped, busy_w, (low, likely, high) in measured():
+    for name, capped, busy_w, (low, expected, high) in measured():
         print(
-            f"  {name:22} {busy_w:7,.0f} W{' (capped)' if capped else '':9} {low:9,.0f} {likely:9,.0f} {high:9,.0f} W"
+            f"  {name:22} {busy_w:7,.0f} W{' (capped)' if capped else '':9} {low:9,.0f} {expected:9,.0f} {high:9,.0f} W"
         )
 
 

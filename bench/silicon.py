@@ -1,4 +1,4 @@
-"""Time of serving against measured rows: time per output token (TPOT) in three worlds, its floor, and TTFT as a band.
+"""Time of serving against measured rows: time per output token (TPOT) in three scenarios, its floor, and TTFT as a band.
 
     python bench/silicon.py SAMPLE.csv [--harness MASTER.yaml …] [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
 
@@ -35,7 +35,8 @@ from typing import Any, NamedTuple
 import silicon_harness
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -342,7 +343,7 @@ def _release(case: Case) -> str:
 
 
 class Told(NamedTuple):
-    """What is said about a row: TPOT and TTFT in three worlds, the printed interval of TPOT, and both floors."""
+    """What is said about a row: TPOT and TTFT in three scenarios, the printed interval of TPOT, and both floors."""
 
     case: Case
     tpot: tuple[float, float, float]
@@ -375,8 +376,8 @@ def told(case: Case) -> Told | str:
     described = role(case)
     if described is None:
         return "no decode workers stated" if case.layout is None else "no release of that precision"
-    known = facts.of(described, architecture.resolve(described.text("checkpoint")))
-    weights, card = known.likely("weight_bytes_per_gpu"), known.likely("device_memory_bytes")
+    known = resolver.resolve(described, architecture.resolve(described.text("checkpoint")))
+    weights, card = known.expected("weight_bytes_per_gpu"), known.expected("device_memory_bytes")
     if isinstance(weights, int | float) and isinstance(card, int | float) and weights > card:
         return "weights exceed the stated GPUs"
     names = ("tpot_s", "ttft_s", "tpot_floor_s", "ttft_floor_s")
@@ -387,9 +388,9 @@ def told(case: Case) -> Told | str:
     return Told(case, tpot, float(low), float(high), ttft, floor[0], first[0])  # type: ignore[arg-type]
 
 
-def _three(known: facts.Facts, name: str) -> tuple[float, float, float]:
-    found = known.worlds(name)
-    assert not isinstance(found, facts.Missing)
+def _three(known: Facts, name: str) -> tuple[float, float, float]:
+    found = known.scenarios(name)
+    assert not isinstance(found, Missing)
     return tuple(float(value) for value in found)  # type: ignore[arg-type, return-value]
 
 

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import selection
 from gpulint.report.model import Suggestion
 from gpulint.source import repository
@@ -19,7 +19,7 @@ from gpulint.source import repository
 
 def main(folder: Path) -> None:
     """Print them, and how many files were read."""
-    given, files = Given(selection.speaking(selection.known())), 0
+    given, files = ResolvedPolicy(selection.enable_rules(selection.load_rules())), 0
     for root in sorted(one for one in folder.iterdir() if one.is_dir()):
         tree = repository.WorkTree(root)
         for source in tree.sources([str(root)]):
@@ -29,9 +29,9 @@ def main(folder: Path) -> None:
     print(f"{files} files")
 
 
-def lines(source: repository.Source, tree: repository.Repository, given: Given) -> Iterator[str]:
+def lines(source: repository.Source, tree: repository.Repository, given: ResolvedPolicy) -> Iterator[str]:
     """What is said of one file."""
-    report = lint.check_files([source], tree, given)
+    report = check.check_files([source], tree, given)
     if not report.workloads:
         return
     for plan in plan_file(source, None, tree, given):

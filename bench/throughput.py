@@ -22,14 +22,14 @@ import alone
 import throughput_cases
 from figures import Asked, Case
 
-HEAD = ("kind", "figures", "answered", "median error", "p90 error", "within 20 %", "in worlds", "floors beaten")
+HEAD = ("kind", "figures", "answered", "median error", "p90 error", "within 20 %", "in scenarios", "floors beaten")
 CLOSE = 0.2
 ROUNDING = 1.005
 """Figures are printed with three digits: a measured value this much above a bound has not beaten it."""
 
 
 class Figure(NamedTuple):
-    """One measured figure beside ours in three worlds, smallest first, and the most, of a time the least, that physics allows."""
+    """One measured figure, ours in three scenarios, smallest first, and the bound that physics sets."""
 
     case: str
     kind: str
@@ -107,12 +107,12 @@ def listed(figures: Iterable[Figure]) -> str:
         if one.ours is None:
             lines.append(f"{title} lacks {one.missing}")
             continue
-        low, likely, high = one.ours
+        low, expected, high = one.ours
         flag = "" if one.inside else "  OUTSIDE"
         beaten = "  BEATS OUR FLOOR" if one.beaten else ""
-        error = likely / one.measured - 1
+        error = expected / one.measured - 1
         lines.append(
-            f"{title} {one.measured:>10,.4g}  {low:,.4g} {likely:,.4g} {high:,.4g}  {error:+.1%}{flag}{beaten}"
+            f"{title} {one.measured:>10,.4g}  {low:,.4g} {expected:,.4g} {high:,.4g}  {error:+.1%}{flag}{beaten}"
         )
     return "\n".join(lines)
 

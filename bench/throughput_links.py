@@ -8,8 +8,8 @@ import figures
 
 from gpulint import units
 from gpulint.catalog import hardware
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.facts.model import Facts, Missing
+from gpulint.sizing.interconnect import _bandwidth
 
 
 def products(case: figures.Case, fields: figures.Fields) -> Iterator[figures.Asked]:
@@ -59,28 +59,28 @@ def collectives(case: figures.Case, fields: figures.Fields) -> Iterator[figures.
 
 def _bus(known: Facts, name: str, payload: float | None, ranks: int) -> figures.Values:
     """The bus bandwidth of a collective with that payload, or of a large one."""
-    found, hops = known.worlds("tensor_bus_bytes_per_s"), known.worlds("tensor_hop_s")
+    found, hops = known.scenarios("tensor_bus_bytes_per_s"), known.scenarios("tensor_hop_s")
     if isinstance(found, Missing) or isinstance(hops, Missing):
         return ", ".join(sorted(known.missing(["tensor_bus_bytes_per_s", "tensor_hop_s"])))
     values = [float(one) for one in found]  # type: ignore[arg-type]
     if payload:
         times = [
-            fabric.all_gather_s(payload, ranks, bus, float(hop))  # type: ignore[arg-type]
+            _bandwidth.all_gather_s(payload, ranks, bus, float(hop))  # type: ignore[arg-type]
             for bus, hop in zip(values, hops, strict=True)
         ]
         values = [(ranks - 1) / ranks * payload / time for time in times]
         if name == "all_reduce":
             pairs = zip([float(one) for one in found], hops, strict=True)  # type: ignore[arg-type]
-            times = [fabric.all_reduce_s(payload, ranks, bus, float(hop)) for bus, hop in pairs]  # type: ignore[arg-type]
+            times = [_bandwidth.all_reduce_s(payload, ranks, bus, float(hop)) for bus, hop in pairs]  # type: ignore[arg-type]
             values = [2 * (ranks - 1) / ranks * payload / time for time in times]
     return figures.ordered(values, units.GB)
 
 
 def _bus_bound(known: Facts, name: str, ranks: int) -> float | None:
     """The bus bandwidth that physics forbids: the nominal one; twice as much less its own where switches add up."""
-    nominal, medium = known.likely("tensor_nominal_bytes_per_s"), known.likely("tensor_medium")
+    nominal, medium = known.expected("tensor_nominal_bytes_per_s"), known.expected("tensor_medium")
     if not isinstance(nominal, int | float):
         return None
     joined = hardware.link(str(medium))
     in_switch = name == "all_reduce" and joined is not None and joined.reduces
-    return 2 * (ranks - 1) / ranks * nominal / fabric.all_reduce_floor_s(1.0, ranks, 1.0, in_switch) / units.GB
+    return 2 * (ranks - 1) / ranks * nominal / _bandwidth.all_reduce_floor_s(1.0, ranks, 1.0, in_switch) / units.GB

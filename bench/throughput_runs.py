@@ -15,9 +15,9 @@ import figures
 import model_words
 
 from gpulint import units
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.workload import Field
 
 TRAINERS: tuple[tuple[str, Mapping[str, object]], ...] = (
@@ -83,7 +83,7 @@ def runs(case: figures.Case, fields: figures.Fields) -> Iterator[figures.Asked]:
 
 
 def _training_figure(
-    name: str, measured: float, told: figures.Fields, resolved: Resolved | None, case: figures.Case
+    name: str, measured: float, told: figures.Fields, resolved: Resolution | None, case: figures.Case
 ) -> figures.Asked:
     known, samples = fitting(told, resolved), _samples(case)
     halves = any(word in str(case.get("source", "")).lower() for word in HALVES_ATTENTION)
@@ -91,18 +91,18 @@ def _training_figure(
     def values() -> figures.Values:
         rate = "training_tokens_per_s_per_gpu"
         fact = {"step_s": "step_s", "mfu_pct": "mfu", "hfu_pct": "hfu"}.get(name, "mfu" if "tflops" in name else rate)
-        found = known.worlds(fact)
+        found = known.scenarios(fact)
         if isinstance(found, Missing):
             return ", ".join(sorted(found.names))
         counted = _counted(known) if halves and fact == "mfu" else 1.0
         return figures.ordered([_read(known, name, float(one), samples) * counted for one in found], 1)  # type: ignore[arg-type]
 
     def bound() -> float | None:
-        floor, step = known.likely("step_floor_s"), known.likely("step_s")
-        likely = values()
-        if not isinstance(floor, int | float) or not isinstance(step, int | float) or isinstance(likely, str):
+        floor, step = known.expected("step_floor_s"), known.expected("step_s")
+        expected = values()
+        if not isinstance(floor, int | float) or not isinstance(step, int | float) or isinstance(expected, str):
             return None
-        return likely[1] * (floor / step if name in TIMES else step / floor)
+        return expected[1] * (floor / step if name in TIMES else step / floor)
 
     return figures.Asked(name, measured, values, bound, name in TIMES)
 
@@ -112,22 +112,22 @@ def _read(known: Facts, name: str, value: float, samples: float) -> float:
     if name in ("mfu_pct", "hfu_pct"):
         return value * 100
     if name == "tokens_per_s":
-        return value * float(known.likely("world_size"))  # type: ignore[arg-type]
+        return value * float(known.expected("world_size"))  # type: ignore[arg-type]
     if "tflops" in name:
-        return value * float(known.likely("dense_bf16_flop_per_s")) / units.TERA  # type: ignore[arg-type]
+        return value * float(known.expected("dense_bf16_flop_per_s")) / units.TERA  # type: ignore[arg-type]
     if name == "seconds":
-        tokens = samples * float(known.likely("sequence_length"))  # type: ignore[arg-type]
-        return tokens / (value * float(known.likely("world_size")))  # type: ignore[arg-type]
+        tokens = samples * float(known.expected("sequence_length"))  # type: ignore[arg-type]
+        return tokens / (value * float(known.expected("world_size")))  # type: ignore[arg-type]
     return value
 
 
 def _counted(known: Facts) -> float:
     """Operations without the masked half of attention against those with it."""
-    done, counted = known.likely("step_flop"), known.likely("counted_step_flop")
+    done, counted = known.expected("step_flop"), known.expected("counted_step_flop")
     return float(done) / float(counted)  # type: ignore[arg-type]
 
 
-def fitting(told: figures.Fields, resolved: Resolved | None) -> Facts:
+def fitting(told: figures.Fields, resolved: Resolution | None) -> Facts:
     """The run with the least recomputation, and then the largest micro-batch, that fits the card."""
     shape = resolved.architecture if resolved else None
     large = ((shape.parameters or 0) if shape else 0) >= LARGE_PARAMETERS and "megatron" not in str(told["engine"])
@@ -144,15 +144,15 @@ def fitting(told: figures.Fields, resolved: Resolved | None) -> Facts:
     found = next((one for one in tried if _fits(one)), tried[-1])
     size = found.role.value("micro_batch_size")
     while "micro_batch_size" not in told and isinstance(size, int) and size < LARGEST_MICRO_BATCH:
-        larger = facts.of(found.role.having(micro_batch_size=Field(size * 2)), resolved)
-        if not _fits(larger) or not isinstance(larger.likely("step_s"), int | float):
+        larger = resolver.resolve(found.role.having(micro_batch_size=Field(size * 2)), resolved)
+        if not _fits(larger) or not isinstance(larger.expected("step_s"), int | float):
             break
         found, size = larger, size * 2
     return found
 
 
 def _fits(known: Facts) -> bool:
-    room = known.likely("training_room_bytes")
+    room = known.expected("training_room_bytes")
     return not isinstance(room, int | float) or room >= 0
 
 

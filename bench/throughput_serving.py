@@ -9,7 +9,7 @@ import figures
 import model_words
 
 from gpulint import units
-from gpulint.catalog.architecture import Resolved
+from gpulint.catalog.architecture import Resolution
 
 WITHOUT_SERVER = ("litgpt", "transformers", "gpt-fast", "exllama")
 """Words of sources whose decoding is a loop in Python, where the launch of kernels decides."""
@@ -34,7 +34,7 @@ def power(case: figures.Case, fields: figures.Fields) -> Iterator[figures.Asked]
         )
 
 
-def decoded(case: figures.Case, fields: figures.Fields, resolved: Resolved | None) -> Iterator[figures.Asked]:
+def decoded(case: figures.Case, fields: figures.Fields, resolved: Resolution | None) -> Iterator[figures.Asked]:
     """Decoding by a server; a program that decodes in a loop of its own is not modelled."""
     if any(word in str(case.get("source", "")).lower() for word in WITHOUT_SERVER):
         return

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import alone
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -77,7 +77,7 @@ def described(run: Run) -> Facts:
         }
     if shape is not None and shape.moe_layers and shape.layers:
         stated["moe_layers"] = layers - (shape.layers - shape.moe_layers)
-    return facts.of(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
+    return resolver.resolve(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
 
 
 def shared(fsdp: str) -> tuple[int, bool, int]:
@@ -101,12 +101,12 @@ def prompted(run: Run) -> Facts:
     shape = known.resolved.architecture if known.resolved else None
     if shape is not None and shape.sliding_layers and shape.layers:
         stated["sliding_layers"] = round(shape.sliding_layers * int(run["layers"]) / shape.layers)
-    return facts.of(known.role.having(**{name: Field(value) for name, value in stated.items()}), known.resolved)
+    return resolver.resolve(known.role.having(**{name: Field(value) for name, value in stated.items()}), known.resolved)
 
 
 def prompt_peak(known: Facts) -> float | None:
     """Weights, KV cache and work of a prompt; libraries' workspaces are not traced."""
-    terms = [known.likely(name) for name in ("weight_bytes_per_gpu", "prompt_cache_bytes", "prompt_work_bytes")]
+    terms = [known.expected(name) for name in ("weight_bytes_per_gpu", "prompt_cache_bytes", "prompt_work_bytes")]
     found = [float(term) for term in terms if isinstance(term, int | float)]
     return sum(found) if len(found) == len(terms) else None
 
@@ -120,7 +120,7 @@ def compared(paths: Iterable[Path], task: str = "training") -> list[Compared]:
     if task == "prefill":
         alone = (run for run in runs if run.get("fsdp", "") in NONE)
         return [Compared(run, int(run["peak_bytes"]), prompt_peak(prompted(run))) for run in alone]
-    answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
+    answers = [(run, described(run).expected("training_peak_bytes")) for run in runs]
     return [
         Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
     ]

@@ -18,7 +18,7 @@ import alone
 import answers
 from alone import Folder, share
 
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 
 SHIPPED = Path(__file__).with_name("training_answers.tsv")
 QUANTITIES: Mapping[str, str] = {
@@ -57,7 +57,7 @@ def judged(folder: Folder, path: str, rows: Sequence[Mapping[str, str]]) -> Iter
 
 
 def _said(known: Facts, fact: str) -> str:
-    value = known.likely(fact)
+    value = known.expected(fact)
     return (
         "?" if isinstance(value, Missing) or value is None else f"{value:g}" if isinstance(value, float) else str(value)
     )
@@ -66,10 +66,10 @@ def _said(known: Facts, fact: str) -> str:
 def _identity(known: Facts) -> str:
     """Whether the batch is the one that its parts make, as far as all are stated."""
     for fact in ("batch_difference", "batch_remainder"):
-        left = known.likely(fact)
+        left = known.expected(fact)
         if not isinstance(left, Missing):
             return "holds" if left == 0 else "broken"
-    parts = [known.likely(name) for name in ("micro_batch_size", "gradient_accumulation_steps", "training_copies")]
+    parts = [known.expected(name) for name in ("micro_batch_size", "gradient_accumulation_steps", "training_copies")]
     return "holds" if all(isinstance(part, int) for part in parts) else "open"
 
 

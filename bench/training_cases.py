@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpulint import units
-from gpulint.catalog.architecture import Architecture, Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog.architecture import Architecture, Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.pipeline import memory_breakdown
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Unknown
 
@@ -146,14 +146,14 @@ def readings(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, obj
 def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> Facts:
     """One reading of a case as `gpulint size` would be told it."""
     stated = {name: value for name, value in _stated(case).items() if value is not None}
-    role, resolved = sizes.from_checkpoint(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
+    role, resolved = memory_breakdown.build_role(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
     stated_gpus = ("gpus_per_replica", "gpus_per_pod") if case["gpu_count"] is not None else ()
     gpus = {name: Field(case["gpu_count"]) for name in stated_gpus}  # type: ignore[arg-type]
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     if not known and (row := shapes.get(str(case["model"]))):
         family = _first(FAMILIES, str(case["model"]).lower()) or ""
-        resolved = Resolved(Architecture(id=str(case["model"]), family=family, **_shape(row)), "the case's source")  # type: ignore[arg-type]
-    return facts.of(role.having(**gpus), resolved)
+        resolved = Resolution(Architecture(id=str(case["model"]), family=family, **_shape(row)), "the case's source")  # type: ignore[arg-type]
+    return resolver.resolve(role.having(**gpus), resolved)
 
 
 def fully_stated(case: Case) -> bool:

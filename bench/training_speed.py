@@ -23,15 +23,16 @@ from alone import share
 
 from gpulint import units
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Architecture, Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.catalog.architecture import Architecture, Resolution
+from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 ROWS = Path(__file__).parent / "training_speed.csv"
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
-HEAD = ("table", "half", "rows", "answered", "median error", "p90 error", "bias", "in worlds", "floors beaten")
+HEAD = ("table", "half", "rows", "answered", "median error", "p90 error", "bias", "in scenarios", "floors beaten")
 NODE_GPUS, SUPERCHIP_NODE_GPUS = 8, 4
 INTERNLM = Architecture(
     id="internlm-7b",
@@ -54,7 +55,7 @@ INTERNLM = Architecture(
 
 
 class Judged(NamedTuple):
-    """One run: the figure, ours in three worlds, smallest first, and the most that the dense peak allows."""
+    """One run: the figure, ours in three scenarios, smallest first, and the most that the dense peak allows."""
 
     id: str
     half: str
@@ -87,32 +88,32 @@ def known(row: dict[str, str]) -> Facts:
         stated |= {"network_bytes_per_s": speed, "network_kind": "infiniband"}
     stated |= dict(_words(row["stated"]))
     fields = {name: Field(value) for name, value in stated.items()}  # type: ignore[arg-type]
-    return facts.of(Role(row["id"], NOWHERE, fields), _network(row["model"]))
+    return resolver.resolve(Role(row["id"], NOWHERE, fields), _network(row["model"]))
 
 
 def _words(text: str) -> Iterable[tuple[str, object]]:
-    kinds = {name: quantity.type for name, quantity in facts.glossary().items()}
+    kinds = {name: quantity.type for name, quantity in glossary().items()}
     for word in text.split(";"):
         name, _, value = word.partition("=")
         number = float(value) if kinds[name] == "number" and not value.isdigit() else value
         yield name, int(value) if value.isdigit() else value == "true" if kinds[name] == "flag" else number
 
 
-def _network(model: str) -> Resolved | None:
+def _network(model: str) -> Resolution | None:
     if model == INTERNLM.id:
-        return Resolved(INTERNLM, "the source's configuration")
+        return Resolution(INTERNLM, "the source's configuration")
     return architecture.resolve(model) if "/" in model else model_words.resolved(model)
 
 
 def judged(row: dict[str, str]) -> Judged:
     found = known(row)
-    rates, floor = found.worlds("training_tokens_per_s_per_gpu"), found.likely("step_floor_s")
+    rates, floor = found.scenarios("training_tokens_per_s_per_gpu"), found.expected("step_floor_s")
     measured = float(row["tokens_per_s_per_gpu"])
     if isinstance(rates, Missing) or isinstance(floor, Missing):
         return Judged(row["id"], row["half"], measured, None, missing=", ".join(sorted(found.missing(["step_s"]))))
-    low, likely, high = sorted(float(value) for value in rates)  # type: ignore[arg-type]
-    step = float(found.likely("step_s"))  # type: ignore[arg-type]
-    return Judged(row["id"], row["half"], measured, (low, likely, high), likely * step / float(floor))  # type: ignore[arg-type]
+    low, expected, high = sorted(float(value) for value in rates)  # type: ignore[arg-type]
+    step = float(found.expected("step_s"))  # type: ignore[arg-type]
+    return Judged(row["id"], row["half"], measured, (low, expected, high), expected * step / float(floor))  # type: ignore[arg-type]
 
 
 def table(every: list[Judged]) -> list[tuple[str, ...]]:

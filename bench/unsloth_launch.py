@@ -7,7 +7,7 @@ unslothai/unsloth-zoo ce232d6c unsloth_zoo/vllm_utils.py, approximate_vllm_memor
 from __future__ import annotations
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables as catalog_tables
 from gpulint.catalog.architecture import Architecture
 
 LOWER = (0, 12)
@@ -42,7 +42,7 @@ def stated(
     rank: int,
 ) -> dict[str, int]:
     """`max_num_seqs` and `max_num_batched_tokens` as Unsloth sets them."""
-    version = catalog.release(release) or LOWER
+    version = catalog_tables.release(release) or LOWER
     room = (memory_bytes * share - expected_bytes(shape, quantization, rank)) / units.GIB if length != NO_ROOM else 0.0
     seen = shape.modality not in (None, "text") and version >= ONE_IMAGE
     if version >= LOWER:

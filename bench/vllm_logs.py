@@ -17,9 +17,9 @@ import vllm_runs
 from vllm_runs import Term
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field
 
@@ -50,11 +50,11 @@ def described(log: Mapping[str, str]) -> Facts:
         stated["gpu_memory_utilization"] = float(log["gpu_memory_utilization"])
     if log["device_gib"]:
         stated["device_memory_bytes"] = float(log["device_gib"]) * units.GIB
-    role, resolved = sizes.from_checkpoint(
+    role, resolved = memory_breakdown.build_role(
         log["checkpoint"], stated, log["card"] or None, WorkTree(Path(__file__).parent)
     )
     gpus = int(log["tensor_parallel"]) * int(log["pipeline_parallel"])
-    return facts.of(role.having(gpus_per_pod=Field(gpus), gpus_per_replica=Field(gpus)), resolved)
+    return resolver.resolve(role.having(gpus_per_pod=Field(gpus), gpus_per_replica=Field(gpus)), resolved)
 
 
 def terms(log: Mapping[str, str]) -> Iterator[Term]:
@@ -63,8 +63,8 @@ def terms(log: Mapping[str, str]) -> Iterator[Term]:
     for name, (fact, scale) in TERMS.items():
         if not log[name] or float(log[name]) < 0:
             continue
-        worlds = known.worlds(fact)
-        ours = None if isinstance(worlds, Missing) else tuple(float(value) / scale for value in worlds)  # type: ignore[arg-type]
+        scenarios = known.scenarios(fact)
+        ours = None if isinstance(scenarios, Missing) else tuple(float(value) / scale for value in scenarios)  # type: ignore[arg-type]
         yield Term(log["run"], name, float(log[name]), ours)  # type: ignore[arg-type]
 
 

@@ -3,7 +3,7 @@
     python bench/vllm_runs.py [--list]
 
 Each run of `vllm_runs.csv` goes through the public path of `gpulint size`. Of every term: how many are answered, the median,
-p90 and worst absolute error in GiB, the mean error with its sign, and how many logs lie between the favourable and the adverse
+p90 and worst absolute error in GiB, the mean error with its sign, and how many logs lie between the best and the worst
 world. Logs of a pipeline print the first stage, which is not the fullest one: of those only the tokens are compared.
 """
 
@@ -19,9 +19,9 @@ from typing import NamedTuple
 import alone
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field
 
@@ -39,7 +39,7 @@ COUNTS = ("tensor_parallel", "pipeline_parallel", "data_parallel", "max_model_le
 
 
 class Term(NamedTuple):
-    """One printed figure of a run and ours in each world; None where it is not answered."""
+    """One printed figure of a run and ours in each scenario; None where it is not answered."""
 
     run: str
     name: str
@@ -62,9 +62,9 @@ def described(run: Mapping[str, str]) -> Facts:
         stated["quantization"] = run["quantization"]
     if run["kv_cache_dtype"] != "auto":
         stated["kv_cache_dtype"] = run["kv_cache_dtype"]
-    role, resolved = sizes.from_checkpoint(run["checkpoint"], stated, CARD, WorkTree(Path(__file__).parent))
+    role, resolved = memory_breakdown.build_role(run["checkpoint"], stated, CARD, WorkTree(Path(__file__).parent))
     gpus = int(run["tensor_parallel"]) * int(run["pipeline_parallel"]) * int(run["data_parallel"])
-    return facts.of(role.having(gpus_per_pod=Field(gpus), gpus_per_replica=Field(gpus)), resolved)
+    return resolver.resolve(role.having(gpus_per_pod=Field(gpus), gpus_per_replica=Field(gpus)), resolved)
 
 
 def terms(run: Mapping[str, str]) -> Iterator[Term]:
@@ -73,13 +73,13 @@ def terms(run: Mapping[str, str]) -> Iterator[Term]:
     for name, (fact, scale) in TERMS.items():
         if run["pipeline_parallel"] != "1" and name != "kv_cache_tokens":
             continue
-        worlds = known.worlds(fact)
-        ours = None if isinstance(worlds, Missing) else tuple(float(value) / scale for value in worlds)  # type: ignore[arg-type]
+        scenarios = known.scenarios(fact)
+        ours = None if isinstance(scenarios, Missing) else tuple(float(value) / scale for value in scenarios)  # type: ignore[arg-type]
         yield Term(run["run"], name, float(run[name]), ours)  # type: ignore[arg-type]
 
 
 def table(found: list[Term], names: Iterable[str] = TERMS) -> str:
-    rows: list[tuple[str, ...]] = [("term", "answered", "median", "p90", "worst", "mean error", "in the worlds")]
+    rows: list[tuple[str, ...]] = [("term", "answered", "median", "p90", "worst", "mean error", "in the scenarios")]
     for name in names:
         own = [one for one in found if one.name == name]
         answered = [(one.printed, one.ours) for one in own if one.ours]

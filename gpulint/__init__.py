@@ -13,11 +13,22 @@ from typing import TYPE_CHECKING, Any
 from gpulint.version import __version__
 
 if TYPE_CHECKING:
-    from gpulint.pipeline.memory_breakdown import Sizing, Unsized
+    from gpulint.pipeline.memory_breakdown import Sizing, SizingError
     from gpulint.pipeline.session import Options, Unusable
     from gpulint.report.model import Finding, Report, Severity
 
-__all__ = ["Finding", "Options", "Report", "Severity", "Sizing", "Unsized", "Unusable", "__version__", "check", "size"]
+__all__ = [
+    "Finding",
+    "Options",
+    "Report",
+    "Severity",
+    "Sizing",
+    "SizingError",
+    "Unusable",
+    "__version__",
+    "check",
+    "size",
+]
 HOMES = {
     **dict.fromkeys(("Finding", "Report", "Severity"), "gpulint.report.model"),
     **dict.fromkeys(("Options", "Unusable"), "gpulint.pipeline.session"),
@@ -44,16 +55,15 @@ def check(
     Raises:
         Unusable: a path does not exist, or a policy, rule or option cannot be used; the message has the location.
     """
-    from gpulint.pipeline import run
-    from gpulint.pipeline import session as preparation
+    from gpulint.pipeline import run, session
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
-    chosen = options or preparation.Options()
+    chosen = options or session.Options()
     if chosen.base or chosen.policy_from or chosen.changed:
         from gpulint.pipeline.diff import gate
 
         return gate.report(named, chosen, policy, watched)
-    return run.report(preparation.prepared(named, chosen, policy), named, watched)
+    return run.report(session.prepare(named, chosen, policy), named, watched)
 
 
 def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:
@@ -69,10 +79,10 @@ def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, objec
     Raises:
         Unsized: there is no such checkpoint or workload, or a key is unknown.
     """
-    from gpulint.pipeline import memory_breakdown as sizes
+    from gpulint.pipeline import memory_breakdown
     from gpulint.source import repository
 
-    return sizes.of(workload, stated or {}, repository.WorkTree(repository.root_of(Path.cwd())))
+    return memory_breakdown.compute(workload, stated or {}, repository.WorkTree(repository.find_root(Path.cwd())))
 
 
 def __getattr__(name: str) -> object:

@@ -14,13 +14,13 @@ from gpulint.report.model import (
     Report,
     RoleSummary,
     RuleCard,
+    Scenarios,
     Severity,
     Skip,
     Subject,
     Suggestion,
     Waiver,
     WorkloadSummary,
-    Worlds,
 )
 
 EVIL = "two\nlines ]]> 100% | `t` @octocat #7 <b> [a](http://evil.example) \\| ::error::, \x1b[31m\u202e𝔘"
@@ -62,7 +62,7 @@ ERROR = Finding(
     arithmetic=("8 > 4",),
     workload="chat",
     role="server",
-    facts=(Fact("spare_gpus", "", Worlds(-4, -4, -4)),),
+    facts=(Fact("spare_gpus", "", Scenarios(-4, -4, -4)),),
     suggestions=(FEWER, MORE, INEXACT),
     fingerprint="0123456789abcdef",
     help="Start-up fails.",

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpulint.catalog.offers import EVERYTHING
-from gpulint.pipeline import check as lint
+from gpulint.pipeline import check
 from gpulint.pipeline.rule_tests import samples
-from gpulint.pipeline.rule_tests.samples import MARK, Alone, marked_lines, path_of
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import Rule, shipped_rules
+from gpulint.pipeline.rule_tests.samples import MARK, ExampleRepository, find_marked_lines, find_path
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report.model import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion
 from gpulint.source.repository import Source
-from gpulint.suggestions.edits import apply as fix
-from gpulint.suggestions.edits import splices
+from gpulint.suggestions.edits import apply, splices
 
-__all__ = ["MARK", "Alone", "marked_lines", "path_of"]
+__all__ = ["MARK", "ExampleRepository", "find_marked_lines", "find_path"]
 
 
 def report(
@@ -31,12 +30,12 @@ def report(
     """The report on one text, or on the files that it holds, under the shipped rules or under those given."""
     if today:
         given["available"] = given.get("available", EVERYTHING)._replace(today=today)
-    chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
-    every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
-    if not path and not files and len(samples.files_of(text)) > 1:
-        return samples.report(text, Given(chosen, every, **given))
-    source = Source(path or path_of(text), text.encode())
-    return lint.check_files([source], Alone(files), Given(chosen, every, **given))
+    chosen = tuple(load_shipped().values()) if rules is None else tuple(rules)
+    every = tuple(dict.fromkeys((*load_shipped(), *(rule.name for rule in chosen))))
+    if not path and not files and len(samples.split_files(text)) > 1:
+        return samples.report(text, ResolvedPolicy(chosen, every, **given))
+    source = Source(path or find_path(text), text.encode())
+    return check.check_files([source], ExampleRepository(files), ResolvedPolicy(chosen, every, **given))
 
 
 def of_rule(found: Report, name: str) -> list[Finding]:
@@ -70,7 +69,7 @@ def not_evaluated(found: Report) -> set[str]:
 
 def marked_line(text: str) -> int | None:
     """The line that carries the mark."""
-    return next(iter(marked_lines(text)), None)
+    return next(iter(find_marked_lines(text)), None)
 
 
 # ---- suggestions, carried out as a person would
@@ -79,8 +78,8 @@ def marked_line(text: str) -> int | None:
 def changed(text: str, suggestion: Suggestion) -> str:
     """The text after every edit of a suggestion, as `--fix` writes it; where it refuses, by hand."""
     with contextlib.suppress(splices.Inexact):
-        path = path_of(text)
-        return fix.written(suggestion, {path: text.encode()})[path].decode()
+        path = find_path(text)
+        return apply.apply_edits(suggestion, {path: text.encode()})[path].decode()
     edits = dict.fromkeys(suggestion.edits)
     for edit in sorted(edits, key=lambda edit: (_span(text, _place(edit)), not edit.old), reverse=True):
         start, end = _span(text, _place(edit))

@@ -19,6 +19,7 @@ RIGHT = (checkout.ROOT / "examples" / "right-two-node-group.yaml").read_text(enc
 SILENCED = WRONG.replace(
     "- --tensor-parallel-size=2", "- --tensor-parallel-size=2  # gpulint: ignore[weights-exceed-memory] it is fine"
 )
+pytestmark = pytest.mark.first
 GH = '''\
 """Keeps the comments of one pull request in a file."""
 import json, os, re, sys
@@ -67,12 +68,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runner's folder, in which the first job installs gpulint for all."""
-    return tmp_path_factory.mktemp("runner")
-
-
 class Job(action.Runner):
     """A job on pull request 7 of a repository, whose origin lies beside it."""
 
@@ -89,6 +84,7 @@ class Job(action.Runner):
         path = f"{program.parent}:{variables['PATH']}"
         super().__init__(source, folder / "clone", temp, {**variables, **own, "PATH": path})
         self.base = self.tip = ""
+        self.code = 0
 
     def remember(self, comments: list[dict[str, object]], refuses: bool = False) -> None:
         self.state.write_text(json.dumps({"comments": comments, "calls": [], "refuses": refuses}), encoding="utf-8")
@@ -134,6 +130,23 @@ class Job(action.Runner):
         return self.run(
             {"token": "a token", **{name.replace("_", "-"): value for name, value in given.items()}}, known, installed
         )
+
+
+@pytest.fixture(scope="module")
+def first_job(source: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """The job that installs gpulint, in a repository of modules that no step may import, before it checks."""
+    job = Job(source, tmp_path_factory.mktemp("runner"), tmp_path_factory.mktemp("first"), environment)
+    trap = "import pathlib\npathlib.Path(__file__).with_name('trapped').touch()\n"
+    modules = ("venv", "pip", "json", "secrets", "click", "gpulint", "sitecustomize", "subprocess")
+    job.pull_request({"apps/right.yaml": RIGHT}, {f"{name}.py": trap for name in modules})
+    job.code = job.checked()
+    return job
+
+
+@pytest.fixture(scope="module")
+def temp(first_job: Job) -> Path:
+    """The runner's folder, in which the first job installed gpulint for all."""
+    return first_job.temp
 
 
 @pytest.fixture
@@ -245,16 +258,10 @@ def test_no_line_of_a_file_is_a_command_for_the_runner(job: Job) -> None:
     assert not re.search(r"^::error::boo", outside, re.MULTILINE)
 
 
-def test_what_lies_in_the_repository_is_not_imported_by_any_step(job: Job, temp: Path, source: Path) -> None:
-    trap = "import pathlib\npathlib.Path(__file__).with_name('trapped').touch()\n"
-    modules = ("venv", "pip", "json", "secrets", "click", "gpulint", "sitecustomize", "subprocess")
-    job.pull_request({"apps/right.yaml": RIGHT}, {f"{name}.py": trap for name in modules})
-    job.temp = job.folder / "temp"
-    job.temp.mkdir()
-    job.variables["RUNNER_TEMP"] = str(job.temp)
-    assert job.checked() == 0, job.log
-    assert "install" not in job.skipped
-    assert not (job.workspace / "trapped").exists()
+def test_what_lies_in_the_repository_is_not_imported_by_any_step(first_job: Job) -> None:
+    assert first_job.code == 0, first_job.log
+    assert "install" not in first_job.skipped
+    assert not (first_job.workspace / "trapped").exists()
 
 
 def test_without_a_pull_request_everything_is_told(job: Job) -> None:

@@ -43,11 +43,11 @@ def run(*words: str, typed: str = "") -> Result:
 # ---- no placeholder
 
 
-@pytest.mark.parametrize("format_", output_files.formats())
+@pytest.mark.parametrize("format_", output_files.list_formats())
 def test_no_output_holds_a_placeholder(format_: str) -> None:
     for report in (
         run("check", "--exit-zero", "--format", format_).output,
-        output_files.rendered(nasty.REPORT, format_),
+        output_files.render(nasty.REPORT, format_),
     ):
         assert report
         assert PLACEHOLDER not in report
@@ -83,10 +83,10 @@ def test_no_file_that_is_shipped_or_shown_holds_a_placeholder() -> None:
 
 
 def test_a_report_links_a_rule_to_its_page_only_where_the_site_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped = rule.shipped_rules()["weights-exceed-memory"]
-    assert evaluate.card(shipped).page == ""
+    shipped = rule.load_shipped()["weights-exceed-memory"]
+    assert evaluate.make_card(shipped).page == ""
     monkeypatch.setattr(evaluate, "SITE", "https://gpulint.example")
-    assert evaluate.card(shipped).page == "https://gpulint.example/rules/weights-exceed-memory/"
+    assert evaluate.make_card(shipped).page == "https://gpulint.example/rules/weights-exceed-memory/"
 
 
 def test_reports_name_the_project_only_where_it_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +102,8 @@ def test_a_comment_says_how_to_read_about_a_rule_that_has_no_page() -> None:
     line = "To read about a rule: `gpulint explain RULE`"
     assert line in run("check", "--exit-zero", "--format", "markdown").output
     linked = Report(findings=(nasty.ERROR,), rules={nasty.CARD.name: nasty.CARD})
-    assert line not in output_files.rendered(linked, "markdown")
-    assert line not in output_files.rendered(Report(), "markdown")
+    assert line not in output_files.render(linked, "markdown")
+    assert line not in output_files.render(Report(), "markdown")
 
 
 # ---- the hook

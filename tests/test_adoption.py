@@ -19,13 +19,15 @@ from checkout import committed, git
 from click.testing import CliRunner
 
 from gpulint import __version__, cli
-from gpulint.pipeline import today as day
+from gpulint.pipeline import today as pipeline_today
 
 PAGE = checkout.ROOT / "docs" / "adoption.md"
 BLOCK = re.compile(r"```console\n(.*?)```\n", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.+)$", re.MULTILINE)
 DAY = "2026-11-22"
 ADDRESS = "https://git.example.com/tools/gpulint"
+
+pytestmark = pytest.mark.first
 
 
 def began(folder: Path) -> dict[str, str]:
@@ -54,7 +56,7 @@ def printed(words: str, fleet: Path, variables: Mapping[str, str]) -> str:
     if not first.startswith("gpulint "):
         shown, code = called(words, fleet, variables)
     else:
-        today = unittest.mock.patch.object(day, "today", return_value=DAY)
+        today = unittest.mock.patch.object(pipeline_today, "today", return_value=DAY)
         with today, unittest.mock.patch.dict(os.environ, variables):
             result = CliRunner().invoke(cli.main, shlex.split(first)[1:])
         shown, code = result.output, result.exit_code

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import gpulint
 from gpulint import cli
-from gpulint.cli import output_files as outputs
-from gpulint.report.formats import json as json_report
+from gpulint.cli import output_files
+from gpulint.report.formats import json
 
 TOO_BIG = """\
 apiVersion: v1
@@ -49,7 +49,7 @@ def test_check_gives_the_report_on_a_folder(folder: Path) -> None:
 def test_the_command_line_prints_the_report_that_check_gives(folder: Path) -> None:
     day = gpulint.Options(today="2026-11-22")
     printed = CliRunner().invoke(cli.main, ["check", "--today=2026-11-22", "--format=json", "chat.yaml"])
-    assert printed.stdout == json_report.render(gpulint.check("chat.yaml", options=day))
+    assert printed.stdout == json.render(gpulint.check("chat.yaml", options=day))
 
 
 def test_options_say_what_the_command_line_would(folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_settings_that_cannot_be_used_are_refused_with_their_place(folder: Path)
 def test_size_tells_the_terms_of_a_checkpoint() -> None:
     """8,190,735,360 parameters of two bytes each, as the checkpoint's own index adds them up."""
     (found,) = gpulint.size("Qwen/Qwen3-8B", {"accelerator": "l4", "max_model_len": 8192})
-    terms = {term.name: term.worlds.likely for term in found.terms}
+    terms = {term.name: term.scenarios.expected for term in found.terms}
     assert terms["weight_bytes_per_gpu"] == 16_381_470_720
     assert found.verdict in ("fits", "likely fits")
 
@@ -97,7 +97,7 @@ def test_size_tells_the_terms_of_a_file_and_of_one_workload_of_it(folder: Path) 
 def test_size_takes_the_words_of_a_role_with_units() -> None:
     words = {"checkpoint": "Qwen/Qwen3-8B", "engine": "vllm", "accelerator": "l4", "max_model_len": "8k"}
     (found,) = gpulint.size(words)
-    terms = {term.name: term.worlds.likely for term in found.terms}
+    terms = {term.name: term.scenarios.expected for term in found.terms}
     assert terms["weight_bytes_per_gpu"] == 16_381_470_720
 
 
@@ -114,7 +114,7 @@ def test_size_takes_the_words_of_a_role_with_units() -> None:
 def test_what_cannot_be_sized_is_refused_by_name(
     folder: Path, workload: str | Mapping[str, object], stated: Mapping[str, object], said: str
 ) -> None:
-    with pytest.raises(gpulint.Unsized) as caught:
+    with pytest.raises(gpulint.SizingError) as caught:
         gpulint.size(workload, stated)
     assert str(caught.value).startswith(said)
 
@@ -191,8 +191,10 @@ def test_an_option_of_another_kind_is_refused_before_anything_is_checked(options
 
 
 def test_a_format_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
-    with pytest.raises(outputs.OutputError, match="no format is called srif; the formats are checkstyle, concise, "):
-        outputs.rendered(gpulint.check("."), "srif")
+    with pytest.raises(
+        output_files.OutputError, match="no format is called srif; the formats are checkstyle, concise, "
+    ):
+        output_files.render(gpulint.check("."), "srif")
 
 
 def test_the_command_line_names_a_policy_too(folder: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Resolved
+from gpulint.catalog.architecture import Resolution
 
 LLAMA = "meta-llama/Meta-Llama-3.1-8B-Instruct"
 
 
-def found(reference: str) -> Resolved:
+def found(reference: str) -> Resolution:
     return architecture.resolve(reference)
 
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 CONFIGS = {one.id: one.config for one in published_networks.NETWORKS}
 QWEN3_NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"
@@ -82,7 +82,7 @@ def test_the_kv_cache_of_a_token_is_shown(tmp_path: Path, name: str, line: str) 
 def test_the_row_has_the_catalogs_columns_and_leaves_the_date_to_the_person(tmp_path: Path) -> None:
     result = shown(tmp_path, CONFIGS["google/gemma-4-31B"], "--csv", "--id", "a/b", "--source", "config.json of a/b")
     (row,) = csv.DictReader(result.stdout.splitlines())
-    assert list(row) == list(catalog.rows("architectures")[0])
+    assert list(row) == list(tables.rows("architectures")[0])
     expected = {"id": "a/b", "family": "gemma-4", "gated_mlp": "yes", "sliding_kv_heads": "16", "head_dim": "512"}
     assert {name: row[name] for name in expected} == expected
     assert (row["source"], row["date"], row["active_parameters"]) == ("config.json of a/b", "", "")

@@ -23,7 +23,7 @@ DEEPSEEK = NETWORKS["deepseek-ai/DeepSeek-V3"].config
 
 
 def read(stated: dict[str, Any]) -> Architecture | None:
-    return architecture.from_config("a/b", json.dumps(stated))
+    return architecture.read_config("a/b", json.dumps(stated))
 
 
 def shape(stated: dict[str, Any]) -> Architecture:
@@ -261,7 +261,7 @@ def test_routers_of_a_quantised_mixture_are_kept_only_where_the_list_says_so() -
     ],
 )
 def test_what_describes_no_known_network_gives_none(text: str) -> None:
-    assert architecture.from_config("a/b", text) is None
+    assert architecture.read_config("a/b", text) is None
 
 
 ODD: tuple[object, ...] = (None, True, -1, 0, "", "64", 2**70, 1.5, [], [None], {}, {"a": None}, 10**9)

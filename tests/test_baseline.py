@@ -60,9 +60,9 @@ def accepted(
     """The paths of the findings that the baseline of some files accepts in others, of which `seen` were checked."""
     checked = set(now) if seen is None else seen
     findings = found({path: text for path, text in now.items() if path in checked})
-    entries = baseline.of(found(known), str)
+    entries = baseline.make_entries(found(known), str)
     stood = Baseline(entries, made_with)
-    held = baseline.held(stood, findings, str, lambda path: path not in now or path in checked, "0.1.0")
+    held = baseline.match_findings(stood, findings, str, lambda path: path not in now or path in checked, "0.1.0")
     return [one.location.path for index, one in enumerate(findings) if index in held.accepted]
 
 
@@ -70,9 +70,9 @@ def accepted(
 
 
 def test_a_baseline_is_written_sorted_with_one_key_a_line() -> None:
-    entries = baseline.of(found({"k8s/train.yaml": POD}), str)
+    entries = baseline.make_entries(found({"k8s/train.yaml": POD}), str)
     assert entries == (ENTRY,)
-    assert baseline.rendered(entries, "0.1.0") == WRITTEN
+    assert baseline.render(entries, "0.1.0") == WRITTEN
 
 
 def test_what_is_written_is_read_again_with_the_line_of_each_entry() -> None:
@@ -83,7 +83,7 @@ def test_what_is_written_is_read_again_with_the_line_of_each_entry() -> None:
 
 def test_entries_are_sorted_by_path_rule_and_subject() -> None:
     entries = [ENTRY._replace(path=path, rule=rule) for path, rule in (("b", "x-y"), ("a", "z-y"), ("a", "x-y"))]
-    data = json.loads(baseline.rendered(entries, "0.1.0"))
+    data = json.loads(baseline.render(entries, "0.1.0"))
     assert [(one["path"], one["rule"]) for one in data["findings"]] == [("a", "x-y"), ("a", "z-y"), ("b", "x-y")]
 
 
@@ -216,13 +216,15 @@ def stood(value: str, made_with: str, quantity: str = "gpu_request") -> Baseline
 )
 def test_a_baseline_of_another_release_is_compared_by_the_quantities_that_both_know(value: str, quantity: str) -> None:
     findings = found({"a.yaml": POD})
-    assert baseline.held(stood(value, "0.0.9", quantity), findings, str, lambda path: False, "0.1.0").accepted
-    assert not baseline.held(stood(value, "0.1.0", quantity), findings, str, lambda path: False, "0.1.0").accepted
+    assert baseline.match_findings(stood(value, "0.0.9", quantity), findings, str, lambda path: False, "0.1.0").accepted
+    assert not baseline.match_findings(
+        stood(value, "0.1.0", quantity), findings, str, lambda path: False, "0.1.0"
+    ).accepted
 
 
 def test_a_changed_value_is_new_whatever_release_told_the_baseline() -> None:
     findings = found({"a.yaml": POD})
-    assert not baseline.held(stood("2", "0.0.9"), findings, str, lambda path: False, "0.1.0").accepted
+    assert not baseline.match_findings(stood("2", "0.0.9"), findings, str, lambda path: False, "0.1.0").accepted
 
 
 # ---- whatever somebody writes
@@ -258,7 +260,7 @@ ENTRIES = st.builds(
 
 @given(st.lists(ENTRIES))
 def test_what_is_written_is_read_as_it_was(entries: list[Entry]) -> None:
-    text = baseline.rendered(entries, "0.1.0")
+    text = baseline.render(entries, "0.1.0")
     read = [one._replace(line=1) for one in baseline.read("b.json", text.encode()).entries]
     assert sorted(map(str, read)) == sorted(map(str, entries))
 
@@ -278,5 +280,5 @@ def test_a_baseline_in_an_unusual_spelling_is_read_or_refused(text: str) -> None
 def test_half_a_character_is_written_as_it_was_spelled() -> None:
     text = '{"format": "gpulint-baseline/1", "gpulint": "x", "findings": [{"rule": "a", "path": "\\ud800"}]}'
     entries = baseline.read("b.json", text.encode()).entries
-    written = baseline.rendered(entries, "x").encode("utf-8", baseline.HALVES)
+    written = baseline.render(entries, "x").encode("utf-8", baseline.SURROGATE_ERRORS)
     assert baseline.read("b.json", written).entries == (entries[0]._replace(line=5),)

@@ -9,7 +9,7 @@ import pytest
 import samples
 
 from gpulint.adapters.native import facility
-from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.policy.rules import rule
 from gpulint.source import documents
 
@@ -272,12 +272,14 @@ def test_links_beyond_the_ports_are_counted_from_the_cables_that_name_a_switch()
     assert said(cables + switch.replace("PORTS", "65")) == set()
 
 
-def judged(spec: str, thresholds: dict[str, float]) -> tuple[facilities.Said, ...]:
+def judged(spec: str, thresholds: dict[str, float]) -> tuple[rules_facility.Evaluation, ...]:
     """What all rules say of each part under a policy."""
     document = documents.load("facility.yaml", (HEAD + spec).encode()).documents[0]
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.judged(facilities.facts_of(described, thresholds), rule.shipped_rules().values())
+    return rules_facility.evaluate_component(
+        rules_facility.resolve_facts(described, thresholds), rule.load_shipped().values()
+    )
 
 
 def test_what_a_policy_allows_is_not_oversubscribed() -> None:

@@ -23,7 +23,7 @@ HEADERS = {
     ),
     "product_names.csv": "name,source,date",
     "quantization.csv": (
-        "quantization,bytes_per_weight,favourable,adverse,native_capability,weight_only_capability,source,note,date"
+        "quantization,bytes_per_weight,best,worst,native_capability,weight_only_capability,source,note,date"
     ),
     "nodes.csv": (
         "instance_type,cloud,accelerator,gpus,cpu,vcpus,memory_gib,link,network_gbit_per_s,rdma,nics,source,date"
@@ -32,8 +32,8 @@ HEADERS = {
 }
 HEADERS |= {
     "collectives.csv": (
-        "medium,operation,engine,ranks_from,ranks_until,slowdown_favourable,slowdown_likely,slowdown_adverse,"
-        "hop_s_favourable,hop_s_likely,hop_s_adverse,cases,source,date"
+        "medium,operation,engine,ranks_from,ranks_until,slowdown_best,slowdown_likely,slowdown_worst,"
+        "hop_s_best,hop_s_likely,hop_s_worst,cases,source,date"
     ),
     "links.csv": ("id,name,kind,shape,gb_per_s_per_link,links,domain_gpus,nccl_gb_per_s,reduces,found_on,source,date"),
 }
@@ -561,15 +561,15 @@ FILES = [
 
 @pytest.mark.parametrize(("name", "gigabytes", "billions"), FILES)
 def test_a_published_file_lies_between_the_ends_of_its_type(name, gigabytes, billions):
-    low, high = float(FORMATS[name]["favourable"]), float(FORMATS[name]["adverse"])
+    low, high = float(FORMATS[name]["best"]), float(FORMATS[name]["worst"])
     assert low * 0.99 <= gigabytes / billions <= high * 1.01
 
 
 def test_only_file_types_are_uncertain_and_the_likely_value_lies_between():
     for name, row in FORMATS.items():
-        assert bool(row["favourable"]) == bool(row["adverse"]) == name.startswith("gguf-"), name
-        if row["favourable"]:
-            assert float(row["favourable"]) <= float(row["bytes_per_weight"]) <= float(row["adverse"]), name
+        assert bool(row["best"]) == bool(row["worst"]) == name.startswith("gguf-"), name
+        if row["best"]:
+            assert float(row["best"]) <= float(row["bytes_per_weight"]) <= float(row["worst"]), name
 
 
 def test_a_weight_only_kernel_needs_no_newer_card_than_native_arithmetic():

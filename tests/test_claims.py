@@ -8,14 +8,14 @@ import pytest
 
 from gpulint import adapters
 from gpulint.adapters.claim import Claim
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.cli.explain import seen
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.rules import rule
 from gpulint.source import documents
 from gpulint.source.documents import Document
 
-FORMATS = shipped.mentions(adapters.HERE)
+FORMATS = package_data.list_mentions(adapters.HERE)
 
 
 def load(path: str, text: str) -> tuple[Document, ...]:
@@ -24,15 +24,15 @@ def load(path: str, text: str) -> tuple[Document, ...]:
 
 def claim_all(document: Document) -> dict[str, Claim]:
     """The claims of all adapters, also of those that need not be asked."""
-    found = {adapters.name(module): module.claims(document) for module in adapters.mentioned(document)}
+    found = {adapters.name(module): module.claims(document) for module in adapters.find_candidates(document)}
     return {name: claim for name, claim in found.items() if claim}
 
 
 def rule_samples() -> Iterator[Document]:
-    for shipped_rule in rule.shipped_rules().values():
-        for texts in rule.examples(shipped_rule).values():
+    for shipped_rule in rule.load_shipped().values():
+        for texts in rule.load_examples(shipped_rule).values():
             for text in texts:
-                for file in samples.files_of(str(text)):
+                for file in samples.split_files(str(text)):
                     yield from load(file.path, file.text)
 
 
@@ -42,8 +42,8 @@ def strongest(claims: dict[str, Claim]) -> list[str]:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_one_adapter_has_the_strongest_claim_to_the_sample_of_a_format(name: str) -> None:
-    text = seen.sample(name)
-    for document in load(seen.path_of(name, text), text):
+    text = seen.find_sample(name)
+    for document in load(seen.render_path(name, text), text):
         assert strongest(claim_all(document)) == [name]
 
 
@@ -54,7 +54,9 @@ def test_no_two_adapters_claim_a_sample_of_a_rule_equally() -> None:
 
 
 def test_no_adapter_claims_more_than_it_states() -> None:
-    stated = {name: Claim[words[0].upper()] for name, words in shipped.declared(adapters.HERE, "CLAIMS").items()}
+    stated = {
+        name: Claim[words[0].upper()] for name, words in package_data.list_declared(adapters.HERE, "CLAIMS").items()
+    }
     assert {"helm_values", "deepspeed"} == {name for name, most in stated.items() if most == Claim.GUESS}
     claimed: dict[str, set[Claim]] = {}
     for document in rule_samples():
@@ -99,5 +101,5 @@ def test_no_adapter_claims_more_than_it_states() -> None:
 def test_the_claims_to_a_document(path: str, text: str, claims: dict[str, Claim]) -> None:
     (document,) = load(path, text)
     assert claim_all(document) == claims
-    found = adapters.claiming(document)
+    found = adapters.find_adapter(document)
     assert (adapters.name(found) if found else None) == (max(claims, key=lambda name: claims[name]) if claims else None)

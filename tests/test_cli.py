@@ -421,7 +421,7 @@ def test_a_file_and_one_workload_of_it_are_sized(run: Run) -> None:
 
 def test_sizes_are_given_as_json_in_base_units(run: Run) -> None:
     (table,) = json.loads(run("size", "Qwen/Qwen3-8B", "--accelerator", "l4", "--format", "json").stdout)
-    assert table["terms"]["weight_bytes_per_gpu"]["likely"] == 16_381_470_720
+    assert table["terms"]["weight_bytes_per_gpu"]["expected"] == 16_381_470_720
     assert table["terms"]["weight_bytes_per_gpu"]["unit"] == "bytes"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from gpulint.pipeline.diff import comparison
-from gpulint.pipeline.diff.comparison import Known, Side
+from gpulint.pipeline.diff.comparison import Context, Side
 from gpulint.report.model import (
     Failure,
     Figures,
@@ -62,9 +62,9 @@ def side(name: str, *found: Finding, held: Mapping[str, set[str]] | None = None,
     return Side(name, report, lambda path, named: named in objects.get(path, ()))
 
 
-def told(base: Side, head: Side, known: Known = Known()) -> tuple[list[str], list[str], list[str]]:  # noqa: B008
+def told(base: Side, head: Side, known: Context = Context()) -> tuple[list[str], list[str], list[str]]:  # noqa: B008
     """The places of what counts, of what is fixed, and of what is no longer told."""
-    report = comparison.compared(base, head, known)
+    report = comparison.compare(base, head, known)
     assert report.comparison is not None
     sides = report.open, report.comparison.gone, report.comparison.untold
     counted, gone, untold = ([f"{one.location.path}:{one.location.line}" for one in found] for found in sides)
@@ -108,7 +108,7 @@ def test_a_partner_in_another_file_is_one_only_where_the_object_moved(
 def test_in_a_renamed_file_the_place_is_enough() -> None:
     base, head = side("main", finding(object="a.sh")), side("HEAD", finding("b.yaml", object="b.sh"))
     assert told(base, head)[0] == ["b.yaml:3"]
-    assert told(base, head, Known({"b.yaml": "a.yaml"})) == ([], [], [])
+    assert told(base, head, Context({"b.yaml": "a.yaml"})) == ([], [], [])
 
 
 def test_what_was_waived_on_base_excuses_nothing_on_head() -> None:
@@ -123,7 +123,7 @@ def test_what_was_waived_on_base_excuses_nothing_on_head() -> None:
 def test_a_rule_that_speaks_instead_leaves_nothing_fixed() -> None:
     base, head = side("main", finding()), side("HEAD", finding(rule="far-too-many"), workloads=(workload(),))
     assert told(base, head)[1] == ["a.yaml:3"]
-    assert told(base, head, Known(absorbed={"too-many": frozenset({"far-too-many"})}))[1] == []
+    assert told(base, head, Context(absorbed={"too-many": frozenset({"far-too-many"})}))[1] == []
 
 
 def test_another_value_is_no_cure() -> None:
@@ -160,7 +160,7 @@ def test_what_head_judges_or_no_longer_has_is_fixed(head: Side) -> None:
 
 def test_faults_of_base_are_told_under_its_name() -> None:
     base = side("main", failures=(Failure("a.yaml", "checking the file", "ValueError"),))
-    report = comparison.compared(base, side("HEAD"), Known())
+    report = comparison.compare(base, side("HEAD"), Context())
     assert [one.path for one in report.failures] == ["main:a.yaml"]
 
 
@@ -170,7 +170,7 @@ def test_faults_of_base_are_told_under_its_name() -> None:
 def test_one_role_that_cannot_be_told_makes_the_whole_unknown() -> None:
     roles = (RoleSummary("a", figures=Figures(8, 10, None, 0.3)), RoleSummary("b", figures=Figures(2, None, 5, 0.1)))
     two = workload()._replace(roles=(*roles, RoleSummary("part", part_of="a")))
-    assert comparison.figures(two) == Figures(10, None, None, 0.1)
+    assert comparison.sum_figures(two) == Figures(10, None, None, 0.1)
 
 
 def test_a_workload_whose_figures_stay_is_no_change_unless_its_card_may_cost_something_else() -> None:
@@ -180,7 +180,7 @@ def test_a_workload_whose_figures_stay_is_no_change_unless_its_card_may_cost_som
         sides = (
             Side(name, Report(workloads=(one,)), lambda _, __: True) for name, one in (("a", before), ("b", after))
         )
-        return len(list(comparison.changes(*sides, {})))
+        return len(list(comparison.find_changes(*sides, {})))
 
     other = workload(figures=lacking)
     other = other._replace(roles=(other.roles[0]._replace(accelerator="8 × H200"),))

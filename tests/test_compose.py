@@ -10,8 +10,7 @@ from reading import place, source, values
 from samples import Alone
 
 from gpulint import adapters
-from gpulint.adapters.platforms import compose_devices
-from gpulint.adapters.platforms import compose_interpolation as interpolation
+from gpulint.adapters.platforms import compose_devices, compose_interpolation
 from gpulint.source import documents
 from gpulint.workload import Field, Role, Unknown, Workload
 
@@ -37,7 +36,7 @@ def service(*lines: str, files: Mapping[str, str] | None = None) -> Role:
 
 def claimed(text: str) -> str:
     (document,) = documents.load("compose.yaml", textwrap.dedent(text).encode()).documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     return adapters.kind(adapter, document) if adapter else ""
 
 
@@ -204,20 +203,20 @@ def test_the_gpus_that_a_script_counts_are_those_of_the_service() -> None:
     ],
 )
 def test_references_are_filled_in_as_compose_does(text: str, filled: str) -> None:
-    found = interpolation.filled(text, {"SET": "one", "EMPTY": ""})
+    found = compose_interpolation.fill(text, {"SET": "one", "EMPTY": ""})
     assert (found.text, found.holes) == (filled, ())
 
 
 @pytest.mark.parametrize("text", ["$A", "${A}", "${A:?set it first}", "${A?no}", "${B:-${A}}"])
 def test_a_variable_without_a_value_leaves_a_hole(text: str) -> None:
-    assert [hole.name for hole in interpolation.filled(text, {}).holes] == ["A"]
+    assert [hole.name for hole in compose_interpolation.fill(text, {}).holes] == ["A"]
 
 
 def test_a_default_stands_where_it_is_written() -> None:
-    found = interpolation.filled("--tp=${TP:-2}", {})
+    found = compose_interpolation.fill("--tp=${TP:-2}", {})
     assert found.span(5, 6) == (11, 12)
     assert found.span(0, 6) == (0, 13)
-    assert interpolation.filled("${A:-x}/${B:-y}", {}).span(0, 3) == (0, 15)
+    assert compose_interpolation.fill("${A:-x}/${B:-y}", {}).span(0, 3) == (0, 15)
 
 
 def test_the_env_file_beside_the_compose_file_states_variables() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gpulint import adapters
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.source import documents
 from gpulint.workload import Role, Unknown
-from tests.samples import Alone
+from tests.samples import ExampleRepository
 
 AXOLOTL = """\
 base_model: meta-llama/Llama-3.1-8B
@@ -42,7 +42,7 @@ dtype: bf16
 
 def only_role(path: str, files: dict[str, str]) -> Role:
     """The one role of the one workload of a file among others."""
-    repository = Alone({name: text.encode() for name, text in files.items()})
+    repository = ExampleRepository({name: text.encode() for name, text in files.items()})
     (document,) = documents.load(path, files[path].encode()).documents
     (workload,) = adapters.read(document, repository)
     (role,) = workload.roles
@@ -131,5 +131,5 @@ def test_a_comment_about_another_file_says_nothing() -> None:
 
 
 def test_a_file_outside_the_repository_is_not_looked_for() -> None:
-    assert configured.beside(Alone({"etc/ds.json": b"{}"}), "run.yaml", "../etc/ds.json") is None
-    assert configured.beside(Alone({"/etc/ds.json": b"{}"}), "run.yaml", "/etc/ds.json") is None
+    assert trainers.find_document(ExampleRepository({"etc/ds.json": b"{}"}), "run.yaml", "../etc/ds.json") is None
+    assert trainers.find_document(ExampleRepository({"/etc/ds.json": b"{}"}), "run.yaml", "/etc/ds.json") is None

@@ -7,11 +7,11 @@ import samples
 
 from gpulint import units
 from gpulint.adapters.native import facility
-from gpulint.catalog import tables as catalog
-from gpulint.facility.model import PartFacts
-from gpulint.policy.rules import facility as facilities
+from gpulint.catalog import tables
+from gpulint.facility.model import ComponentFacts
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.report.model import Severity
-from gpulint.sizing.cabling import space_and_weight as rack_space
+from gpulint.sizing.cabling import space_and_weight
 from gpulint.sizing.cooling import airflow, coolant
 from gpulint.source import documents
 
@@ -22,11 +22,11 @@ def spec(text: str) -> str:
     return HEAD + "\n".join(f"  {line}" for line in text.strip("\n").splitlines()) + "\n"
 
 
-def rack(text: str) -> PartFacts:
+def rack(text: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None, text
-    return facilities.facts_of(described, {}).of_kind("rack")[0]
+    return rules_facility.resolve_facts(described, {}).of_kind("rack")[0]
 
 
 def said(text: str) -> dict[str, Severity]:
@@ -110,24 +110,24 @@ def test_the_classes_allow_less_above_900_metres(name: str, altitude_m: float, m
 
 def test_a_rack_of_132_kw_gives_115_to_liquid_and_17_to_air_as_its_vendor_says() -> None:
     found = rack("racks: [{name: r, cooling: direct-liquid, capture: 87.1 %, servers: [{type: gb200-nvl72}]}]")
-    assert found.likely("heat_w") == 132_000
-    assert found.likely("air_heat_w") == pytest.approx(17_000, rel=0.02)
-    assert found.likely("cooled_heat_w") == pytest.approx(115_000, rel=0.02)
+    assert found.expected("heat_w") == 132_000
+    assert found.expected("air_heat_w") == pytest.approx(17_000, rel=0.02)
+    assert found.expected("cooled_heat_w") == pytest.approx(115_000, rel=0.02)
 
 
 def test_four_dgx_h100_give_off_what_their_vendor_publishes_beyond_what_they_draw() -> None:
     found = rack("racks: [{name: r, cooling: contained, servers: [{type: dgx-h100, count: 4}]}]")
-    assert found.likely("heat_w") == pytest.approx(45_200, rel=1e-3)  # 4 x 38,557 BTU/h; 4 x 10.2 kW are 40.8
-    assert found.likely("needed_airflow_m3_per_s") == pytest.approx(4 * 1105 * 0.3048**3 / 60)
-    assert found.likely("least_weight_kg") == pytest.approx(521.8)
+    assert found.expected("heat_w") == pytest.approx(45_200, rel=1e-3)  # 4 x 38,557 BTU/h; 4 x 10.2 kW are 40.8
+    assert found.expected("needed_airflow_m3_per_s") == pytest.approx(4 * 1105 * 0.3048**3 / 60)
+    assert found.expected("least_weight_kg") == pytest.approx(521.8)
 
 
 def test_the_footprint_of_an_nvl72_bears_two_tonnes_a_square_metre() -> None:
     found = rack("racks: [{name: r, width: 600 mm, depth: 1068 mm, servers: [{type: gb200-nvl72}]}]")
-    worlds = found.worlds("floor_load_kg_per_m2")
-    assert worlds == pytest.approx((934, 1061, 2122), rel=1e-3)  # type: ignore[comparison-overlap]
+    scenarios = found.scenarios("floor_load_kg_per_m2")
+    assert scenarios == pytest.approx((934, 1061, 2122), rel=1e-3)  # type: ignore[comparison-overlap]
     spread = rack("racks: [{name: r, floor_area: 1.6 m2, servers: [{type: gb200-nvl72}]}]")
-    assert spread.likely("floor_load_kg_per_m2") == 850
+    assert spread.expected("floor_load_kg_per_m2") == 850
 
 
 # ---- uncertain terms
@@ -144,18 +144,18 @@ def test_the_footprint_of_an_nvl72_bears_two_tonnes_a_square_metre() -> None:
     ],
 )
 def test_more_of_an_uncertain_term_never_asks_for_less(term: str, fact: str) -> None:
-    (row,) = (one for one in catalog.rows("fitted") if one["name"] == term)
+    (row,) = (one for one in tables.rows("fitted") if one["name"] == term)
     found = rack(
         "racks: [{name: r, cooling: direct-liquid, cdu: c, "
         "servers: [{type: own, power: 50 kW, heat: 50 kW, cooling: hybrid, weight: 900}]}]"
-    ).worlds(fact)
-    assert float(row["favourable"]) < float(row["likely"]) < float(row["adverse"])
+    ).scenarios(fact)
+    assert float(row["best"]) < float(row["expected"]) < float(row["worst"])
     assert found[0] < found[1] < found[2]  # type: ignore[operator]
 
 
 def test_a_place_is_taken_twice_only_where_units_overlap() -> None:
-    assert rack_space.units_taken_twice(((1, 8), (9, 16), (40, 40))) == 0
-    assert rack_space.units_taken_twice(((1, 48), (10, 11), (20, 20))) == 3
+    assert space_and_weight.units_taken_twice(((1, 8), (9, 16), (40, 40))) == 0
+    assert space_and_weight.units_taken_twice(((1, 48), (10, 11), (20, 20))) == 3
 
 
 # ---- what is said
@@ -271,9 +271,9 @@ def test_a_class_says_nothing_where_the_vendor_speaks() -> None:
 def test_what_lacks_is_named_where_it_decides() -> None:
     text = "racks: [{name: r, cooling: room, cooling_capacity: 20 kW, servers: [{type: dgx-h100}, {type: unheard-of}]}]"
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
     rules = [one for one in samples.shipped_rules().values() if one.name == "rack-heat-over-cooling"]
-    (found,) = facilities.judged(facilities.facts_of(described, {}), rules)
+    (found,) = rules_facility.evaluate_component(rules_facility.resolve_facts(described, {}), rules)
     assert found.outcome.verdicts == ()
     assert [one.rule for one in found.outcome.not_evaluated] == ["rack-heat-over-cooling"]

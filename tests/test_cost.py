@@ -12,10 +12,9 @@ import pytest
 
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Available, Energy, Pool, Price
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.sizing.cost import energy
-from gpulint.sizing.cost import price as cost
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.sizing.cost import energy, price
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -26,11 +25,11 @@ ONE = {"gpus_per_pod": 1, "pods_per_replica": 1, "gpus_per_replica": 1, "replica
 
 def known(available: Available = EVERYTHING, **stated: Any) -> Facts:
     fields = {name: Field(value) for name, value in ({"device": "gpu", **ONE} | stated).items()}
-    return facts.of(Role("server", NOWHERE, fields, available=available), None)
+    return resolver.resolve(Role("server", NOWHERE, fields, available=available), None)
 
 
 def usd(available: Available = EVERYTHING, **stated: Any) -> object:
-    return known(available, **stated).likely("cost_usd_per_hour")
+    return known(available, **stated).expected("cost_usd_per_hour")
 
 
 # ---- per hour
@@ -58,9 +57,9 @@ def test_a_workload_costs_its_share_of_the_machines_or_the_machines_that_it_take
 
 def test_without_a_machine_type_it_is_the_cheapest_of_the_cloud_and_spot_beside_it() -> None:
     found = known(accelerator="l4", cloud="gcp", replicas=3)
-    assert found.likely("cost_usd_per_hour") == pytest.approx(2.12049)
-    assert found.likely("spot_usd_per_hour") == pytest.approx(1.19202)
-    assert known(accelerator="l4", cloud="aws").likely("cost_usd_per_hour") == 0.8048
+    assert found.expected("cost_usd_per_hour") == pytest.approx(2.12049)
+    assert found.expected("spot_usd_per_hour") == pytest.approx(1.19202)
+    assert known(accelerator="l4", cloud="aws").expected("cost_usd_per_hour") == 0.8048
 
 
 def test_a_team_that_pays_otherwise_is_told_so() -> None:
@@ -86,14 +85,16 @@ def test_what_nobody_knows_has_no_price(stated: dict[str, Any]) -> None:
     fields = {name: value for name, value in stated.items() if value is not None}
     found = known(**fields)
     if "replicas" in stated:
-        found = facts.of(Role("server", NOWHERE, {k: v for k, v in found.role.fields.items() if k != "replicas"}), None)
-    assert isinstance(found.worlds("cost_usd_per_hour"), Missing)
+        found = resolver.resolve(
+            Role("server", NOWHERE, {k: v for k, v in found.role.fields.items() if k != "replicas"}), None
+        )
+    assert isinstance(found.scenarios("cost_usd_per_hour"), Missing)
 
 
 def test_spot_that_no_dated_list_has_is_not_known_where_the_price_is() -> None:
     found = known(**H100)
-    assert isinstance(found.worlds("spot_usd_per_hour"), Missing)
-    assert found.likely("cost_usd_per_hour") == pytest.approx(6.88)
+    assert isinstance(found.scenarios("spot_usd_per_hour"), Missing)
+    assert found.expected("cost_usd_per_hour") == pytest.approx(6.88)
 
 
 def test_the_slices_of_a_card_are_those_that_nvidia_lists() -> None:
@@ -111,7 +112,7 @@ def test_deepseek_on_h100_costs_what_lmsys_published() -> None:
 
     The post gives no price; $2 a GPU-hour, $16 a node, is the one at which its two figures agree.
     """
-    assert cost.cost_usd_per_million_tokens(16.0, 22_300) == pytest.approx(0.1993, abs=1e-4)
+    assert price.cost_usd_per_million_tokens(16.0, 22_300) == pytest.approx(0.1993, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_deepseek_on_h100_costs_what_lmsys_published() -> None:
     ],
 )
 def test_tokens_are_counted_at_the_stated_load_or_the_full_one(stated: tuple[Any, ...], expected: float) -> None:
-    assert cost.delivered_tokens_per_s(*stated) == expected
+    assert price.delivered_tokens_per_s(*stated) == expected
 
 
 SERVED = {
@@ -146,24 +147,24 @@ def served(available: Available = EVERYTHING, **stated: Any) -> Facts:
     from gpulint.catalog import architecture
 
     role = known(available, **SERVED, **H100, **stated).role
-    return facts.of(role, architecture.resolve("meta-llama/Llama-3.1-8B-Instruct"))
+    return resolver.resolve(role, architecture.resolve("meta-llama/Llama-3.1-8B-Instruct"))
 
 
-def test_a_slower_world_costs_more_for_each_token() -> None:
-    worlds = served().worlds("cost_usd_per_million_tokens")
-    assert not isinstance(worlds, Missing)
-    assert 0 < float(worlds.favourable) < float(worlds.likely) < float(worlds.adverse)  # type: ignore[arg-type]
+def test_a_slower_scenario_costs_more_for_each_token() -> None:
+    scenarios = served().scenarios("cost_usd_per_million_tokens")
+    assert not isinstance(scenarios, Missing)
+    assert 0 < float(scenarios.best) < float(scenarios.expected) < float(scenarios.worst)  # type: ignore[arg-type]
 
 
 def test_a_replica_that_is_not_needed_makes_each_token_dearer() -> None:
     one, two = (served(replicas=count, target_concurrency=32) for count in (1, 2))
-    costs = [found.likely("cost_usd_per_million_tokens") for found in (one, two)]
+    costs = [found.expected("cost_usd_per_million_tokens") for found in (one, two)]
     assert float(costs[0]) < float(costs[1])  # type: ignore[arg-type]
 
 
 def test_without_a_usual_request_there_is_no_price_of_tokens() -> None:
     lacking = {name: value for name, value in SERVED.items() if not name.startswith("request_")}
-    assert isinstance(known(**lacking, **H100).worlds("cost_usd_per_million_tokens"), Missing)
+    assert isinstance(known(**lacking, **H100).scenarios("cost_usd_per_million_tokens"), Missing)
 
 
 # ---- per training run
@@ -175,14 +176,14 @@ def test_deepseek_v3_cost_what_its_report_says() -> None:
     Section 1: pre-training takes 180 thousand GPU-hours for each trillion tokens, so 1,543 tokens a second of each GPU.
     """
     hours = 2.788e6 / 2048
-    assert cost.training_cost_usd(2048 * 2.0, hours * 3600) == pytest.approx(5.576e6)
+    assert price.training_cost_usd(2048 * 2.0, hours * 3600) == pytest.approx(5.576e6)
     rate = 1e12 / (180e3 * 3600)
-    assert cost.training_cost_usd_per_billion_tokens(2048 * 2.0, rate, 2048) == pytest.approx(360.0)
+    assert price.training_cost_usd_per_billion_tokens(2048 * 2.0, rate, 2048) == pytest.approx(360.0)
 
 
 def test_mpt_7b_cost_what_mosaic_published() -> None:
     """MPT-7B: 440 A100 40GB for 9.5 days, "~$200k" (databricks.com/blog/mpt-7b, 2023-05-05): $2 a GPU-hour."""
-    assert cost.training_cost_usd(440 * 2.0, 9.5 * 86400) == pytest.approx(200_640)
+    assert price.training_cost_usd(440 * 2.0, 9.5 * 86400) == pytest.approx(200_640)
 
 
 # ---- power, energy, CO2
@@ -198,12 +199,12 @@ def test_mpt_7b_cost_what_mosaic_published() -> None:
     ],
 )  # fmt: skip
 def test_the_busy_boards_draw_their_share(stated: dict[str, Any], expected: float) -> None:
-    assert known(**H100, **stated).likely("power_w") == pytest.approx(expected)
+    assert known(**H100, **stated).expected("power_w") == pytest.approx(expected)
 
 
 def test_a_training_node_draws_less_than_it_is_rated_for() -> None:
     """8 H100 train at 7.8 of 10.2 kW, 0.76 (arXiv 2506.14551); at most 8.4 kW, 0.82 (arXiv 2412.08602)."""
-    low, high = (known(**H100, task="training").worlds("training_board_share")[at] for at in (0, 2))  # type: ignore[index]
+    low, high = (known(**H100, task="training").scenarios("training_board_share")[at] for at in (0, 2))  # type: ignore[index]
     assert low < 0.76 < 0.82 < high
 
 
@@ -219,26 +220,26 @@ def test_the_grid_is_that_of_the_regions_that_a_team_names() -> None:
     """Grid of us-central1 in 2024: 412.72 g/kWh (GoogleCloudPlatform/region-carbon-info); PUE about 1.1 (DCD, 2024-12)."""
     team = Available(regions=("us-central1",))
     found = known(team, accelerator="l4", cloud="gcp", task="inference")
-    assert found.likely("co2_kg_per_hour") == pytest.approx(72 * 0.6 / 1000 * 1.1 * 0.41272)
-    assert isinstance(known(accelerator="l4", cloud="gcp", task="inference").worlds("co2_kg_per_hour"), Missing)
+    assert found.expected("co2_kg_per_hour") == pytest.approx(72 * 0.6 / 1000 * 1.1 * 0.41272)
+    assert isinstance(known(accelerator="l4", cloud="gcp", task="inference").scenarios("co2_kg_per_hour"), Missing)
 
 
 def test_a_teams_own_site_comes_first() -> None:
     site = Available(energy=Energy(usd_per_kwh=0.2, co2_kg_per_kwh=0.03, pue=1.5))
     found = known(site, **H100, task="inference", gpus_per_pod=8, gpus_per_replica=8)
-    assert found.likely("facility_w") == pytest.approx(5040.0)
-    assert found.likely("energy_usd_per_hour") == pytest.approx(1.008)
-    assert found.likely("co2_kg_per_hour") == pytest.approx(0.1512)
+    assert found.expected("facility_w") == pytest.approx(5040.0)
+    assert found.expected("energy_usd_per_hour") == pytest.approx(1.008)
+    assert found.expected("co2_kg_per_hour") == pytest.approx(0.1512)
 
 
 def test_electricity_has_no_price_where_none_is_stated() -> None:
-    assert isinstance(known(**H100, task="inference").worlds("energy_usd_per_hour"), Missing)
+    assert isinstance(known(**H100, task="inference").scenarios("energy_usd_per_hour"), Missing)
 
 
-def test_more_power_is_never_cheaper_in_a_worse_world() -> None:
+def test_more_power_is_never_cheaper_in_a_worse_scenario() -> None:
     site = Available(energy=Energy(usd_per_kwh=0.2, co2_kg_per_kwh=0.03, pue=1.5))
     for task in ("inference", "training"):
         for name in ("power_w", "energy_usd_per_hour", "co2_kg_per_hour"):
-            worlds = known(site, **H100, task=task).worlds(name)
-            assert not isinstance(worlds, Missing)
-            assert worlds.favourable < worlds.likely < worlds.adverse, name  # type: ignore[operator]
+            scenarios = known(site, **H100, task=task).scenarios(name)
+            assert not isinstance(scenarios, Missing)
+            assert scenarios.best < scenarios.expected < scenarios.worst, name  # type: ignore[operator]

@@ -84,7 +84,7 @@ def test_a_region_that_the_spec_names_has_its_own_price_and_grid() -> None:
     """g2-standard-4 in europe-west4: 0.74292 USD an hour; Google's grid there in 2024: 208.81 g/kWh."""
     found = role(server(f"{L4}, topology.kubernetes.io/region: europe-west4"))
     assert found.prices == "list price gcp europe-west4 2026-08-03, 111 days old"
-    (co2,) = [fact.values.likely for fact in found.facts if fact.name == "co2_kg_per_hour"]
+    (co2,) = [fact.values.expected for fact in found.facts if fact.name == "co2_kg_per_hour"]
     assert co2 == pytest.approx(3 * 72 * 0.6 / 1000 * 1.1 * 0.20881)
     task = SKY.format(cloud="gcp", accelerators="L4:1").replace("cloud: gcp", "infra: gcp/us-west4")
     assert role(task, "tune.yaml").prices == "list price gcp us-west4 2026-08-03, 111 days old"

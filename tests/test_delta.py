@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from gpulint.report.formats import comparison as delta
-from gpulint.report.formats import json as as_json
-from gpulint.report.formats import markdown, text
-from gpulint.report.formats import summary_line as counts
+from gpulint.report.formats import comparison as formats_comparison
+from gpulint.report.formats import json as formats_json
+from gpulint.report.formats import markdown, summary_line, text
 from gpulint.report.model import (
     Change,
     Comment,
@@ -72,36 +71,48 @@ def finding(rule: str, path: str = "a.yaml", suppressed: Waiver | None = None) -
     ],
 )
 def test_a_change_in_one_sentence(changes: list[tuple[Figures | None, Figures | None]], said: str) -> None:
-    assert delta.sentence(compared(*changes)) == said
+    assert formats_comparison.render_sentence(compared(*changes)) == said
 
 
 def test_what_cannot_be_told_of_as_many_workloads_is_said_once() -> None:
     card = Figures(gpus=8)
-    assert delta.sentence(compared((None, card))) == "+8 GPUs; the cost and power of 1 workload are unknown"
+    assert (
+        formats_comparison.render_sentence(compared((None, card)))
+        == "+8 GPUs; the cost and power of 1 workload are unknown"
+    )
     found = compared((None, card), (None, UNKNOWN))
-    assert delta.sentence(found) == "+8 GPUs (1 workload unknown); the cost and power of 2 workloads are unknown"
+    assert (
+        formats_comparison.render_sentence(found)
+        == "+8 GPUs (1 workload unknown); the cost and power of 2 workloads are unknown"
+    )
     found = compared((SMALL, SMALL._replace(power_w=None)), (None, Figures(gpus=1, power_w=70)), (None, card))
-    assert delta.sentence(found) == ("+9 GPUs, +0.07 kW (2 workloads unknown); the cost of 2 workloads is unknown")
+    assert formats_comparison.render_sentence(found) == (
+        "+9 GPUs, +0.07 kW (2 workloads unknown); the cost of 2 workloads is unknown"
+    )
 
 
 def test_workloads_of_one_name_are_told_apart_by_their_files() -> None:
     paths = ("apps/a/x.yaml", "apps/b/x.yaml", "apps/y.yaml")
     changes = (Change("chat", "inference", path, None, SMALL) for path in paths)
-    rows = delta.rows([*changes, Change("code", "inference", "c.yaml", None, SMALL)])
+    rows = formats_comparison.make_rows([*changes, Change("code", "inference", "c.yaml", None, SMALL)])
     assert [row[0] for row in rows] == ["chat (a/x.yaml)", "chat (b/x.yaml)", "chat (y.yaml)", "code"]
 
 
 def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> None:
     server, run = (Change("a", kind, "a.yaml", None, SMALL) for kind in ("inference", "training"))
-    assert delta.sentence(Comparison("main", "HEAD", (server,))) == "+8 GPUs, +$7,300 a month, +2.8 kW"
-    assert delta.sentence(Comparison("main", "HEAD", (server, run))) == (
+    assert (
+        formats_comparison.render_sentence(Comparison("main", "HEAD", (server,))) == "+8 GPUs, +$7,300 a month, +2.8 kW"
+    )
+    assert formats_comparison.render_sentence(Comparison("main", "HEAD", (server, run))) == (
         "+16 GPUs, +$14,600 a month of running, +5.6 kW"
     )
 
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
-    found = delta.totals(compared((UNKNOWN, LARGE), (SMALL, LARGE)))
-    assert found == delta.Totals(delta.Total(8, 1), delta.Total(7300, 1), delta.Total(2800, 1))
+    found = compared((UNKNOWN, LARGE), (SMALL, LARGE)).total
+    assert found == formats_comparison.Totals(
+        formats_comparison.Total(8, 1), formats_comparison.Total(7300, 1), formats_comparison.Total(2800, 1)
+    )
 
 
 # ---- the table
@@ -109,7 +120,7 @@ def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
 
 def test_rows_show_both_sides_and_the_dearest_change_first() -> None:
     changes = compared((SMALL, SMALL._replace(headroom=0.2)), (UNKNOWN, SMALL), (None, LARGE), (SMALL, None)).changes
-    assert delta.rows(changes) == [
+    assert formats_comparison.make_rows(changes) == [
         ("chat-2", "– → 16", "– → 14,600", "– → 5.6", "– → 32 %"),
         ("chat-3", "8 → –", "7,300 → –", "2.8 → –", "11 % → –"),
         ("chat-0", "8", "7,300", "2.8", "11 % → 20 %"),
@@ -146,15 +157,15 @@ def test_only_of_what_the_change_touches_is_said_what_it_lacks(
     changes: list[tuple[Figures | None, Figures | None]], number: int
 ) -> None:
     report = Report(workloads=tuple(map(lacking, range(5))), comparison=compared(*changes))
-    assert counts.lacking(report) == (
+    assert summary_line.count_not_evaluated(report) == (
         "" if number == 0 else f"not evaluated: {number} check{'s' if number > 1 else ''}"
     )
-    assert counts.lacking(report._replace(comparison=None)) == "not evaluated: 5 checks"
+    assert summary_line.count_not_evaluated(report._replace(comparison=None)) == "not evaluated: 5 checks"
 
 
 def test_json_has_the_sums() -> None:
     comparison = compared((SMALL, LARGE), (None, UNKNOWN))
-    data = json.loads(as_json.render(Report(comparison=comparison)))["comparison"]
+    data = json.loads(formats_json.render(Report(comparison=comparison)))["comparison"]
     assert data["total"] == {
         "gpus": {"amount": 8, "untold": 1},
         "usd_per_month": {"amount": 7300, "untold": 1},
@@ -237,7 +248,7 @@ LESS = (SMALL, SMALL._replace(cost_usd_per_hour=10.1))
     ],
 )
 def test_nothing_worth_a_comment_is_quiet(report: Report) -> None:
-    assert delta.is_quiet(report)
+    assert formats_comparison.is_quiet(report)
 
 
 @pytest.mark.parametrize(
@@ -255,4 +266,4 @@ def test_nothing_worth_a_comment_is_quiet(report: Report) -> None:
     ],
 )
 def test_what_is_new_unknown_or_over_the_threshold_is_told(report: Report) -> None:
-    assert not delta.is_quiet(report)
+    assert not formats_comparison.is_quiet(report)

@@ -6,8 +6,7 @@ import shlex
 
 import pytest
 
-from gpulint.adapters.programs import docker_run
-from gpulint.adapters.programs import launchers as launch
+from gpulint.adapters.programs import docker_run, launchers
 from gpulint.engines import Argument
 from gpulint.source.documents import load
 from gpulint.workload import Field, Origin, Unknown
@@ -16,7 +15,7 @@ HERE = Origin(load("run.sh", b"#!/bin/sh\n").documents[0], ())
 
 
 def fields(options: str) -> dict[str, Field]:
-    found = launch.unwrapped([Argument(word, HERE) for word in shlex.split(f"docker run {options} image:1 program")])
+    found = launchers.unwrap([Argument(word, HERE) for word in shlex.split(f"docker run {options} image:1 program")])
     assert found.container is not None
     assert found.image is not None
     assert found.image.text == "image:1"

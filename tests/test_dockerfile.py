@@ -7,13 +7,13 @@ from reading import values
 from test_compose import GPU, asked, role, service, workloads
 
 from gpulint.adapters.programs import dockerfile
-from gpulint.adapters.programs.dockerfile import Built, Starts
+from gpulint.adapters.programs.dockerfile import BuiltImage, StartCommand
 from gpulint.workload import Unknown
 
 FILES = {"deploy/Dockerfile": "FROM vllm/vllm-openai:v0.10.1\nCMD ['--model', 'a/b']\n".replace("'", '"')}
 
 
-def built(text: str, target: str = "", **arguments: str) -> Built:
+def built(text: str, target: str = "", **arguments: str) -> BuiltImage:
     found = dockerfile.read(text, arguments, target)
     assert found is not None
     return found
@@ -51,17 +51,19 @@ def test_an_image_that_is_not_stated_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("steps", "entrypoint", "command"),
     [
-        pytest.param('ENTRYPOINT ["a", "b"]', Starts(("a", "b")), Starts(), id="its own entry point has no command"),
-        pytest.param('CMD ["c"]', None, Starts(("c",)), id="the base image's entry point"),
-        pytest.param("CMD c \\\nd", None, Starts(script="c   d"), id="a shell's script over two lines"),
-        pytest.param('CMD ["a"]\nCMD ["b"]', None, Starts(("b",)), id="the last one"),
-        pytest.param('CMD ["a"]\nFROM x\n', None, Starts(("a",)), id="a stage before"),
-        pytest.param('CMD ["a"]\nFROM x\nENTRYPOINT ["b"]', Starts(("b",)), Starts(), id="taken away"),
+        pytest.param(
+            'ENTRYPOINT ["a", "b"]', StartCommand(("a", "b")), StartCommand(), id="its own entry point has no command"
+        ),
+        pytest.param('CMD ["c"]', None, StartCommand(("c",)), id="the base image's entry point"),
+        pytest.param("CMD c \\\nd", None, StartCommand(script="c   d"), id="a shell's script over two lines"),
+        pytest.param('CMD ["a"]\nCMD ["b"]', None, StartCommand(("b",)), id="the last one"),
+        pytest.param('CMD ["a"]\nFROM x\n', None, StartCommand(("a",)), id="a stage before"),
+        pytest.param('CMD ["a"]\nFROM x\nENTRYPOINT ["b"]', StartCommand(("b",)), StartCommand(), id="taken away"),
         pytest.param("# CMD a\nLABEL x=y", None, None, id="nothing"),
     ],
 )
 def test_what_it_starts_is_the_last_entry_point_and_command(
-    steps: str, entrypoint: Starts | None, command: Starts | None
+    steps: str, entrypoint: StartCommand | None, command: StartCommand | None
 ) -> None:
     found = built(f"FROM a:1 AS x\n{steps}")
     told = [one and one._replace(places=(), at=0) for one in (found.entrypoint, found.command)]

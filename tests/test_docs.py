@@ -15,11 +15,11 @@ import pytest
 import samples
 
 from gpulint import adapters, cli, engines
-from gpulint.catalog import package_data as shipped
-from gpulint.cli import explain as explanations
+from gpulint.catalog import package_data
+from gpulint.cli import explain
 from gpulint.cli.explain import command_line_page, fact, page, seen, terminal
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Table, Text
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.policy.config import schema
 from gpulint.policy.rules import rule
 from gpulint.source import documents
@@ -55,7 +55,7 @@ every_folder = pytest.mark.parametrize(
 # ---- the small file of each format
 
 
-every_adapter = pytest.mark.parametrize("name", shipped.mentions(adapters.HERE))
+every_adapter = pytest.mark.parametrize("name", package_data.list_mentions(adapters.HERE))
 HOLD_NO_WORKLOAD = frozenset(
     (
         "cluster_toolkit",
@@ -72,24 +72,26 @@ HOLD_NO_WORKLOAD = frozenset(
 
 @every_adapter
 def test_the_small_file_of_a_format_is_read_by_its_adapter_and_has_no_finding(name: str) -> None:
-    text = seen.sample(name)
-    path = seen.path_of(name, text)
+    text = seen.find_sample(name)
+    path = seen.render_path(name, text)
     report = samples.report(text, path)
-    claiming = [adapters.claiming(document) for document in documents.load(path, text.encode()).documents]
+    claiming = [adapters.find_adapter(document) for document in documents.load(path, text.encode()).documents]
     assert {adapters.name(one) for one in claiming if one} == {name}
     assert [workload.adapter for workload in report.workloads] == [] if name in HOLD_NO_WORKLOAD else [name]
     assert [finding.rule for finding in report.open] == []
 
 
 def test_every_small_file_is_of_an_adapter() -> None:
-    assert {file.stem for file in shipped.folder("formats").iterdir()} == set(shipped.mentions(adapters.HERE))
+    assert {file.stem for file in package_data.find_folder("formats").iterdir()} == set(
+        package_data.list_mentions(adapters.HERE)
+    )
 
 
 def test_an_adapter_shows_the_key_of_the_file_where_a_chart_or_an_operator_makes_something_else_of_it() -> None:
-    assert "pods_per_replica" in seen.places("kubernetes")["spec.leaderWorkerTemplate.size"]
-    assert "gpus_per_pod" in seen.places("helm_values")["servingEngineSpec.modelSpec[].requestGPU"]
-    assert "checkpoint" in seen.places("kserve")["spec.predictor.model.storageUri"]
-    assert "gpus_per_pod" in seen.places("scripts")["#SBATCH --gpus-per-node"]
+    assert "pods_per_replica" in seen.list_locations("kubernetes")["spec.leaderWorkerTemplate.size"]
+    assert "gpus_per_pod" in seen.list_locations("helm_values")["servingEngineSpec.modelSpec[].requestGPU"]
+    assert "checkpoint" in seen.list_locations("kserve")["spec.predictor.model.storageUri"]
+    assert "gpus_per_pod" in seen.list_locations("scripts")["#SBATCH --gpus-per-node"]
 
 
 # ---- what pages name
@@ -221,17 +223,17 @@ def test_every_policy_that_a_page_shows_is_one() -> None:
 
 
 def test_every_fact_says_what_it_is() -> None:
-    assert [one.name for one in facts.glossary().values() if not one.meaning] == []
+    assert [one.name for one in glossary().values() if not one.meaning] == []
 
 
 def test_what_a_fact_means_is_said_without_the_row_above() -> None:
     leaning = re.compile(r"(?:the same|those|that|its|what it)\b")
-    assert [one.name for one in facts.glossary().values() if leaning.match(one.meaning)] == []
+    assert [one.name for one in glossary().values() if leaning.match(one.meaning)] == []
 
 
 def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
-    assert {one.of for one in facts.glossary().values()} <= set(fact.SUPPLIED)
-    assert [one.name for one in facts.glossary().values() if "_" in fact.unit(one)] == []
+    assert {one.of for one in glossary().values()} <= set(fact.SUPPLIED)
+    assert [one.name for one in glossary().values() if "_" in fact.render_unit(one)] == []
 
 
 def test_every_command_and_option_says_what_it_does() -> None:
@@ -247,15 +249,15 @@ def test_every_command_and_option_says_what_it_does() -> None:
 
 
 def test_every_formula_has_a_worked_example_and_a_source() -> None:
-    told = {name: fact.formulas(name) for name in facts.glossary()}
+    told = {name: fact.list_formulas(name) for name in glossary()}
     texts = ((name, formula.__doc__ or "") for name, found in told.items() for formula in found.values())
     assert [name for name, text in texts if not all(word in text for word in (">>>", "Source"))] == []
 
 
 def test_every_adapter_and_engine_says_what_it_reads() -> None:
-    known = tuple(rule.shipped_rules().values())
-    names = [*shipped.mentions(adapters.HERE), *shipped.mentions(engines.HERE)]
-    short = [one.name for name in names for one in explanations.of(name, known) if len(one.summary.split()) < 4]
+    known = tuple(rule.load_shipped().values())
+    names = [*package_data.list_mentions(adapters.HERE), *package_data.list_mentions(engines.HERE)]
+    short = [one.name for name in names for one in explain.explain(name, known) if len(one.summary.split()) < 4]
     assert short == []
 
 
@@ -293,17 +295,17 @@ def test_a_page_shows_the_same_with_links() -> None:
 
 
 def test_a_name_with_several_meanings_is_explained_in_each() -> None:
-    nouns = [one.noun for one in explanations.of("nim", ())]
+    nouns = [one.noun for one in explain.explain("nim", ())]
     assert nouns == ["adapter", "engine"]
 
 
 def test_a_rule_in_preview_is_marked_so() -> None:
-    one = rule.shipped_rules()["weights-exceed-memory"]
-    (shown,) = explanations.of(one.name, [dataclasses.replace(one, status="preview")])
+    one = rule.load_shipped()["weights-exceed-memory"]
+    (shown,) = explain.explain(one.name, [dataclasses.replace(one, status="preview")])
     assert dict(shown.marks)[""] == "error, preview"
 
 
 def test_every_name_that_is_offered_is_explained() -> None:
-    known = tuple(rule.shipped_rules().values())
-    offered = itertools.islice(explanations.names(known), 0, None, 25)
-    assert [name for name in offered if not list(explanations.of(name, known))] == []
+    known = tuple(rule.load_shipped().values())
+    offered = itertools.islice(explain.list_names(known), 0, None, 25)
+    assert [name for name in offered if not list(explain.explain(name, known))] == []

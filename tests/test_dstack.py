@@ -20,7 +20,7 @@ def run(gpu: str, *commands: str, type: str = "task", more: str = "") -> Role:
 
 def claimed(text: str) -> str:
     (document,) = documents.load(".dstack.yml", textwrap.dedent(text).encode()).documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     return adapters.kind(adapter, document) if adapter else ""
 
 
@@ -179,4 +179,4 @@ def test_the_checkpoint_of_a_program_of_ones_own() -> None:
 def test_a_file_called_as_dstack_wants_its_files_to_be_called_may_hold_a_key_that_is_not_known() -> None:
     assert claimed("type: task\nresources: {gpu: 1}\nbackend: aws\ncommands: [ls]") == "dstack task"
     (document,) = documents.load("task.yml", b"type: task\nresources: {gpu: 1}\nbackend: aws\ncommands: [ls]").documents
-    assert adapters.claiming(document) is None
+    assert adapters.find_adapter(document) is None

@@ -11,7 +11,7 @@ from gpulint import adapters
 from gpulint.report.model import Suggestion
 from gpulint.source import documents
 from gpulint.suggestions import changed_role, edits
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply
 from gpulint.workload import Role, Unknown, Value
 
 POD = """\
@@ -49,7 +49,7 @@ def roles(path: str, text: str, files: Mapping[str, str] | None = None) -> list[
     held = {name: content.encode() for name, content in {**(files or {}), path: text}.items()}
     found = []
     for document in documents.load(path, text.encode()).documents:
-        adapter = adapters.claiming(document)
+        adapter = adapters.find_adapter(document)
         for workload in adapters.workloads(adapter, document, samples.Alone(held)) if adapter else ():
             found += workload.roles
     return found
@@ -60,8 +60,8 @@ def role(path: str, text: str) -> Role:
 
 
 def carried_out(path: str, text: str, values: Mapping[str, Value]) -> str | None:
-    written = edits.of(role(path, text), values)
-    return None if written is None else fix.written(Suggestion("", written), {path: text.encode()})[path].decode()
+    written = edits.write_values(role(path, text), values)
+    return None if written is None else apply.apply_edits(Suggestion("", written), {path: text.encode()})[path].decode()
 
 
 SKYPILOT = """\
@@ -216,9 +216,11 @@ def test_a_count_of_a_service_is_stated_anew() -> None:
 
 def test_a_slice_on_gke_is_a_further_label_of_the_node() -> None:
     text = pod(GKE.format("nvidia-tesla-a100"), gpus=1)
-    (edit,) = edits.of(role("pod.yaml", text), {"mig_profile": "1g.5gb"}) or ()
+    (edit,) = edits.write_values(role("pod.yaml", text), {"mig_profile": "1g.5gb"}) or ()
     assert (edit.new, edit.how) == ("cloud.google.com/gke-gpu-partition-size: 1g.5gb", "key")
-    again = role("pod.yaml", fix.written(Suggestion("", (edit,)), {"pod.yaml": text.encode()})["pod.yaml"].decode())
+    again = role(
+        "pod.yaml", apply.apply_edits(Suggestion("", (edit,)), {"pod.yaml": text.encode()})["pod.yaml"].decode()
+    )
     assert again.value("mig_profile") == "1g.5gb"
     assert again.value("accelerator_resource") == "nvidia.com/gpu"
 
@@ -452,9 +454,9 @@ def test_formats_state_their_values_anew(name: str) -> None:
         assert old in text
         expected = expected.replace(old, new)
     before = engine_of(path, text)
-    written = edits.of(before, values)
+    written = edits.write_values(before, values)
     assert written is not None
-    after = fix.written(Suggestion("", written), {path: text.encode()})[path].decode()
+    after = apply.apply_edits(Suggestion("", written), {path: text.encode()})[path].decode()
     assert after == expected
     again = engine_of(path, after)
     assert {quantity: again.value(quantity) for quantity in values} == values
@@ -491,7 +493,7 @@ other: *nodes
 def test_an_anchor_beside_a_place_does_not_hold_it() -> None:
     after = carried_out("pod.yaml", BESIDE_ANCHORS, {"tensor_parallel": 4})
     assert after == BESIDE_ANCHORS.replace("size 8", "size 4")
-    assert edits.of(role("pod.yaml", BESIDE_ANCHORS), {"gpus_per_pod": 4}) is None
+    assert edits.write_values(role("pod.yaml", BESIDE_ANCHORS), {"gpus_per_pod": 4}) is None
 
 
 LEFT: Mapping[str, tuple[str, str, Mapping[str, Value]]] = {
@@ -575,7 +577,7 @@ services:
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_not_plainly_stated_is_not_written(name: str) -> None:
     path, text, values = LEFT[name]
-    assert edits.of(role(path, text), values) is None
+    assert edits.write_values(role(path, text), values) is None
 
 
 @pytest.mark.parametrize(("path", "asked", "values", "expected"), STATED)

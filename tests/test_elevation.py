@@ -9,9 +9,9 @@ import pytest
 import samples
 from hypothesis import given, settings, strategies
 
-from gpulint.report.formats import escaping as words
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text as text_report
+from gpulint.report import escaping
+from gpulint.report.formats import summary_line
+from gpulint.report.formats import text as formats_text
 from gpulint.report.model import (
     AreaSummary,
     Comparison,
@@ -22,19 +22,19 @@ from gpulint.report.model import (
     Meter,
     RackSummary,
     Report,
+    Scenarios,
     Slot,
-    Worlds,
 )
 from gpulint.report.racks import bars, svg
-from gpulint.report.racks import text as elevation
+from gpulint.report.racks import text as racks_text
 
 
 def at(line: int) -> Location:
     return Location("room.yaml", line, 1, line, 2)
 
 
-def all_worlds(value: float) -> Worlds[float]:
-    return Worlds(value, value, value)
+def all_scenarios(value: float) -> Scenarios[float]:
+    return Scenarios(value, value, value)
 
 
 def dgx(lowest: int) -> Slot:
@@ -47,9 +47,9 @@ FEEDS = tuple(
         side,
         "208 V, 3 phases, 60 A",
         17_292.6,
-        all_worlds(20_606),
-        all_worlds(20_606 / 17_292.6),
-        all_worlds(41_212 / 17_292.6),
+        all_scenarios(20_606),
+        all_scenarios(20_606 / 17_292.6),
+        all_scenarios(41_212 / 17_292.6),
         "overloaded",
     )
     for name, side in (("a", "A"), ("b", "B"))
@@ -62,10 +62,10 @@ FOUR = RackSummary(
     servers=4,
     slots=tuple(map(dgx, (1, 9, 17, 25))),
     meters=(
-        Meter("power", "w", all_worlds(40_800), 17_292.6, verdict="exceeded"),
-        Meter("cooling", "w", all_worlds(45_200), needs=("cooling_capacity_w",)),
-        Meter("weight", "kg", all_worlds(522), 1000, verdict="within"),
-        Meter("space", "u", all_worlds(32), 42, verdict="within"),
+        Meter("power", "w", all_scenarios(40_800), 17_292.6, verdict="exceeded"),
+        Meter("cooling", "w", all_scenarios(45_200), needs=("cooling_capacity_w",)),
+        Meter("weight", "kg", all_scenarios(522), 1000, verdict="within"),
+        Meter("space", "u", all_scenarios(32), 42, verdict="within"),
     ),
     feeds=FEEDS,
 )
@@ -170,8 +170,8 @@ bars: █ used  ? unknown
 
 
 def uncertain() -> RackSummary:
-    """A rack whose load is an estimate, within its limit in two worlds of three."""
-    power = Meter("power", "w", Worlds(9_000, 10_000, 13_000), 12_000, verdict="likely within")
+    """A rack whose load is an estimate, within its limit in two scenarios of three."""
+    power = Meter("power", "w", Scenarios(9_000, 10_000, 13_000), 12_000, verdict="likely within")
     return RackSummary("r03", "", at(7), units=4, servers=1, slots=(Slot("gb-box", 1, 4),), meters=(power,))
 
 
@@ -197,15 +197,15 @@ bars: █ used  ┃ the limit  ▒ best to worst case
     ids=["overloaded", "partly known", "estimated"],
 )
 def test_a_rack_stands_beside_what_it_takes_of_each_limit(facility: FacilitySummary, screen: str) -> None:
-    assert elevation.as_text((facility,)) == screen
+    assert racks_text.render((facility,)) == screen
 
 
 def test_a_terminal_without_unicode_gets_the_same_screen_in_ascii() -> None:
-    assert elevation.as_text((OVERLOADED,), bars.ASCII) == IN_ASCII
+    assert racks_text.render((OVERLOADED,), bars.ASCII) == IN_ASCII
 
 
 def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
-    assert words.in_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
+    assert escaping.to_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
 
 
 # ---- a room
@@ -214,7 +214,7 @@ def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
 def alike(name: str, row: str, line: int) -> RackSummary:
     """A rack that is in order."""
     holds = [
-        FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(0.3), all_worlds(0.6), "holds")
+        FeedSummary(one, one, "415 V", 34_500, all_scenarios(10_303), all_scenarios(0.3), all_scenarios(0.6), "holds")
         for one in "AB"
     ]
     return RackSummary(
@@ -225,10 +225,10 @@ def alike(name: str, row: str, line: int) -> RackSummary:
         servers=2,
         slots=(dgx(1), dgx(9)),
         meters=(
-            Meter("power", "w", all_worlds(20_400), 34_500, verdict="within"),
-            Meter("cooling", "w", all_worlds(22_600), 40_000, verdict="within"),
-            Meter("weight", "kg", all_worlds(261), needs=("rack_load_limit_kg",)),
-            Meter("space", "u", all_worlds(16), 42, verdict="within"),
+            Meter("power", "w", all_scenarios(20_400), 34_500, verdict="within"),
+            Meter("cooling", "w", all_scenarios(22_600), 40_000, verdict="within"),
+            Meter("weight", "kg", all_scenarios(261), needs=("rack_load_limit_kg",)),
+            Meter("space", "u", all_scenarios(16), 42, verdict="within"),
         ),
         feeds=tuple(holds),
     )
@@ -238,9 +238,11 @@ FIFTY = FacilitySummary(
     "campus",
     at(3),
     areas=(
-        AreaSummary("facility", "campus", at(3), (Meter("power", "w", Worlds(1e6, 1e6, 1e6), 2e6, verdict="within"),)),
+        AreaSummary(
+            "facility", "campus", at(3), (Meter("power", "w", Scenarios(1e6, 1e6, 1e6), 2e6, verdict="within"),)
+        ),
         AreaSummary("room", "hall", at(4), (Meter("cooling", "w", None, 1.2e6, least=9e5, needs=("server_heat_w",)),)),
-        AreaSummary("panel", "rpp-1", at(5), (Meter("power", "w", all_worlds(90_000), 80_000, verdict="exceeded"),)),
+        AreaSummary("panel", "rpp-1", at(5), (Meter("power", "w", all_scenarios(90_000), 80_000, verdict="exceeded"),)),
         AreaSummary("cdu", "cdu-1", at(5), (Meter("flow", "m3_per_s", needs=("server_flow_m3_per_s",)),)),
     ),
     racks=(
@@ -269,11 +271,11 @@ hall/row-b
 
 
 def test_a_room_has_a_line_for_each_limit_above_racks_and_one_for_each_kind_of_rack() -> None:
-    assert elevation.as_text((FIFTY,)).startswith(ROOM)
+    assert racks_text.render((FIFTY,)).startswith(ROOM)
 
 
 def test_racks_that_are_alike_are_drawn_once() -> None:
-    drawn = [line for line in elevation.as_text((FIFTY,)).splitlines() if line.startswith("rack ")][1:]
+    drawn = [line for line in racks_text.render((FIFTY,)).splitlines() if line.startswith("rack ")][1:]
     assert drawn == [
         "rack r01 to r24 in hall/row-a, 24 alike  (room.yaml:10)",
         "rack r25 to r48 in hall/row-b, 24 alike  (room.yaml:20)",
@@ -285,14 +287,14 @@ def test_racks_that_are_alike_are_drawn_once() -> None:
 def test_of_many_unlike_racks_the_worst_are_drawn_and_the_others_counted() -> None:
     good = [alike(f"r{number}", "row", number)._replace(servers=number) for number in range(1, 10)]
     many = FacilitySummary("campus", at(1), racks=(*good, FOUR))
-    text = elevation.as_text((many,))
+    text = racks_text.render((many,))
     drawn = [line.split()[1] for line in text.splitlines() if line.startswith("rack ")][1:]
     assert drawn == ["r1", "r2", "r3", "r4", "r5", "r01"]
     assert "4 more racks are not drawn; --rack NAME draws one" in text
 
 
 def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
-    text = elevation.as_text((FIFTY,), only=("r49",))
+    text = racks_text.render((FIFTY,), only=("r49",))
     assert [line for line in text.splitlines() if line.startswith("rack ")][1:] == [
         "rack r49 in hall/row-b  (room.yaml:9)"
     ]
@@ -302,10 +304,10 @@ def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
     ("meters", "feeds", "said"),
     [
         ((), (), "none over a limit"),
-        ((Meter("power", "w", all_worlds(2), 1, verdict="exceeded"),), (), "1 over a limit"),
+        ((Meter("power", "w", all_scenarios(2), 1, verdict="exceeded"),), (), "1 over a limit"),
         ((), FEEDS, "1 over a limit"),
         ((), (FEEDS[0]._replace(verdict="likely no spare"),), "none over a limit, 1 likely over one"),
-        ((Meter("weight", "kg", all_worlds(2)),), (), "none over a limit"),
+        ((Meter("weight", "kg", all_scenarios(2)),), (), "none over a limit"),
         ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 unknown"),
         ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 unknown"),
         ((), (FEEDS[0]._replace(verdict="not redundant"),), "none over a limit"),
@@ -317,18 +319,18 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
     rack = RackSummary("r1", "", at(2), servers=2, meters=meters, feeds=feeds)
     report = Report(facilities=(FacilitySummary("lab", at(1), racks=(rack,)),))
     expected = f"facility lab: 1 rack, 2 servers, {said}"
-    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
+    assert list(summary_line.render_closing(report)) == ["0 files, 0 workloads, no findings", expected]
 
 
 def test_a_room_over_its_limit_is_counted_beside_racks_that_are_not() -> None:
-    hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_worlds(2), 1, verdict="exceeded"),))
+    hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_scenarios(2), 1, verdict="exceeded"),))
     facility = FacilitySummary("lab", at(1), (hall,), (RackSummary("r1", "", at(2)),))
-    assert counts.facility(facility).endswith("none over a limit, 1 room over its own limit")
+    assert summary_line.render_facility(facility).endswith("none over a limit, 1 room over its own limit")
 
 
 def test_what_a_change_leaves_alone_is_no_line_of_it() -> None:
     report = Report(facilities=(OVERLOADED,), comparison=Comparison("main", "HEAD"))
-    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings"]
+    assert list(summary_line.render_closing(report)) == ["0 files, 0 workloads, no findings"]
 
 
 def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> None:
@@ -342,9 +344,9 @@ def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> Non
         )
         for rack in (1, 2)
     ]
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(pair)),))
+    text = racks_text.render((FacilitySummary("lab", at(1), racks=tuple(pair)),))
     assert "rack r1 to r2, 2 alike" in text and "n11" not in text
-    alone = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(pair[:1])),))
+    alone = racks_text.render((FacilitySummary("lab", at(1), racks=tuple(pair[:1])),))
     assert "│ n11 box              500 W │" in alone
 
 
@@ -355,16 +357,16 @@ def test_racks_whose_feeds_are_called_after_them_are_alike() -> None:
         for name in ("r1", "r2")
     ]
     unalike = both[1]._replace(feeds=(both[1].feeds[0]._replace(verdict="holds"), both[1].feeds[1]))
-    drawn = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(both)),))
+    drawn = racks_text.render((FacilitySummary("lab", at(1), racks=tuple(both)),))
     assert "rack r1 to r2 in hall-1, 2 alike" in drawn and "feed A (side NAME-A): overloaded" in drawn
-    assert "alike" not in elevation.as_text((FacilitySummary("lab", at(1), racks=(both[0], unalike)),))
+    assert "alike" not in racks_text.render((FacilitySummary("lab", at(1), racks=(both[0], unalike)),))
 
 
 def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
     parts = tuple(f"r{number}" for number in range(1, 51))
     lacking = (Lacking("rack-over-circuit", ("breaker_a",), parts), Lacking("other", ("breaker_a",), ("r1",)))
     report = Report(facilities=(FacilitySummary("lab", at(1), not_evaluated=lacking),), asks={"breaker_a": "state it"})
-    assert list(counts.needs(report)) == [
+    assert list(summary_line.render_needs(report)) == [
         "not evaluated: 51 checks; to evaluate them, add",
         "  breaker_a (51 checks: r1; r2 and 48 more): state it",
     ]
@@ -388,10 +390,15 @@ def every_facility() -> list[FacilitySummary]:
             Slot("below", -3, 2),
         ),
         undrawn=(nasty,),
-        meters=(Meter(nasty, "w", all_worlds(0), 0), Meter("x", "kg", all_worlds(1e12), 1e-9, verdict="exceeded")),
-        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), all_worlds(1e9), "no spare"),),
+        meters=(
+            Meter(nasty, "w", all_scenarios(0), 0),
+            Meter("x", "kg", all_scenarios(1e12), 1e-9, verdict="exceeded"),
+        ),
+        feeds=(
+            FeedSummary(nasty, nasty, nasty, 0, all_scenarios(0), all_scenarios(1e9), all_scenarios(1e9), "no spare"),
+        ),
     )
-    area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_worlds(1), 2),))
+    area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_scenarios(1), 2),))
     empty = RackSummary("empty", "", at(1))
     return [
         OVERLOADED,
@@ -405,32 +412,32 @@ def every_facility() -> list[FacilitySummary]:
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 @pytest.mark.parametrize("glyphs", [bars.BLOCKS, bars.ASCII], ids=["blocks", "ascii"])
 def test_no_line_is_wider_than_a_terminal_of_80_columns(facility: FacilitySummary, glyphs: bars.Glyphs) -> None:
-    assert [line for line in elevation.as_text((facility,), glyphs).splitlines() if len(line) > 80] == []
+    assert [line for line in racks_text.render((facility,), glyphs).splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 def test_no_character_of_a_file_moves_the_cursor(facility: FacilitySummary) -> None:
-    text = elevation.as_text((facility,))
+    text = racks_text.render((facility,))
     assert all(one.isprintable() for one in text.replace("\n", ""))
 
 
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 def test_colour_adds_nothing_but_colour(facility: FacilitySummary) -> None:
-    painted = elevation.as_text((facility,), colour=True)
-    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == elevation.as_text((facility,))
+    painted = racks_text.render((facility,), colour=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == racks_text.render((facility,))
     assert "\x1b[31;1m" in painted or facility not in (OVERLOADED, FIFTY)
 
 
 def test_machines_that_stand_in_one_another_are_named_and_not_drawn_over_each_other() -> None:
     rack = RackSummary("r1", "", at(1), units=8, slots=(Slot("one", 1, 4), Slot("two", 3, 4)))
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
+    text = racks_text.render((FacilitySummary("lab", at(1), racks=(rack,)),))
     assert "not drawn: one at U 1, occupied by two" in " ".join(text.split())
 
 
 def test_a_run_of_flat_machines_is_one_block() -> None:
     trays = tuple(Slot("tray", number, 1, 5_000) for number in range(1, 19))
     rack = RackSummary("r1", "", at(1), units=18, slots=trays)
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
+    text = racks_text.render((FacilitySummary("lab", at(1), racks=(rack,)),))
     assert text.count("tray") == 1
     assert "│ 18 × tray, 1 U each  90 kW │" in text
 
@@ -439,7 +446,7 @@ OF_METERS = strategies.sampled_from(["within", "likely within", "likely exceeded
 OF_FEEDS = strategies.sampled_from(["holds", "not redundant", "likely no spare", "likely overloaded", "cannot tell"])
 NUMBERS = strategies.one_of(strategies.none(), strategies.floats(0, 1e12))
 SPANS = strategies.one_of(
-    strategies.none(), strategies.builds(Worlds, *[strategies.floats(0, 1e12, allow_subnormal=False)] * 3)
+    strategies.none(), strategies.builds(Scenarios, *[strategies.floats(0, 1e12, allow_subnormal=False)] * 3)
 )
 METERS = strategies.builds(
     Meter,
@@ -472,8 +479,8 @@ RACKS = strategies.builds(
 @given(strategies.lists(RACKS, max_size=4))
 def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None:
     facility = FacilitySummary("lab", at(1), racks=tuple(some))
-    assert all(len(line) <= 80 for line in elevation.as_text((facility,)).splitlines())
-    ElementTree.fromstring(svg.as_svg((facility,)))
+    assert all(len(line) <= 80 for line in racks_text.render((facility,)).splitlines())
+    ElementTree.fromstring(svg.render((facility,)))
 
 
 # ---- bars
@@ -482,24 +489,24 @@ def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None
 @pytest.mark.parametrize(
     ("meter", "cells"),
     [
-        (Meter("power", "w", all_worlds(0), 10, verdict="within"), ".........."),
-        (Meter("power", "w", all_worlds(10), 10, verdict="within"), "##########"),
-        (Meter("power", "w", all_worlds(10.01), 10, verdict="exceeded"), "########|!"),
-        (Meter("power", "w", all_worlds(20), 10, verdict="exceeded"), "#####|!!!!"),
-        (Meter("power", "w", all_worlds(1000), 10, verdict="exceeded"), "|!!!!!!!!!"),
-        (Meter("power", "w", Worlds(2, 4, 6), 10, verdict="within"), "##~~~~...."),
-        (Meter("power", "w", Worlds(5, 9, 20), 10, verdict="likely within"), "##~~~|~~~~"),
-        (Meter("power", "w", Worlds(15, 16, 20), 10, verdict="exceeded"), "#####|!!~~"),
+        (Meter("power", "w", all_scenarios(0), 10, verdict="within"), ".........."),
+        (Meter("power", "w", all_scenarios(10), 10, verdict="within"), "##########"),
+        (Meter("power", "w", all_scenarios(10.01), 10, verdict="exceeded"), "########|!"),
+        (Meter("power", "w", all_scenarios(20), 10, verdict="exceeded"), "#####|!!!!"),
+        (Meter("power", "w", all_scenarios(1000), 10, verdict="exceeded"), "|!!!!!!!!!"),
+        (Meter("power", "w", Scenarios(2, 4, 6), 10, verdict="within"), "##~~~~...."),
+        (Meter("power", "w", Scenarios(5, 9, 20), 10, verdict="likely within"), "##~~~|~~~~"),
+        (Meter("power", "w", Scenarios(15, 16, 20), 10, verdict="exceeded"), "#####|!!~~"),
         (Meter("power", "w", None, 10, least=5), "#####?????"),
         (Meter("power", "w", None, 10, least=20, verdict="exceeded"), "#####|!!!!"),
         (Meter("power", "w", None, 10), "??????????"),
-        (Meter("power", "w", all_worlds(10), None), ""),
-        (Meter("power", "w", all_worlds(0), 0, verdict="within"), ".........."),
-        (Meter("power", "w", all_worlds(1), 0, verdict="exceeded"), "|!!!!!!!!!"),
+        (Meter("power", "w", all_scenarios(10), None), ""),
+        (Meter("power", "w", all_scenarios(0), 0, verdict="within"), ".........."),
+        (Meter("power", "w", all_scenarios(1), 0, verdict="exceeded"), "|!!!!!!!!!"),
     ],
 )
 def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Meter, cells: str) -> None:
-    assert bars.drawn(meter, 10, bars.ASCII) == cells
+    assert bars.draw(meter, 10, bars.ASCII) == cells
 
 
 @pytest.mark.parametrize(
@@ -515,7 +522,7 @@ def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Mete
     ],
 )
 def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
-    assert bars.percent(Meter("power", "w", all_worlds(taken), 100)) == said
+    assert bars.render_percent(Meter("power", "w", all_scenarios(taken), 100)) == said
 
 
 def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> None:
@@ -523,7 +530,7 @@ def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> Non
     rack = "    - {name: NAME, units: 42, servers: [{type: big, units: 8, count: 6}]}\n"
     head = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  racks:\n"
     text = head + "".join(rack.replace("NAME", f"r{number}") for number in range(1, 7))
-    printed = text_report.render(samples.report(text, path="facility.yaml"))
+    printed = formats_text.render(samples.report(text, path="facility.yaml"))
     assert printed.count("error[rack-units-exceeded]") == 1
     assert "  the same in r2 (7), r3 (8), r4 (9) and 2 more\n" in printed
     assert "6 errors" in printed

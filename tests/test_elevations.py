@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from gpulint.facility import reader
-from gpulint.pipeline.facility import elevation as elevations
-from gpulint.policy.rules import facility as facilities
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.pipeline.facility import elevation
+from gpulint.policy.rules import facility as rules_facility
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import FacilitySummary, RackSummary, Severity
 from gpulint.source import documents
 
@@ -78,14 +78,14 @@ def judged(seed: int) -> tuple[FacilitySummary, dict[str, set[str]]]:
     racks = "\n".join(line for number in range(4) for line in rack(rng, f"r{number}"))
     text = f"apiVersion: gpulint/v1\nkind: Facility\nmetadata: {{name: drawn}}\n{head}{racks}\n"
     (document,) = documents.load("room.yaml", text.encode()).documents
-    root = facilities.facts_of(reader.read(document), {})
-    said = facilities.judged(root, tuple(shipped_rules().values()))
+    root = rules_facility.resolve_facts(reader.read(document), {})
+    said = rules_facility.evaluate_component(root, tuple(load_shipped().values()))
     errors: dict[str, set[str]] = {f"r{number}": set() for number in range(4)}
     for one in said:
         for verdict in one.outcome.verdicts:
             if verdict.severity is Severity.ERROR and one.known.path():
                 errors[one.known.path()[0]].add(verdict.rule.name)
-    return elevations.of(root, said), errors
+    return elevation.draw(root, said), errors
 
 
 def contradicted(one: RackSummary, errors: set[str]) -> Iterator[str]:

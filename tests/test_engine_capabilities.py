@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import capabilities
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
-from gpulint.policy.rules.rule import Rule, RuleError, load_team, shipped_rules
+from gpulint.catalog import capabilities, package_data, tables
+from gpulint.policy.rules.rule import Rule, RuleError, load_shipped, load_team
 
 ROOT = Path(__file__).parent.parent
 NEW_ENGINE = '''"""Acme: a server that nobody has heard of."""
@@ -99,7 +97,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package = root / "gpulint"
     (package / "engines" / "serving" / "acme.py").write_text(NEW_ENGINE)
     (package / "sizing" / "engines" / "acme.py").write_text(MEMORY_RULE)
-    header = list(catalog.rows("engines")[0])
+    header = list(tables.rows("engines")[0])
     cells = {
         "engine": "acme",
         "source": "made up",
@@ -146,7 +144,7 @@ def test_every_general_inference_rule_is_evaluated_on_a_new_engine(tree: Path, t
     (workload,) = report["workloads"]
     (role,) = workload["roles"]  # type: ignore[misc]
     lacking = {one["rule"]: one["needs"] for one in role["not_evaluated"]}  # type: ignore[index]
-    general = {one.name for one in shipped_rules().values() if one.target.does and "inference" in one.target.kind}
+    general = {one.name for one in load_shipped().values() if one.target.does and "inference" in one.target.kind}
     assert len(general) > 30
     assert not {name: lacking[name] for name in sorted(general & lacking.keys())}
 
@@ -157,7 +155,7 @@ def test_the_new_engine_is_among_the_roles_that_each_general_rule_is_about(tree:
         "print(*(r.name for r in shipped_rules().values() if r.target.does and r.target.includes_engine('acme')))"
     )
     run = subprocess.run([sys.executable, "-c", program], cwd=tree, capture_output=True, text=True, check=True)
-    asking = {one.name for one in shipped_rules().values() if one.target.does and one.target.kind == ("inference",)}
+    asking = {one.name for one in load_shipped().values() if one.target.does and one.target.kind == ("inference",)}
     assert set(run.stdout.split()) == asking
 
 
@@ -165,25 +163,25 @@ def test_the_new_engine_is_among_the_roles_that_each_general_rule_is_about(tree:
 
 
 def test_every_engine_has_one_row() -> None:
-    named = [engines.module_name(row["engine"]) for row in catalog.rows("engines")]
+    named = [engines.module_name(row["engine"]) for row in tables.rows("engines")]
     assert len(named) == len(set(named))
-    assert set(shipped.mentions(engines.HERE)) <= set(named)
+    assert set(package_data.list_mentions(engines.HERE)) <= set(named)
 
 
 def test_every_engine_that_another_table_names_has_a_row() -> None:
     named = {
-        word for table in ("engine_defaults", "fitted") for row in catalog.rows(table) for word in row["engine"].split()
+        word for table in ("engine_defaults", "fitted") for row in tables.rows(table) for word in row["engine"].split()
     }
-    assert named <= set(catalog.by("engines", "engine"))
+    assert named <= set(tables.index_rows("engines", "engine"))
 
 
 def test_every_capability_is_a_column_and_every_column_a_capability() -> None:
-    columns = set(catalog.rows("engines")[0]) - {"engine", "gpu_images", "packages", "source", "date"}
+    columns = set(tables.rows("engines")[0]) - {"engine", "gpu_images", "packages", "source", "date"}
     assert columns == set(capabilities.MEANINGS)
 
 
-@pytest.mark.parametrize("row", catalog.rows("engines"), ids=lambda row: row["engine"])
-def test_a_row_answers_for_every_capability_of_its_kind(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("engines"), ids=lambda row: row["engine"])
+def test_a_row_answers_for_every_capability_of_its_kind(row: tables.Row) -> None:
     answered = []
     for asked in (capabilities.INFERENCE, capabilities.TRAINING):
         cells = {row[name] for name in asked}
@@ -204,19 +202,19 @@ def test_an_engine_that_refuses_a_long_context_does_not_start_with_it() -> None:
 
 
 def test_every_capability_is_asked_for() -> None:
-    asked = {name for one in shipped_rules().values() for name in one.target.does}
+    asked = {name for one in load_shipped().values() for name in one.target.does}
     code = "\n".join(path.read_text() for path in (ROOT / "gpulint" / "suggestions").rglob("*.py"))
     assert {name for name in capabilities.MEANINGS if name not in asked and f'"{name}"' not in code} == set()
 
 
 def test_no_rule_lists_engines_but_where_it_is_about_their_own_arguments() -> None:
-    listing = {one.name for one in shipped_rules().values() if len(one.target.engine) > 1}
+    listing = {one.name for one in load_shipped().values() if len(one.target.engine) > 1}
     assert listing == {"generations-not-divisible", "quantised-weights-trained-whole", "save-interval-without-folder"}
 
 
 def test_every_capability_of_a_shipped_rule_is_known_and_of_its_kind() -> None:
     kinds = {"inference": capabilities.INFERENCE, "training": capabilities.TRAINING}
-    for one in shipped_rules().values():
+    for one in load_shipped().values():
         assert all(name in kinds[kind] for kind in one.target.kind for name in one.target.does), one.name
 
 

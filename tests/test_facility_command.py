@@ -16,8 +16,8 @@ import test_schemas
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.facts import resolver as facts
-from gpulint.pipeline.facility import utilization as gauges
+from gpulint.facts.glossary import glossary
+from gpulint.pipeline.facility import utilization
 
 Run = Callable[..., Result]
 
@@ -165,11 +165,11 @@ def test_a_file_that_is_not_there_is_misuse(run: Run) -> None:
 def test_every_meter_is_of_facts_that_parts_of_its_kind_have() -> None:
     told = [
         (kind, name)
-        for kind, meters in gauges.GAUGES.items()
+        for kind, meters in utilization.GAUGES.items()
         for several in meters.values()
         for gauge in several
         for name in (gauge.taken, gauge.least, gauge.limit)
-        if name and kind not in facts.glossary()[name].part
+        if name and kind not in glossary()[name].part
     ]
     assert told == []
 
@@ -192,10 +192,10 @@ spec:
 
 
 def feeds(run: Run, server: str, redundancy: str = "2N", voltage: str = "208 V") -> list[tuple[str, float | None]]:
-    """The verdict of each feed, and the likely share of what it carries after a loss."""
+    """The verdict of each feed, and the expected share of what it carries after a loss."""
     text = CIRCUITS.replace("SERVER", server).replace("REDUNDANCY", redundancy).replace("VOLTAGE", voltage)
     (rack,) = json.loads(run(text, "--format", "json").output)["facilities"][0]["racks"]
-    shares = [one["lost_share"] and round(one["lost_share"]["likely"], 3) for one in rack["feeds"]]
+    shares = [one["lost_share"] and round(one["lost_share"]["expected"], 3) for one in rack["feeds"]]
     return [(one["verdict"], share) for one, share in zip(rack["feeds"], shares, strict=True)]
 
 
@@ -292,7 +292,7 @@ def placed(*words: str) -> dict[str, list[tuple[str, float, float | None, str]]]
     data = json.loads(CliRunner().invoke(cli.main, ["facility", *words, "--format", "json"]).output)
     return {
         rack["name"]: [
-            (one["unit"], round(one["taken"]["likely"]), one["limit"], one["verdict"])
+            (one["unit"], round(one["taken"]["expected"]), one["limit"], one["verdict"])
             for one in rack["meters"]
             if one["name"] == "placed"
         ]

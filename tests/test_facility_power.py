@@ -9,12 +9,12 @@ import pytest
 import samples
 
 from gpulint.adapters.native import facility
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing, glossary
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.report.model import Severity
-from gpulint.sizing.power import circuits, failover
-from gpulint.sizing.power import three_phase as phases
+from gpulint.sizing.power import circuits, failover, three_phase
 from gpulint.sizing.power._feed_loads import Draw
 from gpulint.source import documents
 
@@ -23,14 +23,14 @@ def spec(inside: str) -> str:
     return f"apiVersion: gpulint/v1\nkind: Facility\nmetadata: {{name: ams1}}\nspec:\n{inside}"
 
 
-def known(inside: str) -> PartFacts:
+def known(inside: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", spec(inside).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
-def of(kind: str, inside: str) -> PartFacts:
+def of(kind: str, inside: str) -> ComponentFacts:
     return known(inside).of_kind(kind)[0]
 
 
@@ -68,11 +68,11 @@ def said(inside: str) -> dict[str, Severity]:
 def test_circuits_carry_what_their_tables_say(volts: int, phase: int, amps: int, kva: float) -> None:
     code = {"240": "code: NEC"}.get(str(volts), "redundancy: N")
     feed = f"[{{voltage: {volts} V, phases: {phase}, breaker: {amps} A}}]"
-    assert of("feed", rack(feed, "[]", code)).likely("feed_usable_va") == pytest.approx(kva * 1000, rel=0.002)
+    assert of("feed", rack(feed, "[]", code)).expected("feed_usable_va") == pytest.approx(kva * 1000, rel=0.002)
 
 
 @pytest.mark.parametrize(
-    ("stated", "worlds"),
+    ("stated", "scenarios"),
     [
         ("voltage: 415 V, code: NEC", (48, 48, 48)),
         ("voltage: 415 V, code: IEC", (60, 60, 60)),
@@ -82,27 +82,27 @@ def test_circuits_carry_what_their_tables_say(volts: int, phase: int, amps: int,
         ("voltage: 208 V, pdu_amps: 24 A", (24, 24, 24)),
     ],
 )
-def test_a_breaker_carries_all_day_what_its_code_says(stated: str, worlds: tuple[float, ...]) -> None:
+def test_a_breaker_carries_all_day_what_its_code_says(stated: str, scenarios: tuple[float, ...]) -> None:
     feed = of("feed", rack(f"[{{{stated}, phases: 3, breaker: 60 A}}]", "[]"))
-    assert feed.worlds("feed_usable_a") == worlds
+    assert feed.scenarios("feed_usable_a") == scenarios
 
 
 def test_the_code_of_a_room_holds_for_its_feeds() -> None:
     inside = "  rooms:\n    - name: hall\n      code: IEC\n      racks:\n        - name: r1\n          feeds:\n"
     inside += "            - {voltage: 415 V, phases: 3, breaker: 32 A}\n"
-    assert of("feed", inside).worlds("feed_usable_a") == (32, 32, 32)
+    assert of("feed", inside).scenarios("feed_usable_a") == (32, 32, 32)
 
 
 def test_80_percent_of_a_breaker_is_not_taken_for_a_breaker() -> None:
     feed = of("feed", rack("[{voltage: 208 V, phases: 3, breaker: 24 A}]", "[]"))
-    assert isinstance(feed.worlds("feed_usable_a"), Missing)
+    assert isinstance(feed.scenarios("feed_usable_a"), Missing)
 
 
 def test_230_volts_on_three_phases_are_asked_about_unless_wired_in_delta() -> None:
     stated = "voltage: 230 V, phases: 3, breaker: 32 A"
-    assert isinstance(of("feed", rack(f"[{{{stated}}}]", "[]")).worlds("feed_usable_va"), Missing)
+    assert isinstance(of("feed", rack(f"[{{{stated}}}]", "[]")).scenarios("feed_usable_va"), Missing)
     delta = of("feed", rack(f"[{{{stated}, wiring: delta}}]", "[]"))
-    assert delta.likely("feed_usable_va") == pytest.approx(12748, rel=0.001)
+    assert delta.expected("feed_usable_va") == pytest.approx(12748, rel=0.001)
 
 
 # ---- lines
@@ -115,7 +115,7 @@ def test_an_even_spread_is_the_best_of_all_spreads(count: int, line_v: int) -> N
     draws = ((Draw("A", 1000.0 * count, float(count)),),)
     splits = [(a, b, count - a - b) for a in range(count + 1) for b in range(count + 1 - a)]
     best = min(max(lines(split, line_v)) for split in splits)
-    assert phases.feed_line_a("A", 3, line_v, 1.0, draws) == pytest.approx(best)
+    assert three_phase.feed_line_a("A", 3, line_v, 1.0, draws) == pytest.approx(best)
 
 
 def lines(split: tuple[int, ...], line_v: int) -> list[float]:
@@ -143,7 +143,7 @@ def test_no_spread_of_two_kinds_of_supplies_is_better_than_the_bound(
         )
         for places in itertools.product(range(3), repeat=len(supplies))
     )
-    assert phases.feed_line_a("A", 3, line_v, 1.0, draws) <= best / 1000 + 1e-9
+    assert three_phase.feed_line_a("A", 3, line_v, 1.0, draws) <= best / 1000 + 1e-9
 
 
 def test_a_line_that_two_loads_share_carries_less_than_their_sum() -> None:
@@ -151,29 +151,29 @@ def test_a_line_that_two_loads_share_carries_less_than_their_sum() -> None:
     feeds = "[{voltage: 208 V, phases: 3, breaker: 30 A}]"
     servers = "[{name: s, count: 2, power: 2080 W, psus: 1, plug: C20}]"
     feed = of("feed", rack(feeds, servers, "power_factor: 1.0"))
-    assert feed.likely("feed_line_a") == pytest.approx(17.32, abs=0.01)
+    assert feed.expected("feed_line_a") == pytest.approx(17.32, abs=0.01)
 
 
 def test_nine_servers_overload_one_phase_of_a_unit_whose_sum_has_room() -> None:
     """datacentermd.com: 6,180 VA on 208 V, three phases, 30 A (8,646 VA at 80 %); spread evenly no line is overloaded."""
     servers = "[{name: a, count: 3, power: 1000 W, psus: 1}, {name: b, count: 6, power: 530 W, psus: 1}]"
     feed = of("feed", rack("[{voltage: 208 V, phases: 3, breaker: 30 A}]", servers, "power_factor: 1.0"))
-    assert feed.likely("feed_usable_va") == pytest.approx(8646, rel=0.001)
-    assert feed.likely("feed_load_va") == pytest.approx(6180)
-    assert feed.likely("feed_line_a") == pytest.approx(6180 / 208 / math.sqrt(3))
-    assert feed.likely("phase_imbalance") == pytest.approx(0, abs=1e-9)
+    assert feed.expected("feed_usable_va") == pytest.approx(8646, rel=0.001)
+    assert feed.expected("feed_load_va") == pytest.approx(6180)
+    assert feed.expected("feed_line_a") == pytest.approx(6180 / 208 / math.sqrt(3))
+    assert feed.expected("phase_imbalance") == pytest.approx(0, abs=1e-9)
 
 
 def test_a_supply_more_on_one_phase_is_an_imbalance() -> None:
     feed = of(
         "feed", rack("[{voltage: 400 V, phases: 3, breaker: 32 A}]", "[{name: s, count: 4, power: 3 kW, psus: 1}]")
     )
-    assert feed.likely("phase_imbalance") == pytest.approx(0.5)
+    assert feed.expected("phase_imbalance") == pytest.approx(0.5)
 
 
 def test_the_deviation_of_three_lines_is_that_of_a_published_example() -> None:
     """calcspec.com, PDU Load Balance Calculator: 45, 38 and 52 A are 15.6 % off their average of 45 A."""
-    assert phases.phase_imbalance((45.0, 38.0, 52.0)) == pytest.approx(0.156, abs=0.0005)
+    assert three_phase.phase_imbalance((45.0, 38.0, 52.0)) == pytest.approx(0.156, abs=0.0005)
 
 
 # ---- what is left when a side fails
@@ -199,31 +199,31 @@ THREE = (
 def test_supplies_left_against_those_needed(server: str, feeds: str, left: int, needed: int) -> None:
     """Vendor guides: 3+3, 4+2, 5+1 and N+N supplies; the loss of one of k feeds takes a k-th of them."""
     one = of("server", rack(feeds, f"[{{type: {server}}}]"))
-    assert (one.likely("supplies_left"), one.likely("supplies_needed")) == (left, needed)
+    assert (one.expected("supplies_left"), one.expected("supplies_needed")) == (left, needed)
     assert ("psu-redundancy-broken" in said(rack(feeds, f"[{{type: {server}}}]", "redundancy: N+1"))) is (left < needed)
 
 
 def test_a_capped_server_needs_fewer_supplies() -> None:
     """At 500 W a card, 8.6 kW are left of 10.2 kW: three supplies of 3.3 kW give 9.9 kW."""
     one = of("server", rack(FOUR, "[{type: dgx-h100, gpu_power_cap: 500 W}]"))
-    assert one.likely("server_w") == pytest.approx(8600)
-    assert one.likely("supplies_needed") == 3
+    assert one.expected("server_w") == pytest.approx(8600)
+    assert one.expected("supplies_needed") == 3
 
 
 def test_five_supplies_on_two_feeds_leave_two() -> None:
     one = of("server", rack(FOUR, "[{name: s, power: 3 kW, psus: 5}]"))
-    assert one.likely("supplies_left") == 2
+    assert one.expected("supplies_left") == 2
 
 
 def test_a_lost_feed_leaves_all_to_the_others() -> None:
     feed = of("feed", rack(THREE, "[{type: dgx-h100, count: 4}]", "redundancy: N+1\n      power_factor: 0.95"))
-    assert feed.likely("feed_load_va") == pytest.approx(40800 / 3 / 0.95)
-    assert feed.likely("feed_failover_va") == pytest.approx(40800 / 2 / 0.95)
+    assert feed.expected("feed_load_va") == pytest.approx(40800 / 3 / 0.95)
+    assert feed.expected("feed_failover_va") == pytest.approx(40800 / 2 / 0.95)
 
 
 def test_feeds_of_one_side_fail_together() -> None:
     sides = FOUR.replace("name: B", "name: B, side: A").replace("name: A,", "name: A, side: A,")
-    assert of("rack", rack(sides, "[{type: dgx-a100}]")).likely("sides_count") == 1
+    assert of("rack", rack(sides, "[{type: dgx-a100}]")).expected("sides_count") == 1
     assert said(rack(sides, "[{type: dgx-a100}]")) == {"redundancy-on-one-side": Severity.ERROR}
 
 
@@ -242,21 +242,23 @@ def left(usable: tuple[float, ...], sides: tuple[str, ...], redundancy: str) -> 
 
 def test_stated_cords_carry_by_their_number() -> None:
     inside = rack(FOUR, "[{type: dgx-h100, cords: {A: 4, B: 2}}]", "power_factor: 1.0")
-    loads = [one.likely("feed_load_va") for one in known(inside).of_kind("feed")]
+    loads = [one.expected("feed_load_va") for one in known(inside).of_kind("feed")]
     assert loads == [pytest.approx(6800), pytest.approx(3400)]
 
 
 def test_what_is_no_count_of_cords_is_unknown() -> None:
-    assert isinstance(of("server", rack(FOUR, "[{type: dgx-h100, cords: {A: three}}]")).worlds("feed_draws"), Missing)
+    assert isinstance(
+        of("server", rack(FOUR, "[{type: dgx-h100, cords: {A: three}}]")).scenarios("feed_draws"), Missing
+    )
 
 
 def test_switches_of_a_rack_draw_from_its_feeds() -> None:
     inside = rack(
         FOUR, "[{type: dgx-a100}]", "power_factor: 1.0\n      switches: [{name: leaf, power: 1.7 kW}, {name: spare}]"
     )
-    assert of("rack", inside).likely("load_w") == 6500 + 1700
-    assert [one.likely("feed_load_va") for one in known(inside).of_kind("feed")] == [4100, 4100]
-    assert known(inside).likely("load_w") == 8200
+    assert of("rack", inside).expected("load_w") == 6500 + 1700
+    assert [one.expected("feed_load_va") for one in known(inside).of_kind("feed")] == [4100, 4100]
+    assert known(inside).expected("load_w") == 8200
 
 
 # ---- panels
@@ -280,9 +282,9 @@ RACKS = """\
 def test_a_panel_carries_its_half_and_all_of_it_when_the_other_side_fails() -> None:
     ups, a, b = known(RACKS).of_kind("panel")
     for panel in (ups, a, b):
-        assert panel.likely("panel_load_w") == pytest.approx(32_500)
-        assert panel.likely("panel_failover_w") == pytest.approx(65_000)
-    assert ups.likely("panel_capacity_w") == 100_000
+        assert panel.expected("panel_load_w") == pytest.approx(32_500)
+        assert panel.expected("panel_failover_w") == pytest.approx(65_000)
+    assert ups.expected("panel_capacity_w") == 100_000
     assert said(RACKS) == {}
     assert said(RACKS.replace("100 kW", "60 kW")) == {"panel-failover-over-capacity": Severity.ERROR}
     assert said(RACKS.replace("100 kW", "30 kW")) == {"panel-over-capacity": Severity.ERROR}
@@ -292,7 +294,7 @@ def test_a_panel_carries_its_half_and_all_of_it_when_the_other_side_fails() -> N
 
 def test_a_panel_of_both_sides_carries_no_more_when_one_of_them_fails() -> None:
     both = RACKS.replace("panel: b", "panel: a")
-    assert known(both).of_kind("panel")[1].likely("panel_failover_w") == pytest.approx(65_000)
+    assert known(both).of_kind("panel")[1].expected("panel_failover_w") == pytest.approx(65_000)
 
 
 def test_panels_that_hang_on_one_another_end() -> None:
@@ -359,12 +361,12 @@ HEADS = "{name: s, count: 4, power: 1528 W, cords: {A: 1}}"
         (circuits_of("50 A", "50 A"), f"[{BOX}, {{name: unknown}}]"),
     ],
 )
-def test_a_feed_that_cords_overload_in_every_world_is_an_error(feeds: str, servers: str) -> None:
+def test_a_feed_that_cords_overload_in_every_scenario_is_an_error(feeds: str, servers: str) -> None:
     found = said(rack(feeds, servers, "code: IEC"))
     assert {name for name, severity in found.items() if severity is Severity.ERROR} == {"feed-over-circuit"}
 
 
-def test_a_feed_that_cords_overload_after_a_loss_in_every_world_is_an_error() -> None:
+def test_a_feed_that_cords_overload_after_a_loss_in_every_scenario_is_an_error() -> None:
     """11.7 to 12.3 kVA come upon the 11.5 kVA of A when B fails; after that A and C together carry 69 kVA."""
     volts = "voltage: 415 V, phases: 3, code: NEC"
     feeds = circuits_of("20 A", "20 A", "100 A", volts=volts)
@@ -374,7 +376,7 @@ def test_a_feed_that_cords_overload_after_a_loss_in_every_world_is_an_error() ->
     assert said(rack(feeds, less, "redundancy: N+1")) == {}
 
 
-def test_a_line_that_is_over_in_every_world_is_an_error_though_the_feed_is_in_some() -> None:
+def test_a_line_that_is_over_in_every_scenario_is_an_error_though_the_feed_is_in_some() -> None:
     """Four supplies on three lines: 6.96 kW on one of 4.79 kVA; all four make 13.9 to 14.7 kVA of 14.4 kVA."""
     volts = "voltage: 415 V, phases: 3, code: IEC"
     servers = "[{name: box, count: 4, power: 6959 W, psus: 4, cords: {A: 2, B: 2}}]"
@@ -392,7 +394,7 @@ def test_one_finding_tells_of_a_rack_whose_feeds_are_all_over() -> None:
 def test_a_panel_does_not_take_over_servers_of_one_supply() -> None:
     """Ten racks of 6.5 kW, half on either panel: what has one supply goes dark with its side, and nothing moves."""
     panel = known(RACKS.replace("type: dgx-a100", "name: s, power: 6.5 kW, psus: 1")).of_kind("panel")[1]
-    assert panel.likely("panel_failover_w") == pytest.approx(32_500)
+    assert panel.expected("panel_failover_w") == pytest.approx(32_500)
 
 
 # ---- must stay silent

@@ -10,8 +10,7 @@ from pathlib import Path
 import pydantic
 import pytest
 
-from gpulint.facility import quick_check as shape
-from gpulint.facility import schema
+from gpulint.facility import quick_check, schema
 from gpulint.source import documents
 
 EXAMPLES = sorted(Path(__file__).parents[1].joinpath("examples").glob("facility-*.yaml"))
@@ -71,7 +70,7 @@ def holders(stated: object) -> Iterator[dict[object, object] | list[object]]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=[one.stem for one in EXAMPLES])
 def test_the_examples_are_plain(path: Path) -> None:
-    assert shape.is_plain(data(path.read_text()))
+    assert quick_check.is_plain(data(path.read_text()))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_the_examples_are_plain(path: Path) -> None:
 )
 def test_what_the_contract_refuses_is_not_plain(text: str) -> None:
     assert not accepted(data(text))
-    assert not shape.is_plain(data(text))
+    assert not quick_check.is_plain(data(text))
 
 
 def test_nothing_plain_is_refused_whatever_is_changed_in_it() -> None:
@@ -106,7 +105,7 @@ def test_nothing_plain_is_refused_whatever_is_changed_in_it() -> None:
                     held[chance.choice((*held, *NAMES))] = copy.deepcopy(chance.choice(ODD))
                 else:
                     held.append(copy.deepcopy(chance.choice(ODD)))
-            if shape.is_plain(changed):
+            if quick_check.is_plain(changed):
                 plain += 1
                 assert accepted(changed), changed
     assert plain > 20

@@ -1,4 +1,4 @@
-"""Facts: where a value comes from, in which worlds, what is missing, and that every formula can be trusted to be wired."""
+"""Facts: where a value comes from, in which scenarios, what is missing, and that every formula can be trusted to be wired."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import architecture, hardware
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Known, Missing
-from gpulint.pipeline.summary import role as summary
-from gpulint.report.model import Worlds
+from gpulint.catalog import architecture, hardware, package_data, tables
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import resolver
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing, ResolvedFact
+from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS
+from gpulint.pipeline.summary import role as summary_role
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
@@ -34,7 +35,7 @@ def role(open_ended: str = "", **stated: Value | Unknown) -> Role:
 
 
 def known(
-    checkpoint: str | None = LLAMA_8B, resolved: Resolved | None = None, open_ended: str = "", **stated: Any
+    checkpoint: str | None = LLAMA_8B, resolved: Resolution | None = None, open_ended: str = "", **stated: Any
 ) -> Facts:
     """The facts of a vLLM role on one H100, unless said otherwise."""
     whole: dict[str, Value | Unknown] = {
@@ -51,19 +52,19 @@ def known(
     given = {name: value for name, value in whole.items() if value is not None}
     if checkpoint is not None and resolved is None:
         resolved = architecture.resolve(checkpoint)
-    return facts.of(role(open_ended, **given), resolved)
+    return resolver.resolve(role(open_ended, **given), resolved)
 
 
-def worlds(found: Facts, name: str) -> Worlds[Any]:
+def scenarios(found: Facts, name: str) -> Scenarios[Any]:
     """The values of a fact that is known."""
-    values = found.worlds(name)
+    values = found.scenarios(name)
     assert not isinstance(values, Missing), values
     return values
 
 
 def needs(found: Facts, name: str) -> set[str]:
     """What is missing for a fact."""
-    missing = found.worlds(name)
+    missing = found.scenarios(name)
     assert isinstance(missing, Missing), missing
     return set(missing.names)
 
@@ -71,7 +72,7 @@ def needs(found: Facts, name: str) -> set[str]:
 def how(found: Facts, name: str) -> str:
     """Where a fact comes from, in words."""
     one = found.find(name)
-    assert isinstance(one, Known), one
+    assert isinstance(one, ResolvedFact), one
     return one.how
 
 
@@ -79,7 +80,7 @@ def how(found: Facts, name: str) -> str:
 
 
 def test_every_row_of_the_glossary_is_whole() -> None:
-    for name, row in shipped.glossary().items():
+    for name, row in package_data.load_glossary().items():
         assert {"of", "type", "unit", "meaning"} <= set(row), name
         assert row["type"] in {"number", "text", "flag", "list", "map", "object"}, name
         assert not str(row["meaning"]).endswith("."), name
@@ -88,33 +89,33 @@ def test_every_row_of_the_glossary_is_whole() -> None:
 def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means() -> None:
     silent = [
         one.name
-        for one in facts.glossary().values()
+        for one in glossary().values()
         if one.of in {"pod", "engine"} and not one.ask and not one.absent and one.name not in {"task", "device"}
     ]
     assert silent == []
 
 
 def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
-    every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
-    derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
+    every = {name for engine in (None, *engines.modules()) for name in find_formulas(engine)}
+    derived = {one.name for one in glossary().values() if one.of == "derived"}
     looked_up = {"bytes_per_weight"}  # the number format's row of the catalog
-    assert derived - every == looked_up | set(facts.AT_CAPACITY)
-    assert set(facts.AT_CAPACITY.values()) <= every
-    assert set(facts.DRAFT_FACTS) <= every
+    assert derived - every == looked_up | set(AT_CAPACITY)
+    assert set(AT_CAPACITY.values()) <= every
+    assert set(DRAFT_FACTS) <= every
 
 
 def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
-    rows = catalog.rows("fitted")
-    assert {row["name"] for row in rows} == {one.name for one in facts.glossary().values() if one.of == "fitted"}
+    rows = tables.rows("fitted")
+    assert {row["name"] for row in rows} == {one.name for one in glossary().values() if one.of == "fitted"}
     for row in rows:
-        assert float(row["favourable"]) <= float(row["likely"]) <= float(row["adverse"]), row["name"]
+        assert float(row["best"]) <= float(row["expected"]) <= float(row["worst"]), row["name"]
         assert row["source"], row["name"]
         assert row["date"], row["name"]
 
 
 def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date() -> None:
-    for row in catalog.rows("engine_defaults"):
-        assert facts.glossary()[row["field"]].of == "engine", row["field"]
+    for row in tables.rows("engine_defaults"):
+        assert glossary()[row["field"]].of == "engine", row["field"]
         assert row["source"], row["field"]
         assert row["date"], row["field"]
         assert row["kinder"] in {"higher", "lower", "none"}, row["field"]
@@ -122,10 +123,10 @@ def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date(
 
 def test_every_column_that_a_fact_reads_is_there() -> None:
     product, node = hardware.list_accelerators()[0], hardware.list_nodes()[0]
-    shape = architecture.architectures()[0]
+    shape = architecture.load_architectures()[0]
     holders = {"accelerator": (product, {"slice_memory_bytes", "accelerator_name"}), "node": (node, set())}
     holders |= {"architecture": (shape, set()), "checkpoint": (shape, {"architecture", "checkpoint"})}
-    for one in facts.glossary().values():
+    for one in glossary().values():
         holder, computed = holders.get(one.of, (None, set()))
         assert holder is None or one.name in computed or hasattr(holder, one.name), one.name
 
@@ -135,9 +136,9 @@ def test_every_column_that_a_fact_reads_is_there() -> None:
 
 def formulas() -> list[tuple[str, Callable[..., Value]]]:
     """Every public formula, by module and name."""
-    found = [(f"sizing.{name}", formula) for name, formula in facts.formulas(None).items()]
+    found = [(f"sizing.{name}", formula) for name, formula in find_formulas(None).items()]
     for engine in engines.modules():
-        found += [(f"{engine}.{name}", formula) for name, formula in facts.formulas(engine).items()]
+        found += [(f"{engine}.{name}", formula) for name, formula in find_formulas(engine).items()]
     return found
 
 
@@ -146,20 +147,20 @@ every_formula = pytest.mark.parametrize("formula", [one for _, one in formulas()
 
 @every_formula
 def test_a_formula_and_its_parameters_are_rows_of_the_glossary(formula: Callable[..., Value]) -> None:
-    assert {formula.__name__, *facts.parameters(formula)} <= set(facts.glossary())
+    assert {formula.__name__, *list_parameters(formula)} <= set(glossary())
 
 
 @every_formula
 def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable[..., Value]) -> None:
     signature = inspect.signature(formula)
-    assert tuple(signature.parameters) == facts.parameters(formula)
+    assert tuple(signature.parameters) == list_parameters(formula)
     assert all(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values())
     assert all(one.default in (one.empty, None) for one in signature.parameters.values())
 
 
 @every_formula
 def test_a_formula_does_not_need_itself(formula: Callable[..., Value]) -> None:
-    assert formula.__name__ not in facts.parameters(formula)
+    assert formula.__name__ not in list_parameters(formula)
 
 
 @every_formula
@@ -183,18 +184,18 @@ def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Ca
 @every_formula
 def test_a_formulas_docstring_names_every_argument(formula: Callable[..., Value]) -> None:
     section = (inspect.getdoc(formula) or "").partition("Args:")[2].partition("Returns:")[0]
-    unnamed = [name for name in facts.parameters(formula) if name not in section]
+    unnamed = [name for name in list_parameters(formula) if name not in section]
     assert unnamed == [] or "as of " in section
 
 
 def test_an_engine_defines_no_quantity_that_its_own_arguments_state() -> None:
     for engine in engines.modules():
-        stated = {one.name for one in facts.glossary().values() if one.of == "engine"}
-        assert set(facts.formulas(engine)) & stated <= {"max_model_len", "static_memory_fraction"}
+        stated = {one.name for one in glossary().values() if one.of == "engine"}
+        assert set(find_formulas(engine)) & stated <= {"max_model_len", "static_memory_fraction"}
 
 
 def test_sizing_holds_no_unit_arithmetic_of_its_own() -> None:
-    folder = Path(inspect.getfile(facts)).parent / "sizing"
+    folder = Path(inspect.getfile(resolver)).parent / "sizing"
     for path in folder.glob("*.py"):
         numbers = {
             node.value
@@ -211,8 +212,8 @@ def test_sizing_holds_no_unit_arithmetic_of_its_own() -> None:
 
 def test_a_stated_value_goes_before_everything() -> None:
     found = known(weight_bytes=7.0, kv_heads=3, gpu_memory_utilization=0.5, device_memory_bytes=1000.0)
-    assert [found.likely(name) for name in ("weight_bytes", "kv_heads")] == [7.0, 3]
-    assert found.likely("memory_budget_bytes") == 500
+    assert [found.expected(name) for name in ("weight_bytes", "kv_heads")] == [7.0, 3]
+    assert found.expected("memory_budget_bytes") == 500
     assert how(found, "weight_bytes") == "stated"
 
 
@@ -223,28 +224,28 @@ def test_the_engines_own_formula_goes_before_the_general_one_and_before_its_defa
 
 def test_the_checkpoint_and_the_accelerator_supply_theirs() -> None:
     found = known()
-    assert (found.likely("layers"), how(found, "layers")) == (32, "catalog")
-    assert found.likely("compute_capability") == 9.0
+    assert (found.expected("layers"), how(found, "layers")) == (32, "catalog")
+    assert found.expected("compute_capability") == 9.0
 
 
 def test_a_documented_default_is_taken_where_nothing_is_stated() -> None:
     found = known()
-    assert found.worlds("tensor_parallel") == Worlds(1, 1, 1)
+    assert found.scenarios("tensor_parallel") == Scenarios(1, 1, 1)
     assert how(found, "tensor_parallel") == "default of vllm 0.19.0"
 
 
 def test_a_known_absence_is_a_value() -> None:
     found = known()
-    assert found.worlds("speculative") == Worlds(None, None, None)
-    assert found.worlds("kv_cache_memory_bytes") == Worlds(None, None, None)
-    assert found.worlds("cpu_offload_bytes") == Worlds(0, 0, 0)
+    assert found.scenarios("speculative") == Scenarios(None, None, None)
+    assert found.scenarios("kv_cache_memory_bytes") == Scenarios(None, None, None)
+    assert found.scenarios("cpu_offload_bytes") == Scenarios(0, 0, 0)
 
 
 def test_without_an_engine_its_absences_are_not_known() -> None:
     found = known(engine=None, engine_version=None)
     assert needs(found, "speculative") == {"speculative"}
     assert needs(found, "tensor_parallel") == {"tensor_parallel"}
-    assert found.likely("mig_profile") is None
+    assert found.expected("mig_profile") is None
 
 
 def test_a_name_is_resolved_once() -> None:
@@ -257,33 +258,33 @@ def test_a_quantity_that_leads_back_to_itself_is_missing_and_does_not_hang() -> 
     assert needs(found, "max_model_len") == {"trained_context"}
 
 
-# ---- worlds
+# ---- scenarios
 
 
-def test_a_chain_without_fitted_terms_is_the_same_in_every_world() -> None:
+def test_a_chain_without_fitted_terms_is_the_same_in_every_scenario() -> None:
     found = known()
-    weights = worlds(found, "weight_bytes")
-    assert weights.favourable == weights.likely == weights.adverse == 16_060_522_496  # 8,030,261,248 × 2
+    weights = scenarios(found, "weight_bytes")
+    assert weights.best == weights.expected == weights.worst == 16_060_522_496  # 8,030,261,248 × 2
 
 
-def test_a_chain_with_fitted_terms_is_worse_from_world_to_world() -> None:
-    left = worlds(known(), "headroom_bytes")
-    reserve = worlds(known(), "reserve_bytes")
-    assert left.favourable > left.likely > left.adverse
-    assert reserve.favourable < reserve.likely < reserve.adverse
+def test_a_chain_with_fitted_terms_is_worse_from_scenario_to_scenario() -> None:
+    left = scenarios(known(), "headroom_bytes")
+    reserve = scenarios(known(), "reserve_bytes")
+    assert left.best > left.expected > left.worst
+    assert reserve.best < reserve.expected < reserve.worst
 
 
 def test_a_slice_of_an_unnamed_card_spans_the_cards_that_offer_it() -> None:
-    one = worlds(known(accelerator=None, mig_profile="1g.10gb", device="gpu"), "device_memory_bytes")
-    assert one.favourable >= one.likely >= one.adverse > 0
+    one = scenarios(known(accelerator=None, mig_profile="1g.10gb", device="gpu"), "device_memory_bytes")
+    assert one.best >= one.expected >= one.worst > 0
 
 
 def test_a_slice_has_its_share_of_bandwidth_and_arithmetic() -> None:
     """NVIDIA's guide: 3g.20gb of an A100 40GB has four of eight memory slices and three of seven of compute."""
     found = known(accelerator="a100-sxm4-40gb", mig_profile="3g.20gb", device="gpu")
-    assert found.likely("memory_bytes_per_s") == pytest.approx(1555e9 / 2, rel=0.03)
-    assert found.likely("dense_bf16_flop_per_s") == pytest.approx(312e12 * 3 / 7)
-    assert found.likely("compute_capability") == 8.0
+    assert found.expected("memory_bytes_per_s") == pytest.approx(1555e9 / 2, rel=0.03)
+    assert found.expected("dense_bf16_flop_per_s") == pytest.approx(312e12 * 3 / 7)
+    assert found.expected("compute_capability") == 8.0
 
 
 # ---- the machine
@@ -291,7 +292,7 @@ def test_a_slice_has_its_share_of_bandwidth_and_arithmetic() -> None:
 
 def test_a_machine_is_known_by_its_name_alone() -> None:
     found = known(instance_type="p5.48xlarge")
-    assert (found.likely("node_gpus"), needs(known(), "node_gpus")) == (8, {"instance_type"})
+    assert (found.expected("node_gpus"), needs(known(), "node_gpus")) == (8, {"instance_type"})
 
 
 def test_a_price_is_missing_where_no_cloud_rents_the_card_out() -> None:
@@ -328,15 +329,15 @@ def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit() -> None:
     assert found.shown("weight_bytes") is None
     shown = known().shown("weight_bytes")
     assert shown is not None
-    assert (shown.name, shown.unit, shown.values.likely) == ("weight_bytes", "bytes", 16_060_522_496)
+    assert (shown.name, shown.unit, shown.values.expected) == ("weight_bytes", "bytes", 16_060_522_496)
 
 
 def test_every_missing_name_can_be_asked_for() -> None:
-    nothing = facts.of(role(), None)
-    for name in facts.glossary():
+    nothing = resolver.resolve(role(), None)
+    for name in glossary():
         found = nothing.find(name)
         if isinstance(found, Missing):
-            assert found.names <= set(facts.glossary())
+            assert found.names <= set(glossary())
             assert found.names
 
 
@@ -354,14 +355,14 @@ def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, v
     found = known(**stated)
     assert needs(found, name) == {name}
     assert "not possible" in found.reasons[name]
-    for other in facts.glossary():
+    for other in glossary():
         found.find(other)
 
 
 @pytest.mark.parametrize(("name", "value"), [("gpus_per_pod", 0), ("cpu_offload_bytes", 0), ("gpus_per_pod", 0.5)])
 def test_a_number_that_may_be_small_is_kept(name: str, value: Any) -> None:
     stated: dict[str, Any] = {name: value}
-    assert known(**stated).likely(name) == value
+    assert known(**stated).expected(name) == value
 
 
 # ---- arguments that may hold more than could be read
@@ -376,8 +377,8 @@ def test_open_ended_arguments_make_the_engines_facts_unknown_with_the_reason() -
 
 def test_open_ended_arguments_leave_what_is_stated_and_what_the_card_says() -> None:
     found = known(open_ended="--config names a file", max_model_len=8192)
-    assert found.likely("max_model_len") == 8192
-    assert found.likely("compute_capability") == 9.0
+    assert found.expected("max_model_len") == 8192
+    assert found.expected("compute_capability") == 9.0
 
 
 def test_open_ended_arguments_leave_no_absence_known() -> None:
@@ -389,7 +390,7 @@ def test_open_ended_arguments_leave_no_absence_known() -> None:
 
 @pytest.mark.parametrize(("release", "share"), [("0.8.5", 0.90), ("0.19.1", 0.90), ("0.20.0", 0.92), ("0.33.0", 0.92)])
 def test_the_memory_share_follows_the_release(release: str, share: float) -> None:
-    assert known(engine_version=release).worlds("gpu_memory_utilization") == Worlds(share, share, share)
+    assert known(engine_version=release).scenarios("gpu_memory_utilization") == Scenarios(share, share, share)
 
 
 @pytest.mark.parametrize(
@@ -404,47 +405,47 @@ def test_the_memory_share_follows_the_release(release: str, share: float) -> Non
 )
 def test_the_batch_defaults_follow_release_and_card(release: str, accelerator: str, sequences: int, batch: int) -> None:
     found = known(engine_version=release, accelerator=accelerator)
-    assert found.likely("max_num_seqs") == sequences
-    assert found.likely("max_num_batched_tokens") == batch
+    assert found.expected("max_num_seqs") == sequences
+    assert found.expected("max_num_batched_tokens") == batch
 
 
 def test_a_card_known_by_its_memory_alone_spans_the_cards_that_have_it() -> None:
     """79.2 GiB is an A100 or an H100: 256 or 1,024 sequences in vLLM 0.10.2 (engine/arg_utils.py)."""
     found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=79.19 * 2**30)
-    assert found.worlds("max_num_seqs") == Worlds(256, 256, 1024)
-    assert isinstance(found.likely("headroom_bytes"), float)
+    assert found.scenarios("max_num_seqs") == Scenarios(256, 256, 1024)
+    assert isinstance(found.expected("headroom_bytes"), float)
 
 
 def test_a_small_card_known_by_its_memory_alone_has_the_small_defaults() -> None:
     found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=23.5 * 2**30)
-    assert found.worlds("max_num_seqs") == Worlds(256, 256, 256)
-    assert found.worlds("max_num_batched_tokens") == Worlds(2048, 2048, 2048)
+    assert found.scenarios("max_num_seqs") == Scenarios(256, 256, 256)
+    assert found.scenarios("max_num_batched_tokens") == Scenarios(2048, 2048, 2048)
 
 
 def test_weights_that_exceed_the_budget_fail_whatever_else_is_unknown() -> None:
     """Llama-3.1-70B takes 131 GiB in 16 bits; nothing says what an unknown precision of the cache would need."""
     found = known("meta-llama/Llama-3.1-70B-Instruct", kv_cache_dtype="int3")
-    assert isinstance(found.likely("headroom_bytes"), Missing)
-    assert summary.verdict(found) == "does not fit"
+    assert isinstance(found.expected("headroom_bytes"), Missing)
+    assert summary_role.find_verdict(found) == "does not fit"
 
 
 def test_weights_that_leave_room_tell_nothing_where_the_rest_is_unknown() -> None:
-    assert summary.verdict(known(kv_cache_dtype="int3")) == "cannot tell"
+    assert summary_role.find_verdict(known(kv_cache_dtype="int3")) == "cannot tell"
 
 
 @pytest.mark.parametrize(("length", "pictures"), [(8192, 1), (32768, 1), (65536, 3), (128000, 6), (10**6, 8)])
 def test_the_longest_profiled_video_fills_the_context_up_to_sixteen_frames(length: int, pictures: int) -> None:
     found = known("Qwen/Qwen2.5-VL-7B-Instruct", max_model_len=length)
-    assert found.likely("profiled_pictures") == pictures
+    assert found.expected("profiled_pictures") == pictures
 
 
 def test_slots_of_adapters_are_counted_since_0_8() -> None:
     """vLLM 0.7.1 printed 8.49 GiB of phi-4 in 4 bits with slots of rank 16, which are its weights alone."""
     slots = {"enable_lora": True, "max_lora_rank": 16}
     old, new = (known(engine_version=release, **slots) for release in ("0.7.1", "0.8.1"))
-    assert worlds(new, "loaded_bytes_per_gpu").likely - worlds(old, "loaded_bytes_per_gpu").likely == pytest.approx(
-        worlds(new, "lora_bytes").likely
-    )
+    assert scenarios(new, "loaded_bytes_per_gpu").expected - scenarios(
+        old, "loaded_bytes_per_gpu"
+    ).expected == pytest.approx(scenarios(new, "lora_bytes").expected)
 
 
 def test_without_a_card_and_its_memory_the_card_is_asked_for() -> None:
@@ -453,33 +454,33 @@ def test_without_a_card_and_its_memory_the_card_is_asked_for() -> None:
 
 def test_an_unknown_release_gives_the_envelope_of_all_it_may_be() -> None:
     found = known(engine_version=None)
-    assert found.worlds("gpu_memory_utilization") == Worlds(0.92, 0.92, 0.90)
-    assert found.worlds("graphs_in_budget") == Worlds(False, True, True)
+    assert found.scenarios("gpu_memory_utilization") == Scenarios(0.92, 0.92, 0.90)
+    assert found.scenarios("graphs_in_budget") == Scenarios(False, True, True)
     assert "release is not stated" in how(found, "gpu_memory_utilization")
 
 
 def test_an_unknown_release_takes_fitted_rows_from_the_kindest_to_the_worst() -> None:
-    logit = known(engine_version=None).worlds("sampler_bytes_per_logit")
-    assert logit == Worlds(6.0, 14.0, 40.0)  # 6 since 0.22, 14 to 16 since 0.17, up to 40 before
+    logit = known(engine_version=None).scenarios("sampler_bytes_per_logit")
+    assert logit == Scenarios(6.0, 14.0, 40.0)  # 6 since 0.22, 14 to 16 since 0.17, up to 40 before
 
 
 def test_loras_stay_on_the_first_core_until_0_8_3() -> None:
     """A start-up log of 0.8.1 says so; the first core takes 256 sequences, the second 1,024 (vllm v0.8.2 arg_utils.py)."""
     slots = {"accelerator": "a100-sxm4-40gb", "enable_lora": True, "max_num_seqs": None}
-    seen = [known(engine_version=one, **slots).likely("max_num_seqs") for one in ("0.8.1", "0.8.4")]
+    seen = [known(engine_version=one, **slots).expected("max_num_seqs") for one in ("0.8.1", "0.8.4")]
     assert seen == [256, 1024]
-    assert known(engine_version="0.8.1", accelerator="a100-sxm4-40gb").likely("max_num_seqs") == 1024
+    assert known(engine_version="0.8.1", accelerator="a100-sxm4-40gb").expected("max_num_seqs") == 1024
 
 
 def test_a_table_of_ten_million_positions_is_loaded_on_every_rank() -> None:
     """vLLM 0.19 printed 53.12 GiB for each of four ranks of Llama-4-Scout, whose weights are 50.59."""
     scout = known("meta-llama/Llama-4-Scout-17B-16E-Instruct", engine_version="0.19.0", tensor_parallel=4)
-    assert scout.likely("loaded_bytes_per_gpu") == pytest.approx(53.12 * 2**30, rel=1e-3)
+    assert scout.expected("loaded_bytes_per_gpu") == pytest.approx(53.12 * 2**30, rel=1e-3)
 
 
 def test_a_scaled_table_of_positions_is_as_long_as_the_scale() -> None:
     """vLLM 0.19 printed 8.58 GiB for Gemma-3-4B and 23.31 for 12B, whose tables are eight times the declared length."""
-    seen = [known(one, engine_version="0.19.0").likely("loaded_bytes_per_gpu") for one in GEMMAS]
+    seen = [known(one, engine_version="0.19.0").expected("loaded_bytes_per_gpu") for one in GEMMAS]
     assert seen == pytest.approx([8.58 * 2**30, 23.31 * 2**30], rel=1e-3)
 
 
@@ -488,7 +489,7 @@ def test_a_scaled_table_of_positions_is_as_long_as_the_scale() -> None:
     [("Qwen/Qwen2.5-7B-Instruct", 14.25), ("microsoft/phi-4", 27.39), (LLAMA_8B, 14.99), ("Qwen/Qwen3-8B", 15.27)],
 )
 def test_what_is_loaded_is_what_vllm_prints(checkpoint: str, printed: float) -> None:
-    loaded = known(checkpoint, engine_version="0.19.0").likely("loaded_bytes_per_gpu")
+    loaded = known(checkpoint, engine_version="0.19.0").expected("loaded_bytes_per_gpu")
     assert loaded == pytest.approx(printed * 2**30, abs=0.011 * 2**30)
 
 
@@ -497,16 +498,16 @@ def test_the_tokens_of_several_kinds_of_layers_are_printed_as_the_release_counts
     two = {"tensor_parallel": 2, "accelerator": "h200-sxm-141gb", "max_model_len": 262144, "max_num_seqs": None}
     pool = {**two, "kv_cache_bytes": 44.59 * 2**30}
     old, new = (known("Qwen/Qwen3-Next-80B-A3B-Instruct", engine_version=one, **pool) for one in ("0.10.2", "0.22.0"))
-    assert old.likely("kv_cache_tokens") == pytest.approx(973_760, rel=1e-3)
-    assert new.likely("kv_cache_tokens") > 3 * old.likely("kv_cache_tokens")  # type: ignore[operator]
+    assert old.expected("kv_cache_tokens") == pytest.approx(973_760, rel=1e-3)
+    assert new.expected("kv_cache_tokens") > 3 * old.expected("kv_cache_tokens")  # type: ignore[operator]
 
 
-def test_an_unknown_release_leaves_less_in_the_adverse_world_than_any_stated_one() -> None:
-    envelope = worlds(known(engine_version=None), "kv_cache_bytes")
+def test_an_unknown_release_leaves_less_in_the_worst_scenario_than_any_stated_one() -> None:
+    envelope = scenarios(known(engine_version=None), "kv_cache_bytes")
     for release in ("0.8.5", "0.10.1", "0.16.0", "0.19.0", "0.21.0", "0.33.0"):
-        one = worlds(known(engine_version=release), "kv_cache_bytes")
-        assert envelope.adverse <= one.adverse, release
-        assert envelope.favourable >= one.favourable, release
+        one = scenarios(known(engine_version=release), "kv_cache_bytes")
+        assert envelope.worst <= one.worst, release
+        assert envelope.best >= one.best, release
 
 
 def test_a_default_that_hangs_on_the_card_names_the_card_when_it_is_unknown() -> None:
@@ -535,13 +536,13 @@ def test_the_engine_core_that_a_release_runs_on_a_card_sets_its_defaults(
 ) -> None:
     found = known(engine_version=release, accelerator=accelerator, max_model_len=length)
     names = ("max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enable_prefix_caching")
-    assert tuple(found.likely(name) for name in names) == expected
+    assert tuple(found.expected(name) for name in names) == expected
 
 
 def test_a_stated_choice_moves_the_default_that_hangs_on_it() -> None:
     """vllm v0.6.6: with --enable-chunked-prefill a pass has 2,048 tokens, whatever the length."""
     found = known(engine_version="0.6.6", max_model_len=8192, enable_chunked_prefill=True)
-    assert found.likely("max_num_batched_tokens") == 2048
+    assert found.expected("max_num_batched_tokens") == 2048
 
 
 @pytest.mark.parametrize(
@@ -555,7 +556,7 @@ def test_a_stated_choice_moves_the_default_that_hangs_on_it() -> None:
     ],
 )
 def test_windows_free_their_blocks_since_the_hybrid_manager(checkpoint: str, release: str, uniform: bool) -> None:
-    assert known(checkpoint, engine_version=release).likely("uniform_kv_cache") is uniform
+    assert known(checkpoint, engine_version=release).expected("uniform_kv_cache") is uniform
 
 
 # ---- the speculative draft
@@ -565,10 +566,10 @@ def test_a_draft_of_the_catalog_is_a_network_of_its_own() -> None:
     """Llama-3.2-1B has 1,235,814,400 parameters and 2 · 16 · 8 · 64 cached values (its config.json), shared by two ranks."""
     drafting = {"speculative": "draft_model", "draft_checkpoint": "meta-llama/Llama-3.2-1B-Instruct"}
     found = known("meta-llama/Llama-3.1-70B-Instruct", tensor_parallel=4, draft_tensor_parallel=2, **drafting)
-    assert found.likely("draft_weight_bytes_per_gpu") == 1_235_814_400 * 2 / 2
-    assert found.likely("draft_kv_bytes_per_token") == 16_384 * 2 / 2
+    assert found.expected("draft_weight_bytes_per_gpu") == 1_235_814_400 * 2 / 2
+    assert found.expected("draft_kv_bytes_per_token") == 16_384 * 2 / 2
     plain = known("meta-llama/Llama-3.1-70B-Instruct", tensor_parallel=4)
-    more = worlds(found, "loaded_bytes_per_gpu").likely - worlds(plain, "loaded_bytes_per_gpu").likely
+    more = scenarios(found, "loaded_bytes_per_gpu").expected - scenarios(plain, "loaded_bytes_per_gpu").expected
     assert more == 1_235_814_400
 
 
@@ -576,7 +577,7 @@ def test_a_draft_of_the_catalog_is_a_network_of_its_own() -> None:
 def test_a_draft_that_no_catalog_lists_leaves_memory_unknown_but_not_the_weights(draft: str) -> None:
     found = known(speculative="eagle3", draft_checkpoint=draft)
     assert needs(found, "headroom_bytes") == {"draft_checkpoint"}
-    assert found.likely("weight_bytes_per_gpu") == 16_060_522_496
+    assert found.expected("weight_bytes_per_gpu") == 16_060_522_496
 
 
 def test_an_eagle_head_without_a_name_leaves_memory_unknown() -> None:
@@ -589,7 +590,7 @@ def test_an_eagle_head_without_a_name_leaves_memory_unknown() -> None:
 @pytest.mark.parametrize("method", ["ngram", "suffix", None])
 def test_drafting_from_the_text_costs_no_weights(method: str | None) -> None:
     found = known(speculative=method, draft_tokens=3)
-    assert [found.likely(name) for name in facts.DRAFT_FACTS] == [0, 0]
+    assert [found.expected(name) for name in DRAFT_FACTS] == [0, 0]
 
 
 # ---- fitted terms only ever cost memory
@@ -633,26 +634,26 @@ def tried(name: str, value: float) -> Facts:
     checkpoint, stated = MONOTONE[name]
     extra = {"cuda_memory_bytes": Field(None)} if "cuda_memory_bytes" in stated else {}
     found = known(checkpoint, **{key: part for key, part in stated.items() if key not in extra})
-    return facts.of(found.role.having(**extra, **{name: Field(value)}), found.resolved)
+    return resolver.resolve(found.role.having(**extra, **{name: Field(value)}), found.resolved)
 
 
 def test_memory_that_the_host_shares_is_not_promised_whole() -> None:
     """A DGX Spark offers 101.3 to 102.2 GiB at boot, headless (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks issue 47)."""
-    memory = worlds(known(accelerator="gb10"), "device_memory_bytes")
-    assert memory.adverse < 101.3 * 2**30 < 102.2 * 2**30 < memory.favourable < 119.61 * 2**30
-    assert memory.adverse < memory.likely < memory.favourable
+    memory = scenarios(known(accelerator="gb10"), "device_memory_bytes")
+    assert memory.worst < 101.3 * 2**30 < 102.2 * 2**30 < memory.best < 119.61 * 2**30
+    assert memory.worst < memory.expected < memory.best
 
 
 def test_a_card_with_memory_of_its_own_gives_the_host_nothing() -> None:
-    assert list(worlds(known(), "device_memory_bytes")) == pytest.approx([79.19 * 2**30] * 3)
-    assert worlds(known(accelerator="gb200"), "device_memory_bytes").adverse == pytest.approx(184.31 * 2**30)
+    assert list(scenarios(known(), "device_memory_bytes")) == pytest.approx([79.19 * 2**30] * 3)
+    assert scenarios(known(accelerator="gb200"), "device_memory_bytes").worst == pytest.approx(184.31 * 2**30)
 
 
 def test_a_file_type_that_mixes_formats_has_a_weight_of_uncertain_size() -> None:
     """llama.cpp prints 4.8944 bits for Llama-3.1-8B in Q4_K_M, 4.80 to 4.84 for Llama 2, 5.11 for Qwen2.5-1.5B."""
-    bits = [8 * size for size in worlds(known(weight_format="gguf-q4_k_m"), "bytes_per_weight")]
+    bits = [8 * size for size in scenarios(known(weight_format="gguf-q4_k_m"), "bytes_per_weight")]
     assert bits == pytest.approx([4.80, 4.8944, 5.12])
-    assert worlds(known(weight_format="ggml-q4_k"), "bytes_per_weight") == Worlds(*[4.5 / 8] * 3)
+    assert scenarios(known(weight_format="ggml-q4_k"), "bytes_per_weight") == Scenarios(*[4.5 / 8] * 3)
 
 
 WITHIN_THE_CACHE = "state_element_bytes"
@@ -664,11 +665,11 @@ LEFT = [(name, "headroom_bytes") for name in MONOTONE] + [
 
 @pytest.mark.parametrize(("name", "fact"), LEFT)
 def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == name]
-    low = max(0.0, min(float(row["favourable"]) for row in rows))
-    high = max(float(row["adverse"]) for row in rows)
+    rows = [row for row in tables.rows("fitted") if row["name"] == name]
+    low = max(0.0, min(float(row["best"]) for row in rows))
+    high = max(float(row["worst"]) for row in rows)
     steps = [low + (high - low) * step / 8 for step in range(9)]
-    left = [tried(name, value).likely(fact) for value in steps]
+    left = [tried(name, value).expected(fact) for value in steps]
     assert all(isinstance(one, int | float) for one in left), left
     assert left == sorted(left, reverse=True)  # type: ignore[type-var]
     assert left[0] > left[-1], "the term does not matter here"  # type: ignore[operator]
@@ -677,7 +678,9 @@ def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str) ->
 def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() -> None:
     found = known("/models/secret-13b")
     sizes = [
-        facts.of(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).likely("weight_bytes_per_gpu")
+        resolver.resolve(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).expected(
+            "weight_bytes_per_gpu"
+        )
         for ratio in (0.9, 1.0, 1.1, 1.3)
     ]
     assert sizes == sorted(sizes)  # type: ignore[type-var]
@@ -687,7 +690,9 @@ def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() 
 def test_a_larger_excess_of_a_name_s_format_never_makes_weights_smaller() -> None:
     found = known("acme/secret-13b-awq")
     sizes = [
-        facts.of(found.role.having(named_quantised_excess=Field(ratio)), found.resolved).likely("weight_bytes_per_gpu")
+        resolver.resolve(found.role.having(named_quantised_excess=Field(ratio)), found.resolved).expected(
+            "weight_bytes_per_gpu"
+        )
         for ratio in (1.0, 1.1, 1.4, 2.0, 5.0)
     ]
     assert sizes == sorted(sizes)  # type: ignore[type-var]
@@ -707,8 +712,8 @@ def test_a_larger_excess_of_a_name_s_format_never_makes_weights_smaller() -> Non
     ],
 )
 def test_what_a_quantised_name_tells_includes_the_size_of_its_release(name: str, gigabytes: float) -> None:
-    found = worlds(known(name), "weight_bytes")
-    assert found.favourable < gigabytes * 1e9 < found.adverse
+    found = scenarios(known(name), "weight_bytes")
+    assert found.best < gigabytes * 1e9 < found.worst
     low, high = known(name).ends("weight_bytes") or (0, 0)
     assert low < gigabytes * 1e9 < high  # type: ignore[operator]
 
@@ -716,12 +721,12 @@ def test_what_a_quantised_name_tells_includes_the_size_of_its_release(name: str,
 def test_a_format_measured_over_whole_files_keeps_its_size_under_a_name() -> None:
     """Llama-3.1-8B in Q4_K_M: embeddings are among the tensors that its 4.8944 bits are measured over."""
     found = known("/models/secret-8b", weight_format="gguf-q4_k_m", quantised_parameters=8e9)
-    assert worlds(found, "quantised_excess").adverse <= 1.06
+    assert scenarios(found, "quantised_excess").worst <= 1.06
 
 
 def test_a_named_release_s_excess_is_that_of_the_listed_quantised_releases() -> None:
     """The rows were computed once; releases that are listed later may move them a little."""
-    rows = [row for row in catalog.rows("fitted") if row["name"] == "named_quantised_excess"]
+    rows = [row for row in tables.rows("fitted") if row["name"] == "named_quantised_excess"]
     for row, held in zip(rows, excesses(), strict=True):
         assert len(held) == pytest.approx(int(row["cases"]), rel=0.1)
         best, middle, worst = (sorted(each) for each in zip(*held, strict=True))
@@ -729,41 +734,41 @@ def test_a_named_release_s_excess_is_that_of_the_listed_quantised_releases() -> 
             statistics.quantiles(best, n=20, method="inclusive")[0],
             statistics.quantiles(worst, n=20, method="inclusive")[-1],
         )
-        assert ends == pytest.approx((float(row["favourable"]), float(row["adverse"])), rel=0.03)
-        assert statistics.median(middle) == pytest.approx(float(row["likely"]), rel=0.03)
+        assert ends == pytest.approx((float(row["best"]), float(row["worst"])), rel=0.03)
+        assert statistics.median(middle) == pytest.approx(float(row["expected"]), rel=0.03)
 
 
 def excesses() -> list[list[tuple[float, ...]]]:
     """Bytes of each quantised release against its parameters in its format: 4 bits small and large, 8 bits small and large."""
     found: dict[tuple[str, str, int | None], tuple[int, tuple[float, ...]]] = {}
-    copies = catalog.by("checkpoints", "checkpoint")
-    for name in architecture.ids():
+    copies = tables.index_rows("checkpoints", "checkpoint")
+    for name in architecture.list_ids():
         shape = architecture.resolve(name).architecture
         if shape is None or not shape.checkpoint_quantization or not shape.parameters:
             continue
         one = known(name)
-        size = one.likely("bytes_per_weight")
+        size = one.expected("bytes_per_weight")
         if isinstance(size, float) and size < 2:
             group = 2 * (size >= 0.9) + (shape.parameters >= 10e9)
             key = (copies[name]["architecture"], shape.checkpoint_quantization, shape.unquantised_parameters)
-            ratios = tuple(held / shape.parameters / size for held in worlds(one, "weight_bytes"))
+            ratios = tuple(held / shape.parameters / size for held in scenarios(one, "weight_bytes"))
             found[key] = (group, ratios)
     return [[ratios for at, ratios in found.values() if at == group] for group in range(4)]
 
 
 def test_a_format_that_is_asked_for_is_not_assumed() -> None:
-    assert worlds(known("/models/secret-13b", quantization="fp8"), "bytes_per_weight") == Worlds(1.0, 1.0, 1.0)
-    small = worlds(known("/models/secret-13b", quantization="bitsandbytes"), "bytes_per_weight")
-    assert small.favourable == small.likely == small.adverse < 0.52
+    assert scenarios(known("/models/secret-13b", quantization="fp8"), "bytes_per_weight") == Scenarios(1.0, 1.0, 1.0)
+    small = scenarios(known("/models/secret-13b", quantization="bitsandbytes"), "bytes_per_weight")
+    assert small.best == small.expected == small.worst < 0.52
 
 
 def test_an_unstated_format_is_likely_16_bits_on_a_hub_and_open_in_a_folder() -> None:
-    assert worlds(known("acme/secret-13b"), "bytes_per_weight") == Worlds(0.51953125, 2.0, 2.0)
-    assert worlds(known("/models/secret-13b"), "bytes_per_weight") == Worlds(0.51953125, 1.0, 2.0)
+    assert scenarios(known("acme/secret-13b"), "bytes_per_weight") == Scenarios(0.51953125, 2.0, 2.0)
+    assert scenarios(known("/models/secret-13b"), "bytes_per_weight") == Scenarios(0.51953125, 1.0, 2.0)
 
 
 def test_every_fitted_term_is_tested_monotone() -> None:
-    own = {row["name"] for row in catalog.rows("fitted") if row["engine"] in ("", "vllm")}
+    own = {row["name"] for row in tables.rows("fitted") if row["engine"] in ("", "vllm")}
     assert own <= set(MONOTONE) | {
         "named_parameter_ratio",
         "training_network_floor_bytes_per_s",  # compared with the network as it is, in no formula
@@ -825,30 +830,30 @@ def test_every_fitted_term_is_tested_monotone() -> None:
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])
 @pytest.mark.parametrize("accelerator", ["l4", "a100-sxm4-80gb", "h100-sxm-80gb", "t4"])
 @pytest.mark.parametrize("checkpoint", [LLAMA_8B, MIXTRAL, "Qwen/Qwen2.5-VL-7B-Instruct", "deepseek-ai/DeepSeek-V3"])
-def test_the_worlds_are_in_order_on_every_card_and_release(
+def test_the_scenarios_are_in_order_on_every_card_and_release(
     release: str | None, accelerator: str, checkpoint: str
 ) -> None:
     found = known(checkpoint, engine_version=release, accelerator=accelerator)
     for name in ("kv_cache_bytes", "headroom_bytes", "headroom"):
-        left = worlds(found, name)
-        assert left.favourable >= left.likely >= left.adverse, name
+        left = scenarios(found, name)
+        assert left.best >= left.expected >= left.worst, name
 
 
 @pytest.mark.parametrize("checkpoint", ["BAAI/bge-m3", "Alibaba-NLP/gte-modernbert-base", "google/embeddinggemma-300m"])
 def test_an_encoder_needs_no_kv_cache(checkpoint: str) -> None:
     """vLLM v0.19.0, v1/kv_cache_interface.py, EncoderOnlyAttentionSpec: 0 bytes."""
-    assert known(checkpoint, engine_version="0.19.0", accelerator="l4").likely("kv_needed_bytes") == 0
+    assert known(checkpoint, engine_version="0.19.0", accelerator="l4").expected("kv_needed_bytes") == 0
 
 
 def test_a_pooling_network_runs_no_sampler() -> None:
     """vLLM v0.19.0, v1/worker/gpu_model_runner.py, profile_run; Qwen3-Embedding has Qwen3's layers and a pooler."""
     pooling, generating = (
-        known(name, engine_version="0.19.0", accelerator="h100-sxm-80gb").worlds("activation_bytes")
+        known(name, engine_version="0.19.0", accelerator="h100-sxm-80gb").scenarios("activation_bytes")
         for name in ("Qwen/Qwen3-Embedding-8B", "Qwen/Qwen3-8B")
     )
-    assert pooling.likely < generating.likely  # type: ignore[union-attr,operator]
+    assert pooling.expected < generating.expected  # type: ignore[union-attr,operator]
 
 
 def test_the_words_of_every_quantity_are_written_as_texts() -> None:
-    listed = {word for one in facts.glossary().values() for word in one.words}
+    listed = {word for one in glossary().values() for word in one.words}
     assert listed & {"True", "False", "None"} == set()

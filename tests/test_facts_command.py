@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 POD = """\
 apiVersion: v1
@@ -46,7 +46,7 @@ def table(result: Result) -> dict[str, list[str]]:
 def test_every_fact_is_listed_once_with_unit_and_meaning() -> None:
     lines = run().stdout.splitlines()
     assert lines[0].split() == ["fact", "unit", "meaning"]
-    assert [line.split()[0] for line in lines[1:]] == list(facts.glossary())
+    assert [line.split()[0] for line in lines[1:]] == list(glossary())
 
 
 def test_every_word_narrows_the_list_wherever_it_stands() -> None:
@@ -79,10 +79,10 @@ def test_a_fact_in_another_unit_is_shown_in_both() -> None:
     assert shown == ["16381470720", "15.26 GiB", "weights.weight_bytes_per_gpu"]
 
 
-def test_a_fact_that_is_not_the_same_in_all_worlds_shows_all_three() -> None:
+def test_a_fact_that_is_not_the_same_in_all_scenarios_shows_all_three() -> None:
     shown = table(run("required_bytes_per_gpu", "--of", "chat.yaml"))["required_bytes_per_gpu"]
-    low, likely, high = (int(one) for one in shown[0].split(" / "))
-    assert low < likely < high
+    low, expected, high = (int(one) for one in shown[0].split(" / "))
+    assert low < expected < high
 
 
 def test_texts_flags_and_nothing_are_written_as_cel_writes_them() -> None:
@@ -144,22 +144,20 @@ def test_a_fact_of_a_facility_is_listed_with_its_word_in_the_file() -> None:
     assert (told["of"], told["part"], told["key"]) == ("facility", ["feed", "panel"], "breaker")
 
 
-def test_the_worth_is_given_as_json_in_base_units_and_three_worlds() -> None:
+def test_the_worth_is_given_as_json_in_base_units_and_three_scenarios() -> None:
     (role,) = json.loads(run("weight_bytes_per_gpu", "--of", "chat.yaml", "--format", "json").stdout)["roles"]
     assert (role["workload"], role["role"], role["place"]) == ("chat", "server", "chat.yaml:7")
     assert role["facts"]["weight_bytes_per_gpu"] == {
         "unit": "bytes",
-        "favourable": 16381470720,
-        "likely": 16381470720,
-        "adverse": 16381470720,
+        "best": 16381470720,
+        "expected": 16381470720,
+        "worst": 16381470720,
         "from": "weights.weight_bytes_per_gpu",
     }
 
 
 def test_every_fact_of_a_workload_is_known_or_lacks_something_that_is_named() -> None:
     (role,) = json.loads(run("--of", "chat.yaml", "--format", "json").stdout)["roles"]
-    asked = {
-        name for name, one in facts.glossary().items() if one.of != "document" and (not one.part or one.of == "pod")
-    }
+    asked = {name for name, one in glossary().items() if one.of != "document" and (not one.part or one.of == "pod")}
     assert set(role["facts"]) | set(role["unknown"]) == asked
     assert all(role["unknown"].values())

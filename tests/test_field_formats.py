@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint.adapters import scripts as script
+from gpulint.adapters import scripts
 from gpulint.source import documents
 from gpulint.workload import Role, Unknown
 
@@ -82,7 +82,7 @@ def started(text: str, beside: dict[str, str] | None = None, path: str = "jobs/r
     """The roles of a script, beside other files of its repository."""
     tree = samples.Alone({name: content.encode() for name, content in (beside or {}).items()})
     (document,) = documents.load(path, text.encode()).documents
-    return [role for workload in script.workloads(document, tree) for role in workload.roles]
+    return [role for workload in scripts.workloads(document, tree) for role in workload.roles]
 
 
 def told(role: Role, *names: str) -> list[object]:
@@ -146,7 +146,7 @@ def test_a_trainer_by_a_module_of_its_fork_is_that_trainer() -> None:
 def test_what_only_helps_a_training_stands_beside_it_in_one_workload() -> None:
     text = "#SBATCH --gres=gpu:8\nsrun trl vllm-serve --model a/b &\nsrun accelerate launch --num_processes 8 t.py\n"
     (document,) = documents.load("jobs/run.sh", text.encode()).documents
-    (workload,) = script.workloads(document, samples.Alone({}))
+    (workload,) = scripts.workloads(document, samples.Alone({}))
     assert (workload.kind, [role.name for role in workload.roles]) == ("training", ["trl", "t"])
 
 

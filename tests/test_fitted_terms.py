@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -39,7 +38,7 @@ ALSO: Mapping[tuple[str, str], tuple[str, Mapping[str, Any]]] = {
 BATCHES = ("transformers", "litgpt", "autoawq", "exllama", "gpt-fast")
 """Programs without a server, whose terms are in test_generation.py."""
 TERMS = sorted(
-    {(row["engine"], row["name"]) for row in catalog.rows("fitted") if row["engine"] not in ("", "vllm", *BATCHES)}
+    {(row["engine"], row["name"]) for row in tables.rows("fitted") if row["engine"] not in ("", "vllm", *BATCHES)}
 )
 
 
@@ -62,14 +61,14 @@ def left(engine: str, term: str, value: float, fact: str) -> float | None:
         term: value,
     }
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
-    found = facts.of(role, architecture.resolve(checkpoint)).likely(fact)
+    found = resolver.resolve(role, architecture.resolve(checkpoint)).expected(fact)
     return float(found) if isinstance(found, int | float) else None
 
 
 @pytest.mark.parametrize(("engine", "term"), TERMS)
 def test_more_of_a_fitted_term_never_leaves_more_memory(engine: str, term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if (row["engine"], row["name"]) == (engine, term)]
-    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    rows = [row for row in tables.rows("fitted") if (row["engine"], row["name"]) == (engine, term)]
+    low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     low, high = min(low, high), max(low, high)
     mattered = False
     for fact in ("kv_cache_bytes", "headroom_bytes"):

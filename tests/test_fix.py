@@ -17,16 +17,15 @@ from hypothesis import strategies as st
 from gpulint import cli
 from gpulint.pipeline import check
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Edit, Location, Suggestion
 from gpulint.source import documents
 from gpulint.source.repository import Source
 from gpulint.suggestions import fixes, verification
-from gpulint.suggestions.edits import apply as fix
-from gpulint.suggestions.edits import splices
+from gpulint.suggestions.edits import apply, splices
 from gpulint.suggestions.edits.apply import Files
-from gpulint.suggestions.edits.splices import Inexact, Splice
+from gpulint.suggestions.edits.splices import Inexact, TextEdit
 from gpulint.suggestions.fixes import Outcome
 from gpulint.suggestions.verification import Evaluate
 
@@ -81,8 +80,8 @@ def small(arguments: str, gpus: object = 2, card: str = "nvidia-l4") -> str:
 
 
 def evaluator(others: Files | None = None) -> Evaluate:
-    rules = tuple(shipped_rules().values())
-    return check.build_evaluator(samples.Alone({}), Given(rules, tuple(shipped_rules())), contents=others)
+    rules = tuple(load_shipped().values())
+    return check.build_evaluator(samples.Alone({}), ResolvedPolicy(rules, tuple(load_shipped())), contents=others)
 
 
 def outcome(text: str, unsafe: bool = False, path: str = "spec.yaml") -> Outcome:
@@ -140,7 +139,7 @@ env: [{name: HOME, value: /root}]
     )
     (only,) = samples.of_rule(samples.report(text), "gpus-left-idle")
     copies = next(one for one in only.suggestions if one.edits[0].how == "argument")
-    after = fix.written(copies, {"spec.yaml": text.encode()})["spec.yaml"].decode()
+    after = apply.apply_edits(copies, {"spec.yaml": text.encode()})["spec.yaml"].decode()
     (edit,) = copies.edits
     assert after == text.replace('8192"  # enough\n', f'8192"  # enough\n        - "{edit.new}"\n')
 
@@ -319,8 +318,10 @@ def test_the_report_tells_the_characters_of_each_change() -> None:
         for one in finding.suggestions:
             exact = [edit.exact for edit in one.edits]
             assert None not in exact
-            spans = [Splice(*splices.span(text, found.location), found.text) for found in exact if found]
-            assert splices.applied(text, spans).encode() == fix.written(one, {"spec.yaml": text.encode()})["spec.yaml"]
+            spans = [TextEdit(*splices.find_span(text, found.location), found.text) for found in exact if found]
+            assert (
+                splices.apply(text, spans).encode() == apply.apply_edits(one, {"spec.yaml": text.encode()})["spec.yaml"]
+            )
 
 
 def test_what_is_fixed_is_not_found_again() -> None:
@@ -343,7 +344,7 @@ def test_limits_that_an_alias_repeats_are_not_changed() -> None:
     column = text.splitlines()[line - 1].index("gpu: 2}") + len("gpu: ") + 1
     asked = Edit("gpus_per_pod", Location("spec.yaml", line, column, line, column + 1), "2", "1")
     with pytest.raises(Inexact, match="anchor that is used elsewhere"):
-        fix.written(Suggestion("", (asked,)), {"spec.yaml": text.encode()})
+        apply.apply_edits(Suggestion("", (asked,)), {"spec.yaml": text.encode()})
 
 
 @pytest.mark.parametrize(
@@ -413,7 +414,7 @@ def test_a_place_in_a_file_that_was_not_given_is_left_alone() -> None:
     place = Location("other.yaml", 1, 1, 1, 2, "2")
     one = Suggestion("less", (Edit("gpus_per_pod", place, "2", "1"),))
     with pytest.raises(Inexact, match="not among the files to fix"):
-        fix.written(one, {"spec.yaml": b"2"})
+        apply.apply_edits(one, {"spec.yaml": b"2"})
 
 
 def test_a_fix_that_brings_another_finding_is_dropped() -> None:
@@ -463,7 +464,7 @@ def edited(text: str, word: str, new: str, how: str, old: str = "") -> str:
     line, column = text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
     place = Location("spec.yaml", line, column, line, column + len(word))
     loaded = documents.load("spec.yaml", text.encode()).documents
-    return splices.applied(text, [splices.of(Edit("x", place, old, new, how), loaded, text)])
+    return splices.apply(text, [splices.locate(Edit("x", place, old, new, how), loaded, text)])
 
 
 @given(
@@ -471,9 +472,9 @@ def edited(text: str, word: str, new: str, how: str, old: str = "") -> str:
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.text(max_size=4)), max_size=5),
 )
 def test_splices_change_their_characters_and_no_others(text: str, drawn: list[tuple[int, int, str]]) -> None:
-    found = [Splice(min(at, len(text)), min(at + length, len(text)), new) for at, length, new in dict.fromkeys(drawn)]
+    found = [TextEdit(min(at, len(text)), min(at + length, len(text)), new) for at, length, new in dict.fromkeys(drawn)]
     try:
-        after = splices.applied(text, found)
+        after = splices.apply(text, found)
     except Inexact:
         spans = sorted((one.start, one.end) for one in set(found))
         assert any(b[0] < a[1] or a == b for a, b in itertools.pairwise(spans))
@@ -631,8 +632,10 @@ def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
 
 
 def test_the_options_of_a_plan_tell_the_characters_too() -> None:
-    rules = tuple(shipped_rules().values())
-    (plan,) = plan_file(Source("spec.yaml", CHAT.encode()), None, samples.Alone(), Given(rules, tuple(shipped_rules())))
+    rules = tuple(load_shipped().values())
+    (plan,) = plan_file(
+        Source("spec.yaml", CHAT.encode()), None, samples.Alone(), ResolvedPolicy(rules, tuple(load_shipped()))
+    )
     edits = [edit for one in plan.options for edit in one.edits if edit.location]
     assert edits
     assert all(edit.exact for edit in edits)

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint import cli, engines
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
-from gpulint.pipeline.summary import role as summary
+from gpulint.catalog import tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
+from gpulint.pipeline.summary import role as summary_role
 from gpulint.source.repository import WorkTree
 from gpulint.units import GB, GIB, MIB
 
@@ -28,18 +28,18 @@ DEEPSEEK = {"engine_version": "4.35.0", "weight_dtype": "bfloat16"}
 
 
 def known(checkpoint: str, engine: str = "transformers", card: str = A100, **stated: object) -> Facts:
-    role, resolved = sizes.from_checkpoint(
+    role, resolved = memory_breakdown.build_role(
         checkpoint, {"engine": engine, "task": "inference", **stated}, card, WorkTree(Path(__file__).parent)
     )
-    return facts.of(role, resolved)
+    return resolver.resolve(role, resolved)
 
 
 def batch(size: int, prompt: int, new: int) -> dict[str, int]:
     return {"batch_size": size, "prompt_tokens": prompt, "new_tokens": new}
 
 
-def likely(found: Facts, fact: str) -> float:
-    value = found.likely(fact)
+def expected_value(found: Facts, fact: str) -> float:
+    value = found.expected(fact)
     assert isinstance(value, int | float), f"{fact} lacks {value}"
     return float(value)
 
@@ -49,7 +49,9 @@ def likely(found: Facts, fact: str) -> float:
 @pytest.mark.parametrize(("size", "gib"), [("7B", 0.13), ("32B", 0.27), ("72B", 0.47)])
 def test_gptq_unpacks_into_one_matrix_that_awq_does_not_need(size: str, gib: float) -> None:
     held = [
-        likely(known(f"Qwen/Qwen2.5-{size}-Instruct-{name}", **batch(1, 1, 2048), **QWEN25), "generation_held_bytes")
+        expected_value(
+            known(f"Qwen/Qwen2.5-{size}-Instruct-{name}", **batch(1, 1, 2048), **QWEN25), "generation_held_bytes"
+        )
         for name in ("GPTQ-Int4", "AWQ")
     ]
     assert (held[0] - held[1]) / GIB == pytest.approx(gib, abs=0.03)
@@ -76,7 +78,7 @@ def test_a_prompt_takes_what_qwen_published(
     checkpoint: str, stated: Mapping[str, object], prompt: int, gpus: int, gib: float
 ) -> None:
     found = known(checkpoint, pipeline_parallel=gpus, **batch(1, prompt, 2048), **stated)
-    assert likely(found, "generation_total_bytes") / GIB == pytest.approx(gib, rel=0.03)
+    assert expected_value(found, "generation_total_bytes") / GIB == pytest.approx(gib, rel=0.03)
 
 
 # QwenLM/Qwen3, docs/source/getting_started/speed_benchmark.md: MB, which grow by the KV cache alone
@@ -94,7 +96,7 @@ def test_what_stays_while_tokens_are_generated_is_what_qwen3_published(
     checkpoint: str, prompt: int, mib: float
 ) -> None:
     found = known(checkpoint, card="h20-96gb", **batch(1, prompt, 2048), **QWEN3)
-    assert likely(found, "generation_held_bytes") / MIB == pytest.approx(mib, rel=0.02)
+    assert expected_value(found, "generation_held_bytes") / MIB == pytest.approx(mib, rel=0.02)
 
 
 # casper-hansen/AutoAWQ README, benchmarks on an RTX 4090 (GiB of max_memory_allocated; the cache has room for the decode length)
@@ -115,7 +117,7 @@ def test_a_fused_awq_batch_takes_what_autoawq_published(
 ) -> None:
     stated = {"engine_version": "0.1.6", "cache_tokens": tokens, "pipeline_parallel": gpus}
     found = known(checkpoint, "autoawq", "rtx-4090", **stated, **batch(size, tokens, tokens))
-    assert likely(found, "generation_total_bytes") / GIB == pytest.approx(gib, rel=0.03)
+    assert expected_value(found, "generation_total_bytes") / GIB == pytest.approx(gib, rel=0.03)
 
 
 # pytorch/ao torchao/_models/llama/benchmark_results.txt (2024): GB of max_memory_reserved, Llama-3.1-8B in eager mode
@@ -124,7 +126,7 @@ def test_a_fused_awq_batch_takes_what_autoawq_published(
 )
 def test_a_static_cache_and_its_mask_take_what_torchao_published(cache: int, gb: float) -> None:
     found = known("meta-llama/Llama-3.1-8B", "gpt-fast", cache_tokens=cache, compiled=False, **batch(1, 6, 200))
-    assert likely(found, "generation_reserved_bytes") / GB == pytest.approx(gb, rel=0.015)
+    assert expected_value(found, "generation_reserved_bytes") / GB == pytest.approx(gb, rel=0.015)
 
 
 # Lightning-AI/litgpt tutorials/quantize.md, "Memory used" of falcon-7b
@@ -139,7 +141,7 @@ def test_a_static_cache_and_its_mask_take_what_torchao_published(cache: int, gb:
 )
 def test_litgpt_takes_what_its_tutorial_says(stated: Mapping[str, object], gb: float) -> None:
     found = known("tiiuae/falcon-7b", "litgpt", **batch(1, 8, 256), **stated)
-    assert likely(found, "generation_peak_bytes") / GB == pytest.approx(gb, rel=0.02)
+    assert expected_value(found, "generation_peak_bytes") / GB == pytest.approx(gb, rel=0.02)
 
 
 # Lightning-AI/litgpt tutorials/resource-tables.md, Single-GPU Inference, "Max GPU RAM" on an A100 40GB
@@ -158,13 +160,13 @@ def test_litgpt_takes_what_its_tutorial_says(stated: Mapping[str, object], gb: f
 def test_litgpt_takes_what_its_resource_table_says(checkpoint: str, quantization: str | None, gb: float) -> None:
     stated = {"quantization": quantization} if quantization else {}
     found = known(checkpoint, "litgpt", "a100-sxm4-40gb", weight_dtype="bfloat16", **batch(1, 8, 50), **stated)
-    assert likely(found, "generation_peak_bytes") / GB == pytest.approx(gb, rel=0.02)
+    assert expected_value(found, "generation_peak_bytes") / GB == pytest.approx(gb, rel=0.02)
 
 
 # turboderp/exllama README: MB for 2,048 tokens
 def test_exllama_takes_what_its_readme_says() -> None:
     found = known("huggyllama/llama-7b", "exllama", "rtx-4090", cache_tokens=2048, **batch(1, 1920, 128))
-    assert likely(found, "generation_peak_bytes") / MIB == pytest.approx(5194, rel=0.02)
+    assert expected_value(found, "generation_peak_bytes") / MIB == pytest.approx(5194, rel=0.02)
 
 
 # deepseek-ai/DeepSeek-LLM README, "GPU Memory Usage"; its requirements.txt: transformers>=4.35.0, whose Llama keeps scores
@@ -174,7 +176,7 @@ def test_exllama_takes_what_its_readme_says() -> None:
 )
 def test_old_releases_keep_scores_and_all_logits(size: int, prompt: int, gib: float) -> None:
     found = known("deepseek-ai/deepseek-llm-7b-base", **batch(size, prompt, 1), **DEEPSEEK)
-    assert likely(found, "generation_reserved_bytes") / GIB == pytest.approx(gib, rel=0.06)
+    assert expected_value(found, "generation_reserved_bytes") / GIB == pytest.approx(gib, rel=0.06)
 
 
 # ---- what must stay silent, and what must not
@@ -183,18 +185,19 @@ def test_old_releases_keep_scores_and_all_logits(size: int, prompt: int, gib: fl
 def test_a_batch_that_is_not_stated_is_asked_for() -> None:
     found = known("Qwen/Qwen3-8B", weight_dtype="bfloat16")
     assert found.missing(["generation_peak_bytes"]) == {"batch_size", "prompt_tokens", "new_tokens"}
-    assert sizes.verdict(found) == "cannot tell"
+    assert memory_breakdown.find_verdict(found) == "cannot tell"
 
 
 def test_weights_that_exceed_the_card_fail_whatever_the_batch() -> None:
     assert (
-        sizes.verdict(known("tiiuae/falcon-40b", "litgpt", "a100-sxm4-40gb", weight_dtype="bfloat16")) == "does not fit"
+        memory_breakdown.find_verdict(known("tiiuae/falcon-40b", "litgpt", "a100-sxm4-40gb", weight_dtype="bfloat16"))
+        == "does not fit"
     )
 
 
 def test_a_loader_that_spills_is_not_said_to_fail() -> None:
     found = known("Qwen/Qwen2.5-32B-Instruct", card="l4", weight_dtype="bfloat16", spills=True, **batch(1, 100, 100))
-    assert sizes.verdict(found) == "cannot tell"
+    assert memory_breakdown.find_verdict(found) == "cannot tell"
 
 
 def test_the_number_format_of_an_old_release_is_asked_for() -> None:
@@ -205,21 +208,21 @@ def test_the_number_format_of_an_old_release_is_asked_for() -> None:
 
 def test_the_cache_of_compressed_attention_is_not_guessed() -> None:
     found = known("deepseek-ai/DeepSeek-V2-Lite", weight_dtype="bfloat16", **batch(1, 1, 1))
-    assert isinstance(found.worlds("generation_cache_bytes"), Missing)
+    assert isinstance(found.scenarios("generation_cache_bytes"), Missing)
 
 
 def test_a_trainer_whose_task_is_inference_does_not_train() -> None:
     found = known("Qwen/Qwen3-8B", weight_dtype="bfloat16")
-    assert summary.generates(found) and not engines.trains(found.role)
-    role, resolved = sizes.from_checkpoint(
+    assert summary_role.is_generation(found) and not engines.is_training(found.role)
+    role, resolved = memory_breakdown.build_role(
         "Qwen/Qwen3-8B", {"engine": "transformers"}, A100, WorkTree(Path(__file__).parent)
     )
-    assert engines.trains(role) and not summary.generates(facts.of(role, resolved))
+    assert engines.is_training(role) and not summary_role.is_generation(resolver.resolve(role, resolved))
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp"])
 def test_a_server_is_not_a_batch(engine: str) -> None:
-    assert not summary.generates(known("Qwen/Qwen3-8B", engine))
+    assert not summary_role.is_generation(known("Qwen/Qwen3-8B", engine))
 
 
 def test_the_command_line_shows_terms_totals_and_the_verdict() -> None:
@@ -229,10 +232,10 @@ def test_the_command_line_shows_terms_totals_and_the_verdict() -> None:
     told += ["--batch-size", "4", "--prompt-tokens", "512", "--new-tokens", "512", "--format", "json"]
     data = json.loads(CliRunner().invoke(cli.main, told).output)
     # 4 sequences of 1,024 tokens at 144 KiB: 36 layers, 8 KV heads of 128, two tensors of 2 bytes
-    assert data[0]["terms"]["generation_cache_bytes"]["likely"] == 4 * 1024 * 144 * 1024
+    assert data[0]["terms"]["generation_cache_bytes"]["expected"] == 4 * 1024 * 144 * 1024
 
 
-# ---- worlds
+# ---- scenarios
 
 ROLES: Mapping[str, Mapping[str, object]] = {
     "transformers": {"weight_dtype": "bfloat16", "engine_version": "4.46.0"},
@@ -262,16 +265,16 @@ ELSEWHERE: Mapping[str, Mapping[str, object]] = {
 @pytest.mark.parametrize("engine", BATCHES)
 @pytest.mark.parametrize("term", SHARED)
 def test_more_of_a_fitted_term_never_takes_less_memory(engine: str, term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term and row["engine"] in ("", engine)]
+    rows = [row for row in tables.rows("fitted") if row["name"] == term and row["engine"] in ("", engine)]
     if not rows:
         return
-    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     stated = {**batch(2, 1024, 256), **ROLES[engine], **ELSEWHERE.get(term, {})}
     checkpoint = str(stated.pop("checkpoint", "meta-llama/Llama-3.1-8B"))
     if term != "expert_token_share":
         stated |= {"expert_token_share": 0.0} if "Mixtral" in checkpoint else {}
     values = [
-        likely(
+        expected_value(
             known(checkpoint, engine, **{**stated, "score_bytes": 0.0, term: low + (high - low) * step / 4}),
             "generation_device_bytes",
         )
@@ -281,7 +284,7 @@ def test_more_of_a_fitted_term_never_takes_less_memory(engine: str, term: str) -
 
 
 @pytest.mark.parametrize("engine", BATCHES)
-def test_the_worlds_of_a_batch_are_in_order(engine: str) -> None:
+def test_the_scenarios_of_a_batch_are_in_order(engine: str) -> None:
     found = known("meta-llama/Llama-3.1-8B", engine, **batch(2, 2048, 512), **ROLES[engine])
     for name in (
         "generation_peak_bytes",
@@ -289,9 +292,9 @@ def test_the_worlds_of_a_batch_are_in_order(engine: str) -> None:
         "generation_device_bytes",
         "generation_total_bytes",
     ):
-        worlds = found.worlds(name)
-        assert not isinstance(worlds, Missing), name
-        assert worlds.favourable <= worlds.likely <= worlds.adverse, name  # type: ignore[operator]
-    left = found.worlds("generation_headroom_bytes")
+        scenarios = found.scenarios(name)
+        assert not isinstance(scenarios, Missing), name
+        assert scenarios.best <= scenarios.expected <= scenarios.worst, name  # type: ignore[operator]
+    left = found.scenarios("generation_headroom_bytes")
     assert not isinstance(left, Missing)
-    assert left.favourable >= left.likely >= left.adverse  # type: ignore[operator]
+    assert left.best >= left.expected >= left.worst  # type: ignore[operator]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.facts import resolver as facts
+from gpulint.facts import resolver
 from gpulint.facts.resolver import Facts
-from gpulint.policy.rules.rule import Rule, shipped_rules
+from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.source import documents
 from gpulint.suggestions import generators, serving
 from gpulint.suggestions.generators import Candidate
@@ -28,11 +28,11 @@ def propose_blocks(facts):
 
 def role(**values: object) -> Facts:
     fields = {name: Field(value, (HERE,)) for name, value in values.items()}
-    return facts.of(Role("server", HERE, fields), None)  # type: ignore[arg-type]
+    return resolver.resolve(Role("server", HERE, fields), None)  # type: ignore[arg-type]
 
 
 def changing() -> Iterator[Rule]:
-    yield from (rule for rule in shipped_rules().values() if rule.change and rule.target.scope == "workload")
+    yield from (rule for rule in load_shipped().values() if rule.change and rule.target.scope == "workload")
 
 
 @pytest.fixture

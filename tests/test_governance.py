@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from gpulint.catalog import package_data as shipped
-from gpulint.pipeline import check as lint
-from gpulint.pipeline.rule_tests import runner as trials
-from gpulint.pipeline.rule_tests import samples
+from gpulint.catalog import package_data
+from gpulint.pipeline import check
+from gpulint.pipeline.rule_tests import runner, samples
 from gpulint.policy.config.settings import SettingsError
-from gpulint.policy.rules import identity as subject
-from gpulint.policy.rules import rule
+from gpulint.policy.rules import identity, rule
 from gpulint.report.model import Finding, Report, Severity, Spent
 
-RULES = tuple(rule.shipped_rules().values())
+RULES = tuple(rule.load_shipped().values())
 OURS = [one for one in RULES if one.family == "governance"]
 POD = """\
 apiVersion: v1
@@ -58,7 +56,7 @@ def report(policy: str, files: dict[str, str]) -> Report:
     """The report of all shipped rules on files under a policy."""
     parts = {"gpulint.yaml": policy, **files}
     text = "".join(f"# file: {path}\n{content.rstrip()}\n" for path, content in parts.items())
-    found = samples.report(text, samples.given(RULES, RULES))
+    found = samples.report(text, samples.build_policy(RULES, RULES))
     assert found.failures == ()
     return found
 
@@ -91,17 +89,17 @@ def test_without_a_policy_none_of_these_rules_speaks_or_lacks_anything() -> None
 
 @pytest.mark.parametrize(
     ("one", "text"),
-    [(one, str(text)) for one in OURS for text in rule.examples(one)["bad"]],
+    [(one, str(text)) for one in OURS for text in rule.load_examples(one)["bad"]],
     ids=[one.name for one in OURS],
 )
 def test_a_bad_sample_shows_nothing_but_its_defect_beside_all_other_rules(one: rule.Rule, text: str) -> None:
-    found = samples.report(text, samples.given(RULES, RULES))
+    found = samples.report(text, samples.build_policy(RULES, RULES))
     assert [(each.rule, each.severity) for each in found.open] == [(one.name, Severity.ERROR)]
 
 
-@pytest.mark.parametrize("text", [str(text) for one in OURS for text in rule.examples(one)["good"]])
+@pytest.mark.parametrize("text", [str(text) for one in OURS for text in rule.load_examples(one)["good"]])
 def test_a_good_sample_is_clean_beside_all_other_rules(text: str) -> None:
-    found = samples.report(text, samples.given(RULES, RULES))
+    found = samples.report(text, samples.build_policy(RULES, RULES))
     assert (list(found.open), needs(found)) == ([], set())
 
 
@@ -468,12 +466,12 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
         text = "".join(
             f"# file: {path}\n{content}" for path, content in {"gpulint.yaml": policy + "\n", **files}.items()
         )
-        given = samples.under(text, samples.given(RULES, RULES))
+        given = samples.resolve_policy(text, samples.build_policy(RULES, RULES))
         partial = given.governance._replace(
             budgets=tuple(one._replace(whole=False) for one in given.governance.budgets)
         )
-        sources, repository = samples.sources_of(text)
-        return lint.check_files(sources, repository, replace(given, governance=partial, governed=None)).budgets
+        sources, repository = samples.load_sources(text)
+        return check.check_files(sources, repository, replace(given, governance=partial, governed=None)).budgets
 
     (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
     assert (one.verdict, one.reason) == ("cannot tell", "only part of the repository was checked")
@@ -483,12 +481,12 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
 
 @pytest.mark.parametrize(
     "one",
-    list(trials.run(sorted((shipped.folder("packs") / "selection-table").glob("*.yaml")), ())),
+    list(runner.run(sorted((package_data.find_folder("packs") / "selection-table").glob("*.yaml")), ())),
     ids=lambda one: one.name,
 )
-def test_a_rule_of_the_selection_table_shows_what_it_says_and_that_the_table_is_blind(one: trials.Tested) -> None:
+def test_a_rule_of_the_selection_table_shows_what_it_says_and_that_the_table_is_blind(one: runner.RuleTest) -> None:
     assert [*one.complaints, *(line for trial in one.trials for line in trial.complaints)] == []
-    why = str(shipped.read_yaml(Path(one.path))["why"])
+    why = str(package_data.read_yaml(Path(one.path))["why"])
     assert why.startswith("The table counts parameters and ignores number formats, contexts, loads and prices.")
     assert " It errs " in why
 
@@ -568,7 +566,7 @@ def test_a_sum_that_is_no_larger_than_it_was_is_the_same_debt(then: int, now: in
     before, after = (
         ours(report(policy, {"a.yaml": DEPLOYMENT.replace("replicas: 3", f"replicas: {n}")})) for n in (then, now)
     )
-    (found,) = subject.no_larger(after, [(one.rule, one.subject) for one in before])
+    (found,) = identity.keep_smaller_budgets(after, [(one.rule, one.subject) for one in before])
     assert (found.subject == before[0].subject) is known
 
 
@@ -577,7 +575,7 @@ def test_a_budget_of_another_name_is_another_debt() -> None:
     before, after = (
         ours(report(f"budgets: [{{team: search, paths: ['{path}'], gpus: 1}}]", files)) for path in ("*", "a*")
     )
-    assert subject.no_larger(after, [(one.rule, one.subject) for one in before]) == after
+    assert identity.keep_smaller_budgets(after, [(one.rule, one.subject) for one in before]) == after
 
 
 def of_a_team(when: str) -> rule.Rule:
@@ -588,7 +586,7 @@ def of_a_team(when: str) -> rule.Rule:
 
 def under(one: rule.Rule, files: dict[str, str]) -> Report:
     text = "".join(f"# file: {path}\n{content}" for path, content in files.items())
-    return samples.report(text, samples.given((*RULES, one), (*RULES, one)))
+    return samples.report(text, samples.build_policy((*RULES, one), (*RULES, one)))
 
 
 def test_a_rule_of_a_team_is_evaluated_once_for_each_budget() -> None:

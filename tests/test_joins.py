@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.pipeline import check as lint
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.pipeline import check
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Report
 from gpulint.source import repository
 
@@ -44,9 +44,9 @@ def checked(root: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], 
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(root / below)
-    rules = shipped_rules()
+    rules = load_shipped()
     tree = repository.WorkTree(root)
-    found = lint.check_files(tree.sources([path]), tree, Given(tuple(rules.values()), tuple(rules)))
+    found = check.check_files(tree.sources([path]), tree, ResolvedPolicy(tuple(rules.values()), tuple(rules)))
     assert found.failures == ()
     return found
 

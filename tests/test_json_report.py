@@ -10,18 +10,18 @@ import pytest
 from samples import report
 from test_text_report import HOSTILE, SPEC, finding, safe
 
-from gpulint.report.formats import json as json_report
+from gpulint.report.formats import json as formats_json
 from gpulint.report.model import Change, Comparison, Failure, Figures, Report, Skip
 
 
 def rendered(spec: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(json_report.render(report(spec)))
+    data: dict[str, Any] = json.loads(formats_json.render(report(spec)))
     return data
 
 
 def same(value: object, unit: str = "") -> dict[str, object]:
-    """A fact that is the same in every world."""
-    return {"unit": unit, "favourable": value, "likely": value, "adverse": value}
+    """A fact that is the same in every scenario."""
+    return {"unit": unit, "best": value, "expected": value, "worst": value}
 
 
 def place(line: int, column: int, end_column: int) -> dict[str, object]:
@@ -67,7 +67,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "less memory and speed than 4 ranks",
+            "trade_off": "less memory and speed than 4 ranks",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
@@ -87,7 +87,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "",
+            "trade_off": "",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
@@ -129,7 +129,7 @@ def test_each_finding_is_given_whole() -> None:
 
 def test_the_head_names_the_format_and_the_tool() -> None:
     data = rendered(SPEC)
-    assert data["format"] == "gpulint-report/1"
+    assert data["format"] == "gpulint-report/2"
     assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
     lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "budgets", "facilities"]
     assert list(data) == ["format", "tool", "catalog", *lists, "comparison", "summary"]
@@ -195,7 +195,7 @@ def test_the_rules_that_speak_are_listed_once_each() -> None:
 def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
     after = Figures(gpus=8, cost_usd_per_hour=27.52, power_w=None, headroom=0.25)
     change = Change("chat", "inference", "a.yaml", None, after)
-    data = json_report.as_data(Report(comparison=Comparison("main", "HEAD", (change,), (finding(),))))
+    data = formats_json.as_data(Report(comparison=Comparison("main", "HEAD", (change,), (finding(),))))
     told = data["comparison"]
     assert isinstance(told, dict)
     assert {**told, "gone": [one["rule"] for one in told["gone"]]} == {
@@ -231,7 +231,7 @@ def test_a_fingerprint_survives_a_move_within_the_file() -> None:
 
 
 def test_skips_and_failures_are_given() -> None:
-    data = json_report.as_data(
+    data = formats_json.as_data(
         Report(skipped=(Skip("a.yaml", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
     )
     assert data["skipped"] == [{"path": "a.yaml", "reason": "template"}]
@@ -239,7 +239,7 @@ def test_skips_and_failures_are_given() -> None:
 
 
 def test_the_output_ends_in_one_newline_and_keeps_letters_readable() -> None:
-    shown = json_report.render(report(SPEC))
+    shown = formats_json.render(report(SPEC))
     assert shown.endswith("}\n")
     assert " × " in shown
 
@@ -250,6 +250,6 @@ def test_the_output_ends_in_one_newline_and_keeps_letters_readable() -> None:
     ids=["controls", "surrogate", "line separator", "letter mark and tags"],
 )
 def test_control_characters_are_escaped_and_survive_the_round_trip(name: str) -> None:
-    shown = json_report.render(Report(findings=(finding(message=name),)))
+    shown = formats_json.render(Report(findings=(finding(message=name),)))
     assert safe(shown)
     assert json.loads(shown)["findings"][0]["message"] == name

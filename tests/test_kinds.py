@@ -10,7 +10,7 @@ from samples import Alone
 
 from gpulint import adapters
 from gpulint.adapters import kubernetes
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
@@ -509,7 +509,7 @@ def test_a_selector_says_more_than_a_queue() -> None:
 )
 def test_what_only_speaks_of_gpus_is_recognised_and_left_alone(text: str) -> None:
     (document,) = documents.load("spec.yaml", text.encode()).documents
-    assert adapters.claiming(document) is not None
+    assert adapters.find_adapter(document) is not None
     assert of(text) == []
 
 
@@ -534,11 +534,11 @@ def test_shared_memory_is_the_runtimes_only_where_the_operator_is_known_to_mount
 
 def test_every_kind_that_is_read_says_what_its_operator_does_with_shared_memory() -> None:
     """But for HyperPod's, whose operator's source is not public: it stays open."""
-    told = {(row["group"], row["kind"]) for row in catalog.rows("operators") if row["quantity"] == "shared_memory"}
+    told = {(row["group"], row["kind"]) for row in tables.rows("operators") if row["quantity"] == "shared_memory"}
     assert set(kubernetes.KINDS_READ) - told == {("sagemaker.amazonaws.com", "HyperPodPyTorchJob")}
 
 
 def test_rows_of_operators_are_sorted_once_each_and_sourced() -> None:
-    rows = [(row["group"], row["kind"], row["quantity"]) for row in catalog.rows("operators")]
+    rows = [(row["group"], row["kind"], row["quantity"]) for row in tables.rows("operators")]
     assert rows == sorted(set(rows))
-    assert all(row["source"] and row["date"] for row in catalog.rows("operators"))
+    assert all(row["source"] and row["date"] for row in tables.rows("operators"))

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.report.model import Worlds
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
@@ -30,12 +30,12 @@ def known(checkpoint: str, **stated: Value) -> Facts:
     fields |= stated
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     role = Role("server", nowhere, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
-def worlds(found: Facts, name: str) -> Worlds[float]:
-    values = found.worlds(name)
-    assert isinstance(values, Worlds), f"{name} lacks {values}"
+def scenarios(found: Facts, name: str) -> Scenarios[float]:
+    values = found.scenarios(name)
+    assert isinstance(values, Scenarios), f"{name} lacks {values}"
     assert all(isinstance(value, int | float) for value in values)
     return values  # type: ignore[return-value]
 
@@ -84,8 +84,8 @@ WEIGHTS = [
 
 @pytest.mark.parametrize("case", WEIGHTS, ids=lambda case: f"{case.checkpoint}-{case.measured}")
 def test_16_bit_weights_are_within_one_and_a_half_percent_of_the_measurement(case: Case) -> None:
-    found = worlds(known(case.checkpoint, **case.stated), "weight_bytes_per_gpu")
-    assert found.likely / GIB == pytest.approx(case.measured, rel=0.015, abs=0.02)
+    found = scenarios(known(case.checkpoint, **case.stated), "weight_bytes_per_gpu")
+    assert found.expected / GIB == pytest.approx(case.measured, rel=0.015, abs=0.02)
 
 
 QUANTISED = [
@@ -98,10 +98,10 @@ QUANTISED = [
 
 
 @pytest.mark.parametrize("case", QUANTISED, ids=lambda case: f"{case.checkpoint}-{case.measured}")
-def test_quantised_weights_lie_between_the_worlds(case: Case) -> None:
-    found = worlds(known(case.checkpoint, **case.stated), "weight_bytes_per_gpu")
-    assert found.favourable * 0.99 <= case.measured * GIB <= found.adverse * 1.01
-    assert found.likely / GIB == pytest.approx(case.measured, rel=0.05)
+def test_quantised_weights_lie_between_the_scenarios(case: Case) -> None:
+    found = scenarios(known(case.checkpoint, **case.stated), "weight_bytes_per_gpu")
+    assert found.best * 0.99 <= case.measured * GIB <= found.worst * 1.01
+    assert found.expected / GIB == pytest.approx(case.measured, rel=0.05)
 
 
 # ---- KV cache of one token
@@ -126,28 +126,28 @@ def test_quantised_weights_lie_between_the_worlds(case: Case) -> None:
     ],
 )
 def test_the_cache_of_one_token_is_the_published_one(checkpoint: str, ranks: int, expected: int) -> None:
-    found = worlds(known(checkpoint, **run("0.19.0", "h100-sxm-80gb", tensor_parallel=ranks)), "kv_bytes_per_token")
-    assert found == Worlds(expected, expected, expected)
+    found = scenarios(known(checkpoint, **run("0.19.0", "h100-sxm-80gb", tensor_parallel=ranks)), "kv_bytes_per_token")
+    assert found == Scenarios(expected, expected, expected)
 
 
 def test_an_fp8_cache_is_half_as_large() -> None:
-    found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19, kv_cache_dtype="fp8"), "kv_bytes_per_token")
-    assert found.likely == 65_536
+    found = scenarios(known("meta-llama/Llama-3.1-8B", **H100_19, kv_cache_dtype="fp8"), "kv_bytes_per_token")
+    assert found.expected == 65_536
 
 
 def test_one_sequence_of_llama_at_its_full_length_needs_16_gib() -> None:
     # Llama Team, The Llama 3 Herd of Models, 2024, table 3: 32 layers, 8 KV heads, 4,096 wide over 32 heads; 131,072
     # tokens of 128 KiB
-    found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_needed_bytes")
-    assert found.likely == 16 * GIB
+    found = scenarios(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_needed_bytes")
+    assert found.expected == 16 * GIB
 
 
 def test_a_network_of_windows_and_full_layers_needs_less_than_one_of_full_layers_alone() -> None:
     # Gemma Team, Gemma 3 Technical Report, 2025, section 2: five layers of 1,024 tokens to one of the full length, so
     # that at 32,768 tokens the cache falls below 15 % of what 62 full layers would need, plus what is in flight
     found = known("google/gemma-3-27b-it", **H100_19, max_model_len=32768, max_num_batched_tokens=2048)
-    full = worlds(found, "kv_bytes_per_token").likely * 32768
-    share = worlds(found, "kv_needed_bytes").likely / full
+    full = scenarios(found, "kv_bytes_per_token").expected * 32768
+    share = scenarios(found, "kv_needed_bytes").expected / full
     assert 10 / 62 < share < 0.26
 
 
@@ -173,35 +173,35 @@ def test_one_sequence_takes_the_blocks_that_the_logs_tell(
     checkpoint: str, stated: dict[str, Value], blocks: int
 ) -> None:
     """KVCACHED_215 and VLLM_40691: blocks in all over the printed concurrency."""
-    assert worlds(known(checkpoint, **stated), "kv_blocks").likely == blocks
+    assert scenarios(known(checkpoint, **stated), "kv_blocks").expected == blocks
 
 
 def test_the_block_of_a_hybrid_network_holds_a_whole_state() -> None:
     """784 tokens on one rank (VLLM_40691); 1,568 with an FP8 cache on two (mitchross/talos-argocd-proxmox pull 1995)."""
-    one = worlds(known("Qwen/Qwen3.5-27B", **run("0.19.0", "h20-96gb")), "kv_page_bytes")
+    one = scenarios(known("Qwen/Qwen3.5-27B", **run("0.19.0", "h20-96gb")), "kv_page_bytes")
     two = known("Qwen/Qwen3.5-27B", **run("0.19.0", "rtx-3090", tensor_parallel=2, kv_cache_dtype="fp8"))
-    assert one.likely == 784 * 2 * 4 * 256 * 2
-    assert worlds(two, "kv_page_bytes").likely == 1568 * 2 * 2 * 256
+    assert one.expected == 784 * 2 * 4 * 256 * 2
+    assert scenarios(two, "kv_page_bytes").expected == 1568 * 2 * 2 * 256
 
 
 def test_the_block_of_a_mamba_hybrid_is_the_reported_one() -> None:
     """github.com/vllm-project/vllm/issues/24280: 672 tokens for NVIDIA-Nemotron-Nano-9B-v2."""
     found = known("nvidia/NVIDIA-Nemotron-Nano-9B-v2", **run("0.11.0", "h100-sxm-80gb"))
-    assert worlds(found, "kv_page_bytes").likely / worlds(found, "kv_entry_bytes").likely == 672
+    assert scenarios(found, "kv_page_bytes").expected / scenarios(found, "kv_entry_bytes").expected == 672
 
 
 @pytest.mark.parametrize(("release", "tokens"), [("0.20.0", 55_000), ("0.21.0", 525_000)])
 def test_layers_of_two_widths_cost_what_was_seen_before_and_after(release: str, tokens: int) -> None:
     """github.com/vllm-project/vllm/issues/43308: Gemma-4-31B, about 50 GiB of cache on an A100 80GB."""
     found = known("google/gemma-4-31B-it", **run(release, "a100-sxm4-80gb", max_model_len=131072))
-    held = 50 * GIB / worlds(found, "kv_needed_bytes").likely * 131072
+    held = 50 * GIB / scenarios(found, "kv_needed_bytes").expected * 131072
     assert held == pytest.approx(tokens, rel=0.03)
 
 
 def test_a_decoder_keeps_the_encoders_positions_as_well() -> None:
     """Whisper large-v3 (config.json): 32 decoder layers of 20 heads of 64, 448 positions beside 1,500 of the encoder."""
     found = known("openai/whisper-large-v3", **run("0.19.0", "l4"))
-    assert worlds(found, "kv_needed_bytes").likely == 32 * 2 * 20 * 64 * 2 * (448 + 1504)
+    assert scenarios(found, "kv_needed_bytes").expected == 32 * 2 * 20 * 64 * 2 * (448 + 1504)
 
 
 def test_a_sparse_latent_cache_keeps_the_indexers_keys() -> None:
@@ -210,21 +210,21 @@ def test_a_sparse_latent_cache_keeps_the_indexers_keys() -> None:
     small = known(
         "deepseek-ai/DeepSeek-V3.2", **run("0.19.0", "h200-sxm-141gb", tensor_parallel=8, kv_cache_dtype="fp8")
     )
-    assert worlds(plain, "kv_bytes_per_token").likely == 61 * (1152 + 132)
-    assert worlds(small, "kv_bytes_per_token").likely == 61 * (656 + 132)
+    assert scenarios(plain, "kv_bytes_per_token").expected == 61 * (1152 + 132)
+    assert scenarios(small, "kv_bytes_per_token").expected == 61 * (656 + 132)
 
 
 def test_without_the_hybrid_manager_windows_keep_the_whole_sequence() -> None:
     """62 layers of 16 heads of 128 (Gemma-3-27B's config.json): 8,192 bytes a token and layer."""
     stated = run("0.19.0", "h100-sxm-80gb", max_model_len=32768, uniform_kv_cache=True)
-    assert worlds(known("google/gemma-3-27b-it", **stated), "kv_needed_bytes").likely == 62 * 8192 * 32768
+    assert scenarios(known("google/gemma-3-27b-it", **stated), "kv_needed_bytes").expected == 62 * 8192 * 32768
 
 
 def test_layers_of_a_stage_follow_the_stated_partition() -> None:
     """github.com/vllm-project/vllm/issues/34076: 24.0 GiB for all 48 layers at 262,144 tokens; 32 of them on one stage."""
     stated = run("0.19.0", "rtx-5090", pipeline_parallel=2, max_model_len=262144)
     found = known("Qwen/Qwen3-30B-A3B-Instruct-2507", **stated, stage_share=32 / 48)
-    assert worlds(found, "kv_needed_bytes").likely == pytest.approx(16 * GIB)
+    assert scenarios(found, "kv_needed_bytes").expected == pytest.approx(16 * GIB)
 
 
 # ---- adapters' slots
@@ -234,10 +234,10 @@ def test_slots_for_lora_adapters_are_the_difference_that_was_loaded() -> None:
     """unslothai/notebooks, start-up logs of Llama-3.2-3B: 6.25 GiB with slots of rank 64 (vLLM 0.8.1), 6.02 without (0.8.2)."""
     serving = {"enable_lora": True, "max_loras": 1, "max_lora_rank": 64}
     found = known("meta-llama/Llama-3.2-3B-Instruct", **run("0.8.1", "a100-sxm4-40gb", **serving))
-    slots = worlds(found, "lora_bytes")
-    assert slots.favourable / GIB < 0.23
-    assert slots.likely / GIB == pytest.approx(0.23, abs=0.03)
-    assert worlds(found, "loaded_bytes_per_gpu").likely / GIB == pytest.approx(6.25, rel=0.01)
+    slots = scenarios(found, "lora_bytes")
+    assert slots.best / GIB < 0.23
+    assert slots.expected / GIB == pytest.approx(0.23, abs=0.03)
+    assert scenarios(found, "loaded_bytes_per_gpu").expected / GIB == pytest.approx(6.25, rel=0.01)
 
 
 # ---- the memory left for the KV cache
@@ -279,19 +279,19 @@ POOLS = [
 
 
 @pytest.mark.parametrize("case", POOLS, ids=lambda case: f"{case.checkpoint}-{case.measured}")
-def test_the_measured_pool_lies_between_the_adverse_and_the_favourable_world(case: Case) -> None:
-    found = worlds(known(case.checkpoint, **case.stated), "kv_cache_bytes")
-    assert found.adverse <= case.measured * GIB <= found.favourable, [round(value / GIB, 2) for value in found]
+def test_the_measured_pool_lies_between_the_worst_and_the_best_scenario(case: Case) -> None:
+    found = scenarios(known(case.checkpoint, **case.stated), "kv_cache_bytes")
+    assert found.worst <= case.measured * GIB <= found.best, [round(value / GIB, 2) for value in found]
 
 
 def test_the_pool_of_the_best_known_case_is_within_a_tenth_of_a_gib() -> None:
-    found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_cache_bytes")
-    assert found.likely / GIB == pytest.approx(58.10, abs=0.15)
+    found = scenarios(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_cache_bytes")
+    assert found.expected / GIB == pytest.approx(58.10, abs=0.15)
 
 
-def test_the_worlds_of_the_best_known_case_are_no_wider_than_a_gib() -> None:
-    found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_cache_bytes")
-    assert (found.favourable - found.adverse) / GIB < 1.0
+def test_the_scenarios_of_the_best_known_case_are_no_wider_than_a_gib() -> None:
+    found = scenarios(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_cache_bytes")
+    assert (found.best - found.worst) / GIB < 1.0
 
 
 # ---- activations
@@ -311,12 +311,12 @@ def test_the_worlds_of_the_best_known_case_are_no_wider_than_a_gib() -> None:
         ("meta-llama/Meta-Llama-3-8B", run("0.6.4", "h100-sxm-80gb"), 1.26),
     ],
 )
-def test_the_measured_activation_peak_lies_between_the_worlds(
+def test_the_measured_activation_peak_lies_between_the_scenarios(
     checkpoint: str, stated: dict[str, Value], measured: float
 ) -> None:
-    found = worlds(known(checkpoint, **stated), "activation_bytes")
-    assert found.favourable <= measured * GIB + 0.05 * GIB, found
-    assert measured * GIB - 0.05 * GIB <= found.adverse, found
+    found = scenarios(known(checkpoint, **stated), "activation_bytes")
+    assert found.best <= measured * GIB + 0.05 * GIB, found
+    assert measured * GIB - 0.05 * GIB <= found.worst, found
 
 
 # ---- whether it starts
@@ -338,10 +338,10 @@ def test_the_measured_activation_peak_lies_between_the_worlds(
         ),
     ],
 )
-def test_what_was_seen_to_fail_does_not_fit_in_any_world(
+def test_what_was_seen_to_fail_does_not_fit_in_any_scenario(
     checkpoint: str, stated: dict[str, Value], source: str
 ) -> None:
-    assert worlds(known(checkpoint, **stated), "headroom_bytes").favourable < 0, source
+    assert scenarios(known(checkpoint, **stated), "headroom_bytes").best < 0, source
 
 
 @pytest.mark.parametrize(
@@ -350,9 +350,9 @@ def test_what_was_seen_to_fail_does_not_fit_in_any_world(
         *((case.checkpoint, case.stated, case.source) for case in POOLS if case.measured > 4),
     ],
 )
-def test_what_was_seen_to_start_fits_in_the_favourable_world_and_likely(
+def test_what_was_seen_to_start_fits_in_the_best_scenario_and_likely(
     checkpoint: str, stated: dict[str, Value], source: str
 ) -> None:
-    left = worlds(known(checkpoint, **stated), "headroom_bytes")
-    assert left.favourable > 0, source
-    assert left.likely > 0, source
+    left = scenarios(known(checkpoint, **stated), "headroom_bytes")
+    assert left.best > 0, source
+    assert left.expected > 0, source

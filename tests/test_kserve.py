@@ -185,7 +185,7 @@ def test_a_runtime_of_the_same_file_needs_no_reference() -> None:
 def test_a_template_alone_is_no_workload(kind: str) -> None:
     text = textwrap.dedent(RUNTIME.replace("kind: ServingRuntime", f"kind: {kind}")).lstrip("\n")
     (document,) = documents.load("spec.yaml", text.encode()).documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     assert adapter is not None
     assert adapters.kind(adapter, document) == f"serving.kserve.io/{kind}"
     assert list(adapter.workloads(document, Alone())) == []

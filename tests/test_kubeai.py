@@ -7,8 +7,7 @@ import reading
 import samples
 
 from gpulint.engines.serving import ollama
-from gpulint.facts import checkpoints
-from gpulint.facts import resolver as facts
+from gpulint.facts import checkpoints, resolver
 from gpulint.workload import Role
 
 MODEL = """
@@ -69,7 +68,7 @@ def test_each_word_has_its_place() -> None:
 
 def test_two_ranks_and_four_stages_fill_eight_cards() -> None:
     role = model()
-    assert facts.of(role, checkpoints.resolve(role, "x", samples.Alone(), None)).likely("spare_gpus") == 0
+    assert resolver.resolve(role, checkpoints.resolve(role, "x", samples.Alone(), None)).expected("spare_gpus") == 0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from gpulint.adapters.programs import launchers as launch
+from gpulint.adapters.programs import launchers as programs_launchers
 from gpulint.engines import Argument
 from gpulint.source.documents import load
 from gpulint.workload import Field, Origin, Unknown
@@ -14,10 +14,12 @@ from gpulint.workload import Field, Origin, Unknown
 HERE = Origin(load("job.sh", b"#!/bin/sh\n").documents[0], ())
 
 
-def taken(command: str) -> launch.Launch:
+def taken(command: str) -> programs_launchers.Launch:
     """A command taken apart; a word `?` is one that cannot be known."""
     words = shlex.split(command)
-    return launch.unwrapped([Argument(None if word == "?" else word, HERE, "$X is not known") for word in words])
+    return programs_launchers.unwrap(
+        [Argument(None if word == "?" else word, HERE, "$X is not known") for word in words]
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,6 +166,6 @@ def test_a_count_that_cannot_be_read_says_who_decides_it(text: str, category: st
         Argument("--nproc_per_node", HERE),
         Argument(None, HERE, f"{text} is not known"),
     ]
-    value = launch.unwrapped([*words, Argument("t.py", HERE)]).fields["processes_per_pod"].value
+    value = programs_launchers.unwrap([*words, Argument("t.py", HERE)]).fields["processes_per_pod"].value
     assert isinstance(value, Unknown)
     assert value.category == category

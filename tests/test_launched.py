@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from gpulint.adapters.trainers import custom_trainer as launched
+from gpulint.adapters.trainers import custom_trainer
 from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import load
 from gpulint.workload import Origin, Unknown, Value
@@ -17,7 +17,7 @@ HERE = Origin(load("job.sh", b"#!/bin/sh\n").documents[0], ())
 def told(*commands: str) -> dict[str, Value | Unknown]:
     image = Argument("image", HERE)
     words = (tuple(Argument(word, HERE) for word in shlex.split(command)) for command in commands)
-    found = launched.fields([Invocation(image, one, {}, entrypoint=False) for one in words])
+    found = custom_trainer.fields([Invocation(image, one, {}, entrypoint=False) for one in words])
     return {name: field.value for name, field in found.items()}
 
 

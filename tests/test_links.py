@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from gpulint import units
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.report.model import Worlds
+from gpulint.catalog import hardware, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown
 
@@ -23,17 +22,17 @@ def role(**stated: Any) -> Facts:
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     whole = {"task": "inference", "tensor_parallel": 1, "pipeline_parallel": 1, "data_parallel": 1}
     whole = {"engine": "vllm", "gpus_per_pod": 8, **whole, **stated}
-    return facts.of(Role("server", nowhere, {name: Field(value) for name, value in whole.items()}), None)
+    return resolver.resolve(Role("server", nowhere, {name: Field(value) for name, value in whole.items()}), None)
 
 
-def likely(found: Facts, name: str) -> Any:
-    value = found.likely(name)
+def expected_value(found: Facts, name: str) -> Any:
+    value = found.expected(name)
     assert not isinstance(value, Missing), value
     return value
 
 
 def lacks(found: Facts, name: str) -> set[str]:
-    missing = found.worlds(name)
+    missing = found.scenarios(name)
     assert isinstance(missing, Missing), missing
     return set(missing.names)
 
@@ -56,33 +55,33 @@ def lacks(found: Facts, name: str) -> set[str]:
     ],
 )
 def test_the_widest_medium_that_joins_all_ranks_is_taken(stated: dict[str, Any], medium: str) -> None:
-    assert likely(role(**stated), "tensor_medium") == medium
+    assert expected_value(role(**stated), "tensor_medium") == medium
 
 
 def test_a_machine_type_that_is_sold_with_bridges_has_them() -> None:
     found = role(accelerator="a100-pcie-80gb", tensor_parallel=2, instance_type="Standard_NC48ads_A100_v4")
-    assert likely(found, "tensor_medium") == "nvlink3-bridge"
+    assert expected_value(found, "tensor_medium") == "nvlink3-bridge"
 
 
 def test_sixteen_cards_behind_switches_are_joined() -> None:
     found = role(accelerator="a100-sxm4-40gb", tensor_parallel=16, gpus_per_pod=16, instance_type="a2-megagpu-16g")
-    assert likely(found, "tensor_medium") == "nvlink3"
+    assert expected_value(found, "tensor_medium") == "nvlink3"
 
 
 def test_pods_of_one_card_each_are_not_taken_for_one_node() -> None:
     found = role(accelerator="h100-sxm-80gb", tensor_parallel=8, gpus_per_pod=1, instance_type="p5.48xlarge")
-    assert likely(found, "tensor_medium") == "efa"
+    assert expected_value(found, "tensor_medium") == "efa"
 
 
 def test_rdma_that_is_switched_off_leaves_sockets() -> None:
     stated = {"tensor_parallel": 16, "instance_type": "p5.48xlarge", "rdma_switched_off": "NCCL_IB_DISABLE"}
-    assert likely(role(accelerator="h100-sxm-80gb", **stated), "tensor_medium") == "tcp"
+    assert expected_value(role(accelerator="h100-sxm-80gb", **stated), "tensor_medium") == "tcp"
 
 
 def test_one_rank_needs_no_link() -> None:
     found = role(accelerator="l4", gpus_per_pod=1)
-    assert (likely(found, "tensor_medium"), likely(found, "tensor_hop_s")) == (None, 0.0)
-    assert likely(found, "tensor_bus_bytes_per_s") == math.inf
+    assert (expected_value(found, "tensor_medium"), expected_value(found, "tensor_hop_s")) == (None, 0.0)
+    assert expected_value(found, "tensor_bus_bytes_per_s") == math.inf
 
 
 def test_a_network_that_nothing_states_is_not_guessed() -> None:
@@ -99,7 +98,7 @@ def test_a_cloud_with_one_machine_type_for_a_full_node_tells_its_network(
     cloud: str, accelerator: str, kind: str
 ) -> None:
     found = role(accelerator=accelerator, tensor_parallel=16, cloud=cloud)
-    assert likely(found, "tensor_medium") == kind
+    assert expected_value(found, "tensor_medium") == kind
 
 
 @pytest.mark.parametrize(
@@ -111,14 +110,14 @@ def test_machine_types_that_differ_leave_the_network_open(cloud: str, accelerato
 
 
 def test_a_node_s_network_is_not_needed_where_the_ranks_stay_inside_it() -> None:
-    assert likely(role(accelerator="h100-sxm-80gb", tensor_parallel=8), "tensor_bus_bytes_per_s") > 300e9
+    assert expected_value(role(accelerator="h100-sxm-80gb", tensor_parallel=8), "tensor_bus_bytes_per_s") > 300e9
 
 
 def test_megatron_s_order_puts_copies_of_a_whole_node_s_tensor_group_on_the_network() -> None:
     stated = {"task": "training", "tensor_parallel": 8, "training_copies": 4, "instance_type": "p5.48xlarge"}
     found = role(accelerator="h100-sxm-80gb", **stated)
-    assert (likely(found, "tensor_medium"), likely(found, "data_medium")) == ("nvlink4", "efa")
-    assert likely(found, "data_nominal_bytes_per_s") == 50e9
+    assert (expected_value(found, "tensor_medium"), expected_value(found, "data_medium")) == ("nvlink4", "efa")
+    assert expected_value(found, "data_nominal_bytes_per_s") == 50e9
 
 
 def test_an_engine_tells_whether_copies_are_of_training() -> None:
@@ -134,31 +133,33 @@ def test_an_engine_tells_whether_copies_are_of_training() -> None:
     }
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     known = {name: Field(value) for name, value in {**fields, "engine": "megatron_lm"}.items()}
-    assert likely(facts.of(Role("train", nowhere, known), None), "data_ranks") == 4
+    assert expected_value(resolver.resolve(Role("train", nowhere, known), None), "data_ranks") == 4
 
 
 def test_eight_copies_in_a_node_share_all_of_its_network_cards() -> None:
     stated = {"task": "training", "training_copies": 16, "instance_type": "p5.48xlarge"}
-    assert likely(role(accelerator="h100-sxm-80gb", **stated), "data_nominal_bytes_per_s") == 400e9
+    assert expected_value(role(accelerator="h100-sxm-80gb", **stated), "data_nominal_bytes_per_s") == 400e9
 
 
 def test_oversubscription_divides_what_crosses_the_nodes() -> None:
     stated = {"accelerator": "h100-sxm-80gb", "tensor_parallel": 32, "instance_type": "p5.48xlarge"}
-    assert likely(role(network_oversubscription=2.0, **stated), "tensor_nominal_bytes_per_s") == 200e9
+    assert expected_value(role(network_oversubscription=2.0, **stated), "tensor_nominal_bytes_per_s") == 200e9
 
 
 def test_rails_keep_rings_below_oversubscribed_switches_but_not_an_all_to_all() -> None:
     stated = {"accelerator": "h100-sxm-80gb", "instance_type": "p5.48xlarge", "rail_optimized": True}
     found = role(network_oversubscription=2.0, tensor_parallel=32, expert_ranks=32, **stated)
-    assert likely(found, "tensor_nominal_bytes_per_s") == 400e9
-    assert likely(found, "expert_nominal_bytes_per_s") == pytest.approx(50e9 * 31 / 24 / 2)
+    assert expected_value(found, "tensor_nominal_bytes_per_s") == 400e9
+    assert expected_value(found, "expert_nominal_bytes_per_s") == pytest.approx(50e9 * 31 / 24 / 2)
 
 
 # ---- the pair of a mesh
 
 
 def test_a_pair_of_a_mesh_uses_one_of_its_links() -> None:
-    two, eight = (likely(role(accelerator="mi300x", tensor_parallel=n), "tensor_bus_bytes_per_s") / 1e9 for n in (2, 8))
+    two, eight = (
+        expected_value(role(accelerator="mi300x", tensor_parallel=n), "tensor_bus_bytes_per_s") / 1e9 for n in (2, 8)
+    )
     assert two == pytest.approx(48, rel=0.05)  # AMD ROCm blog, 2025-03: about 48 GB/s a link
     assert eight == pytest.approx(313, rel=0.05)  # ml-engineering, network/README.md: 312.9
 
@@ -166,29 +167,29 @@ def test_a_pair_of_a_mesh_uses_one_of_its_links() -> None:
 # ---- the catalog
 
 
-@pytest.mark.parametrize("row", catalog.rows("accelerators"), ids=lambda row: row["id"])
-def test_every_link_of_an_accelerator_is_listed(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("accelerators"), ids=lambda row: row["id"])
+def test_every_link_of_an_accelerator_is_listed(row: tables.Row) -> None:
     assert row["link"] == "none" or hardware.link(row["link"])
     assert not row["host_link"] or hardware.link(row["host_link"])
 
 
-@pytest.mark.parametrize("row", catalog.rows("nodes"), ids=lambda row: row["instance_type"])
-def test_every_network_of_a_node_is_listed(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("nodes"), ids=lambda row: row["instance_type"])
+def test_every_network_of_a_node_is_listed(row: tables.Row) -> None:
     machine = hardware.node(row["instance_type"])
     assert machine is not None
     assert machine.network_kind is None or hardware.link(machine.network_kind) is not None
 
 
-@pytest.mark.parametrize("row", catalog.rows("collectives"), ids=lambda row: f"{row['medium']}-{row['ranks_from']}")
-def test_the_worlds_of_a_measurement_are_in_order(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("collectives"), ids=lambda row: f"{row['medium']}-{row['ranks_from']}")
+def test_the_scenarios_of_a_measurement_are_in_order(row: tables.Row) -> None:
     for name in ("slowdown", "hop_s"):
-        best, middle, worst = (float(row[f"{name}_{world}"]) for world in Worlds._fields)
+        best, middle, worst = (float(row[f"{name}_{scenario}"]) for scenario in Scenarios._fields)
         assert 0 < best <= middle <= worst
     assert hardware.link(row["medium"]) is not None
 
 
 def test_no_two_measurements_hold_for_the_same_ranks() -> None:
-    rows = catalog.rows("collectives")
+    rows = tables.rows("collectives")
     for one in rows:
         same = [row for row in rows if all(row[key] == one[key] for key in ("medium", "operation", "engine"))]
         spans = sorted((int(row["ranks_from"]), int(row["ranks_until"] or 10**6)) for row in same)
@@ -200,10 +201,10 @@ def test_no_two_measurements_hold_for_the_same_ranks() -> None:
 
 @pytest.mark.parametrize("name", ["host_copy_bytes_per_s", "tensor_bus_bytes_per_s", "pipeline_bytes_per_s"])
 @pytest.mark.parametrize("accelerator", ["h100-sxm-80gb", "l40s", "mi300x"])
-def test_bandwidth_falls_from_world_to_world(name: str, accelerator: str) -> None:
-    found = role(accelerator=accelerator, tensor_parallel=2, pipeline_parallel=2).worlds(name)
+def test_bandwidth_falls_from_scenario_to_scenario(name: str, accelerator: str) -> None:
+    found = role(accelerator=accelerator, tensor_parallel=2, pipeline_parallel=2).scenarios(name)
     assert not isinstance(found, Missing)
-    assert found.favourable > found.likely > found.adverse > 0  # type: ignore[operator]
+    assert found.best > found.expected > found.worst > 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +251,7 @@ def test_the_link_to_the_host_is_of_the_card_s_generation(accelerator: str, link
 
 def test_nccl_s_own_constants_lie_between_what_is_likely_and_the_nominal_bandwidth() -> None:
     """NCCL, src/graph/topo.h: 20.6 GB/s of 25 for each of the 18 links of an H100."""
-    for row in catalog.rows("links"):
+    for row in tables.rows("links"):
         one = hardware.link(row["id"])
         assert one is not None
         if one.nccl_bytes_per_s and one.bytes_per_s:

@@ -11,11 +11,11 @@ from samples import not_evaluated, of_rule, report
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import gguf_names as gguf
+from gpulint.catalog.architecture import gguf_names
 from gpulint.engines.serving import llama_cpp
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.report.model import Worlds
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios
 from gpulint.workload import Field
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
@@ -231,7 +231,7 @@ def test_what_the_release_may_take_is_not_noticed(image: str, arguments: str) ->
 
 
 def test_no_argument_is_suggested_since_its_value_is_a_word_of_its_own() -> None:
-    assert engines.spelled("llama.cpp", "0.0.8500", "max_model_len", 4096) is None
+    assert engines.render_argument("llama.cpp", "0.0.8500", "max_model_len", 4096) is None
 
 
 def test_every_flag_of_the_table_has_a_kind_and_a_source() -> None:
@@ -262,11 +262,11 @@ def known(image: str, arguments: str, gpus: int = 1, product: str = "nvidia-l4")
               resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
         """
     )
-    return facts.of(role, architecture.resolve(role.text("checkpoint")))
+    return resolver.resolve(role, architecture.resolve(role.text("checkpoint")))
 
 
-def likely(found: Facts, *names: str) -> list[object]:
-    return [found.likely(name) for name in names]
+def expected_value(found: Facts, *names: str) -> list[object]:
+    return [found.expected(name) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -281,12 +281,12 @@ def likely(found: Facts, *names: str) -> list[object]:
 def test_defaults_are_those_of_the_build(build: str, values: list[object]) -> None:
     found = known(f"ghcr.io/ggml-org/llama.cpp:server-cuda-{build}", f"[{MODEL}]")
     names = ("gpu_layers", "gpu_layers_fitted", "max_model_len", "max_model_len_fitted", "max_num_seqs")
-    assert likely(found, *names, "attention_backend") == values
+    assert expected_value(found, *names, "attention_backend") == values
 
 
 def test_layers_are_spread_over_all_gpus_given() -> None:
     found = known(CUDA, f"[{MODEL}]", gpus=4)
-    assert likely(found, "pipeline_parallel", "tensor_parallel", "spare_gpus") == [4, 1, 0]
+    assert expected_value(found, "pipeline_parallel", "tensor_parallel", "spare_gpus") == [4, 1, 0]
 
 
 # ---- memory, against figures that others measured
@@ -294,9 +294,9 @@ def test_layers_are_spread_over_all_gpus_given() -> None:
 MIB, GIB = 2**20, 2**30
 
 
-def ends(found: Facts, name: str) -> Worlds[float]:
-    values = found.worlds(name)
-    assert isinstance(values, Worlds)
+def ends(found: Facts, name: str) -> Scenarios[float]:
+    values = found.scenarios(name)
+    assert isinstance(values, Scenarios)
     return values  # type: ignore[return-value]
 
 
@@ -304,55 +304,55 @@ def test_weights_of_a_70b_file_are_what_the_driver_is_asked_for() -> None:
     """ggml-org/llama.cpp issue 24436 (b8780): "allocating 39979.48 MiB on device 1: cudaMalloc failed"."""
     found = known(CUDA, "[-m, llama-3.1-70b-instruct-Q4_K_M.gguf, -ngl, '99']", product="nvidia-rtx-pro-6000")
     asked = ends(found, "weight_bytes_per_gpu")
-    assert asked.favourable <= 39979.48 * MIB <= asked.adverse
-    assert asked.likely == pytest.approx(39979.48 * MIB, rel=0.02)
+    assert asked.best <= 39979.48 * MIB <= asked.worst
+    assert asked.expected == pytest.approx(39979.48 * MIB, rel=0.02)
 
 
 def test_a_file_of_an_8b_checkpoint_has_its_published_size() -> None:
     """XiongjieDai/GPU-Benchmarks-on-LLM-Inference, README: Llama 3 8B Q4_K_M is a file of 4.58 GiB."""
     found = known(CUDA, "[-m, Meta-Llama-3-8B-Instruct-Q4_K_M.gguf]")
-    assert ends(found, "weight_bytes").likely == pytest.approx(4.58 * GIB, rel=0.01)
+    assert ends(found, "weight_bytes").expected == pytest.approx(4.58 * GIB, rel=0.01)
 
 
 def test_the_kv_cache_of_a_3b_checkpoint_is_what_the_log_prints() -> None:
     """SciSharp/LLamaSharp issue 1099 (b4701): "CUDA0 KV buffer size = 144.00 MiB" for 4,096 tokens."""
     found = known(CUDA, "[-m, Qwen2.5-3B-Instruct-Q4_K_M.gguf, -c, '4096', -ngl, '99']")
-    assert ends(found, "kv_needed_bytes").likely == 144 * MIB
+    assert ends(found, "kv_needed_bytes").expected == 144 * MIB
 
 
 def test_a_quantised_cache_takes_34_bytes_for_32_values() -> None:
     """llama.cpp, ggml/src/ggml-common.h, block_q8_0."""
     found = known(CUDA, "[-m, Qwen2.5-3B-Instruct-Q4_K_M.gguf, -c, '4096', -ngl, '99', -ctk, q8_0, -ctv, q8_0]")
-    assert ends(found, "kv_needed_bytes").likely == 144 * MIB * 34 / 64
+    assert ends(found, "kv_needed_bytes").expected == 144 * MIB * 34 / 64
 
 
 def test_slots_split_the_context_and_do_not_multiply_it() -> None:
     one = known(CUDA, f"[{MODEL}, -c, '16384', -np, '1']")
     four = known(CUDA, f"[{MODEL}, -c, '16384', -np, '4']")
-    assert likely(four, "max_model_len", "max_num_seqs") == [4096, 4]
-    assert likely(one, "kv_needed_bytes") == likely(four, "kv_needed_bytes")
+    assert expected_value(four, "max_model_len", "max_num_seqs") == [4096, 4]
+    assert expected_value(one, "kv_needed_bytes") == expected_value(four, "kv_needed_bytes")
 
 
 def test_layers_left_to_the_cpu_take_neither_weights_nor_cache_of_the_gpu() -> None:
     whole = known(CUDA, f"[{MODEL}, -c, '4096', -ngl, '33']")
     half = known(CUDA, f"[{MODEL}, -c, '4096', -ngl, '17']")
     for name in ("weight_bytes_per_gpu", "kv_needed_bytes"):
-        assert ends(half, name).likely == ends(whole, name).likely / 2
+        assert ends(half, name).expected == ends(whole, name).expected / 2
 
 
 def test_what_the_engine_fits_is_never_more_than_the_card_holds() -> None:
     found = known(CUDA, "[-hf, 'bartowski/Llama-3.3-70B-Instruct-GGUF:Q4_K_M', -c, '8192']")
     weights, memory = ends(found, "weight_bytes_per_gpu"), ends(found, "device_memory_bytes")
-    assert weights.adverse <= memory.favourable
-    assert ends(found, "kv_cache_bytes").adverse >= ends(found, "kv_needed_bytes").adverse
-    assert ends(found, "unplaced_bytes").favourable > 15 * GIB
+    assert weights.worst <= memory.best
+    assert ends(found, "kv_cache_bytes").worst >= ends(found, "kv_needed_bytes").worst
+    assert ends(found, "unplaced_bytes").best > 15 * GIB
 
 
 @pytest.mark.parametrize("term", ["non_torch_bytes", "activation_slack_bytes", "sampler_bytes_per_logit"])
 def test_more_of_a_fitted_term_never_leaves_more_memory(term: str) -> None:
     found = known(CUDA, f"[{MODEL}, -c, '8192', -ngl, '99']")
     left = [
-        facts.of(found.role.having(**{term: Field(amount)}), found.resolved).likely("headroom_bytes")
+        resolver.resolve(found.role.having(**{term: Field(amount)}), found.resolved).expected("headroom_bytes")
         for amount in (0, 4, 2**28, 2**30)
     ]
     assert left == sorted(left, reverse=True)  # type: ignore[type-var]
@@ -361,13 +361,13 @@ def test_more_of_a_fitted_term_never_leaves_more_memory(term: str) -> None:
 
 def test_a_format_that_no_gguf_file_has_is_not_sized() -> None:
     found = known(CUDA, "[-m, Meta-Llama-3.1-8B-Instruct-F16.gguf, -ngl, '99']")
-    asked = facts.of(found.role.having(quantization=Field("fp8")), found.resolved)
-    assert found.likely("bytes_per_weight") == 2.0
-    assert isinstance(asked.worlds("weight_bytes"), facts.Missing)
+    asked = resolver.resolve(found.role.having(quantization=Field("fp8")), found.resolved)
+    assert found.expected("bytes_per_weight") == 2.0
+    assert isinstance(asked.scenarios("weight_bytes"), Missing)
 
 
 def test_gpt_oss_keeps_its_experts_in_mxfp4_under_any_name() -> None:
-    assert likely(known(CUDA, "[-hf, 'unsloth/gpt-oss-20b-GGUF:F16']"), "weight_format") == ["mxfp4"]
+    assert expected_value(known(CUDA, "[-hf, 'unsloth/gpt-oss-20b-GGUF:F16']"), "weight_format") == ["mxfp4"]
 
 
 def test_unified_memory_makes_the_size_of_the_card_unknown() -> None:
@@ -407,7 +407,7 @@ spec:
     ],
 )
 def test_the_name_of_a_file_tells_checkpoint_and_type_or_nothing(path: str, checkpoint: str, quantization: str) -> None:
-    assert gguf.of_file(path) == (checkpoint, quantization)
+    assert gguf_names.parse_file_name(path) == (checkpoint, quantization)
 
 
 @pytest.mark.parametrize(
@@ -420,4 +420,4 @@ def test_the_name_of_a_file_tells_checkpoint_and_type_or_nothing(path: str, chec
     ],
 )
 def test_the_name_of_a_repository_tells_the_checkpoint(reference: str, checkpoint: str, quantization: str) -> None:
-    assert gguf.of_repository(reference) == (checkpoint, quantization)
+    assert gguf_names.parse_repository(reference) == (checkpoint, quantization)

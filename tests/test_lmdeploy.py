@@ -10,9 +10,9 @@ from samples import report
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.report.model import Severity, Worlds
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios, Severity
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -198,7 +198,7 @@ def test_an_argument_that_a_release_may_have_is_not_noticed(arguments: str, imag
     ],
 )
 def test_a_suggestion_is_spelled_as_the_engine_reads_it(quantity: str, value: Any, spelling: str | None) -> None:
-    assert engines.spelled("lmdeploy", "0.10.0", quantity, value) == spelling
+    assert engines.render_argument("lmdeploy", "0.10.0", quantity, value) == spelling
 
 
 # ---- memory
@@ -215,27 +215,29 @@ def known(checkpoint: str, accelerator: str, **stated: Any) -> Facts:
     }
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     role = Role("server", nowhere, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
-def worlds(found: Facts, name: str) -> Worlds[Any]:
-    values = found.worlds(name)
+def scenarios(found: Facts, name: str) -> Scenarios[Any]:
+    values = found.scenarios(name)
     assert not isinstance(values, Missing), values
     return values
 
 
 def test_the_cache_takes_its_share_of_what_is_free_after_loading() -> None:
     found = known("Qwen/Qwen3-8B", "h100-sxm-80gb", kv_cache_free_fraction=0.5)
-    left = worlds(found, "device_memory_bytes").likely - worlds(found, "loaded_bytes_per_gpu").likely - 0.5 * GIB
-    assert worlds(found, "kv_cache_bytes").likely == pytest.approx(0.5 * left)
-    pool = worlds(found, "kv_cache_bytes")
-    assert pool.favourable >= pool.likely >= pool.adverse
+    left = (
+        scenarios(found, "device_memory_bytes").expected - scenarios(found, "loaded_bytes_per_gpu").expected - 0.5 * GIB
+    )
+    assert scenarios(found, "kv_cache_bytes").expected == pytest.approx(0.5 * left)
+    pool = scenarios(found, "kv_cache_bytes")
+    assert pool.best >= pool.expected >= pool.worst
 
 
-def test_the_buffer_of_the_pytorch_backend_is_taken_out_in_the_adverse_world_only() -> None:
+def test_the_buffer_of_the_pytorch_backend_is_taken_out_in_the_worst_scenario_only() -> None:
     """v0.10.0, executor/base.py: (8192 + 2 · 128) · 151936 · 2 bytes on a card that is in no list of batch sizes."""
-    buffer = worlds(known("Qwen/Qwen3-8B", "l4"), "prefill_buffer_bytes")
-    assert (buffer.favourable, buffer.likely, buffer.adverse) == (0, 0, (8192 + 2 * 128) * 151936 * 2)
+    buffer = scenarios(known("Qwen/Qwen3-8B", "l4"), "prefill_buffer_bytes")
+    assert (buffer.best, buffer.expected, buffer.worst) == (0, 0, (8192 + 2 * 128) * 151936 * 2)
 
 
 @pytest.mark.parametrize(
@@ -252,18 +254,18 @@ def test_the_buffer_of_the_pytorch_backend_is_taken_out_in_the_adverse_world_onl
 def test_the_batch_limit_follows_card_and_release(
     accelerator: str, release: str, sequences: tuple[int, int, int]
 ) -> None:
-    found = worlds(known("Qwen/Qwen3-8B", accelerator, engine_version=release), "max_num_seqs")
+    found = scenarios(known("Qwen/Qwen3-8B", accelerator, engine_version=release), "max_num_seqs")
     assert tuple(found) == sequences
 
 
 def test_an_integer_cache_keeps_a_scale_for_each_head_and_token() -> None:
     plain, small = known("Qwen/Qwen3-8B", "l4"), known("Qwen/Qwen3-8B", "l4", kv_cache_dtype="int8")
-    ratio = worlds(small, "kv_bytes_per_token").likely / worlds(plain, "kv_bytes_per_token").likely
+    ratio = scenarios(small, "kv_bytes_per_token").expected / scenarios(plain, "kv_bytes_per_token").expected
     assert ratio == (128 + 4) / 256  # 128 values of a byte with two 16-bit numbers, against 128 of two bytes
 
 
 def test_the_cache_of_compressed_attention_is_unknown() -> None:
-    assert isinstance(known("deepseek-ai/DeepSeek-V2-Lite-Chat", "h100-sxm-80gb").worlds("kv_cache_tokens"), Missing)
+    assert isinstance(known("deepseek-ai/DeepSeek-V2-Lite-Chat", "h100-sxm-80gb").scenarios("kv_cache_tokens"), Missing)
 
 
 SPEC = """

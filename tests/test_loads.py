@@ -14,21 +14,16 @@ import samples
 from gpulint.adapters.native import facility
 from gpulint.catalog.offers import EVERYTHING
 from gpulint.cli.explain import fact
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
-from gpulint.pipeline import check as lint
-from gpulint.pipeline import evaluate
-from gpulint.pipeline import run as runs
-from gpulint.pipeline import session as preparation
-from gpulint.pipeline.facility import workload_load as loads
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import facility as facilities
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.model import Missing
+from gpulint.pipeline import check, evaluate, run, session
+from gpulint.pipeline.facility import workload_load
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import facility as rules_facility
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Report, Severity
-from gpulint.report.racks import text as elevation
-from gpulint.sizing.power import busy_and_idle as server_load
-from gpulint.sizing.power import placed_workloads as placed_load
-from gpulint.sizing.power import power_cap
+from gpulint.report.racks import text as racks_text
+from gpulint.sizing.power import busy_and_idle, placed_workloads, power_cap
 from gpulint.source import documents
 from gpulint.source.repository import Source
 
@@ -98,9 +93,9 @@ def report(hall: str = HALL, only: str = "", **files: str) -> Report:
         name.replace("__", "/").replace("_yaml", ".yaml").replace("_sh", ".sh"): text for name, text in files.items()
     }
     held = {path: text.encode() for path, text in kept.items()}
-    given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
+    given = ResolvedPolicy(tuple(load_shipped().values()), tuple(load_shipped()), facility="hall.yaml")
     sources = [Source(path, content) for path, content in held.items() if only in ("", path)]
-    return lint.check_files(sources, samples.Alone(held), given)
+    return check.check_files(sources, samples.Alone(held), given)
 
 
 def said(found: Report) -> dict[str, Severity]:
@@ -110,11 +105,11 @@ def said(found: Report) -> dict[str, Severity]:
     return spoken
 
 
-def known(hall: str = HALL) -> PartFacts:
+def known(hall: str = HALL) -> ComponentFacts:
     (document,) = documents.load("hall.yaml", hall.encode()).documents
     described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
 # ---- what a workload learns from the pool that it is led to
@@ -129,20 +124,20 @@ def test_a_node_selector_tells_the_card_the_node_and_the_network() -> None:
 def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:
     hall = HALL.replace("servers: [{type: dgx-h100, count: 2}]", "servers: [{type: dgx-h100, gpu_power_cap: 500 W}]")
     text = {"hall.yaml": hall.encode(), "app.yaml": service().encode()}
-    given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
+    given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml")
     (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
-    assert one.facts.likely("network_bytes_per_s") == 400e9
-    assert one.facts.likely("network_kind") == "infiniband"
-    assert one.facts.likely("power_cap_w") == 500
-    assert one.facts.likely("pool_gpus") == 8
-    assert one.facts.likely("pool_most_gpus") == 16
-    assert (one.facts.likely("pue"), one.facts.likely("usd_per_kwh")) == (1.3, 0.1)
+    assert one.facts.expected("network_bytes_per_s") == 400e9
+    assert one.facts.expected("network_kind") == "infiniband"
+    assert one.facts.expected("power_cap_w") == 500
+    assert one.facts.expected("pool_gpus") == 8
+    assert one.facts.expected("pool_most_gpus") == 16
+    assert (one.facts.expected("pue"), one.facts.expected("usd_per_kwh")) == (1.3, 0.1)
 
 
 def test_alternatives_may_be_made_of_its_pools_where_a_team_has_nothing_else() -> None:
     text = {"hall.yaml": HALL.encode(), "app.yaml": service().encode()}
     only = EVERYTHING._replace(pools_only=True)
-    given = Given(tuple(shipped_rules().values()), facility="hall.yaml", available=only)
+    given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml", available=only)
     (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
     assert [(pool.name, pool.accelerator, pool.gpus, pool.labels) for pool in one.facts.role.available.pools] == [
         ("h100", "h100-sxm-80gb", 8, (("pool", "h100"),)),
@@ -218,8 +213,8 @@ def test_what_the_repository_says_goes_before_the_facility() -> None:
 
 
 def test_a_missing_facility_is_said_and_breaks_nothing() -> None:
-    given = Given(tuple(shipped_rules().values()), facility="gone.yaml")
-    found = lint.check_files([Source("app.yaml", service().encode())], samples.Alone(), given)
+    given = ResolvedPolicy(tuple(load_shipped().values()), facility="gone.yaml")
+    found = check.check_files([Source("app.yaml", service().encode())], samples.Alone(), given)
     assert [one.path for one in found.skipped] == ["gone.yaml"]
     assert len(found.workloads) == 1
 
@@ -293,7 +288,7 @@ def test_a_run_over_a_facility_alone_says_nothing_of_loads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("busy", "worlds"),
+    ("busy", "scenarios"),
     [
         (0, (0.0, 0.0, 0.0)),
         (8, (0.0, 4.0, 8.0)),
@@ -301,42 +296,42 @@ def test_a_run_over_a_facility_alone_says_nothing_of_loads() -> None:
         (32, (16.0, 16.0, 16.0)),
     ],
 )
-def test_the_part_of_a_rack_is_bounded_by_what_fits_elsewhere(busy: int, worlds: tuple[float, float, float]) -> None:
+def test_the_part_of_a_rack_is_bounded_by_what_fits_elsewhere(busy: int, scenarios: tuple[float, float, float]) -> None:
     """Two racks of 16: of 24 GPUs that compute, 8 are in each at the least, and 16 at the most."""
-    assert tuple(placed_load.group_busy_gpus(16, 32, busy, share) for share in (0.0, 0.5, 1.0)) == worlds
+    assert tuple(placed_workloads.group_busy_gpus(16, 32, busy, share) for share in (0.0, 0.5, 1.0)) == scenarios
 
 
-def loaded(**files: str) -> PartFacts:
+def loaded(**files: str) -> ComponentFacts:
     """The facts of the hall under what files place there."""
     kept = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
-    given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
+    given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml")
     held = samples.Alone({**kept, "hall.yaml": HALL.encode()})
     judged = [
         (one.workload, one.facts)
         for path, text in kept.items()
         for one in evaluate.file(Source(path, text), held, given).roles
     ]
-    return facilities.facts_of(loads.under(known(), list(loads.placed(judged))), {})
+    return rules_facility.resolve_facts(workload_load.load_facility(known(), list(workload_load.allocate(judged))), {})
 
 
 def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
     root = loaded(a_yaml=service("chat", 16))
     racks = {one.role.name: one for one in root.of_kind("rack")}
-    found = racks["r1"].worlds("placed_load_w")
+    found = racks["r1"].scenarios("placed_load_w")
     assert not isinstance(found, Missing)
-    assert found.favourable == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
-    assert found.likely == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
-    assert found.adverse == pytest.approx(2 * 0.85 * 10200)  # all 16 here
+    assert found.best == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
+    assert found.expected == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
+    assert found.worst == pytest.approx(2 * 0.85 * 10200)  # all 16 here
 
 
 def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
     root = loaded(a_yaml=service("batch", 4, pool="h100"), j_sh=job("train", 2), k_sh=job("more", 1))
     pools = {one.role.name: one for one in root.of_kind("pool")}
-    assert pools["h100"].likely("pool_service_gpus") == 4
-    assert pools["train"].likely("pool_service_gpus") == 0
-    assert (pools["train"].likely("pool_queued_gpus"), pools["train"].likely("pool_largest_job_gpus")) == (24, 16)
-    server = next(one for one in root.of_kind("server") if one.likely("pool") == "train")
-    assert server.worlds("pool_busy_gpus") == (0, 16, 16)
+    assert pools["h100"].expected("pool_service_gpus") == 4
+    assert pools["train"].expected("pool_service_gpus") == 0
+    assert (pools["train"].expected("pool_queued_gpus"), pools["train"].expected("pool_largest_job_gpus")) == (24, 16)
+    server = next(one for one in root.of_kind("server") if one.expected("pool") == "train")
+    assert server.scenarios("pool_busy_gpus") == (0, 16, 16)
 
 
 FEED = "      feeds: [{voltage: 208 V, phases: 3, breaker: 60 A, code: NEC}]\n"
@@ -376,7 +371,7 @@ def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
 def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     array = job("sweep", 1).replace("#SBATCH --time", "#SBATCH --array=0-99\n#SBATCH --time")
     (pool,) = (one for one in loaded(a_sh=array).of_kind("pool") if one.role.name == "train")
-    assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
+    assert (pool.expected("pool_queued_gpus"), pool.expected("pool_largest_job_gpus")) == (800, 8)
 
 
 @pytest.mark.parametrize(
@@ -406,11 +401,11 @@ MEASURED = [
 @pytest.mark.parametrize(("what", "kind", "cap", "measured_w"), MEASURED, ids=[one[0] for one in MEASURED])
 def test_a_busy_node_draws_what_was_measured_of_one(what: str, kind: str, cap: str, measured_w: float) -> None:
     hall = HALL.replace("servers: [{type: dgx-h100}]", f"servers: [{{type: {kind}{cap}}}]")
-    server = next(one for one in known(hall).of_kind("server") if one.likely("pool") == "batch")
-    found = server.worlds("busy_w")
+    server = next(one for one in known(hall).of_kind("server") if one.expected("pool") == "batch")
+    found = server.scenarios("busy_w")
     assert not isinstance(found, Missing)
-    assert found.favourable <= measured_w <= found.adverse
-    assert found.likely == pytest.approx(measured_w, rel=0.2)
+    assert found.best <= measured_w <= found.worst
+    assert found.expected == pytest.approx(measured_w, rel=0.2)
 
 
 # ---- a year
@@ -422,13 +417,13 @@ def test_a_dgx_at_full_load_all_year_costs_what_a_hand_reckons() -> None:
         "servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]\n      utilization: 1"
     )
     rack = next(one for one in known(hall).of_kind("rack") if one.role.name == "q1")
-    assert rack.likely("energy_year_usd") == pytest.approx(11_616, abs=1)
-    assert rack.likely("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
+    assert rack.expected("energy_year_usd") == pytest.approx(11_616, abs=1)
+    assert rack.expected("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
 
 
 def test_without_a_pue_no_year_is_told_and_the_pue_is_asked_for() -> None:
     hall = known(HALL.replace("  pue: 1.3\n", ""))
-    assert hall.worlds("energy_year_usd") == Missing(frozenset({"site_pue"}))
+    assert hall.scenarios("energy_year_usd") == Missing(frozenset({"site_pue"}))
 
 
 # ---- caps
@@ -443,12 +438,12 @@ OUTLIERS = {
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
 def test_a_published_cap_costs_what_the_interval_says(pair: SimpleNamespace) -> None:
     left = float(pair.capped) / float(pair.uncapped)
-    least, likely, most = (
+    least, expected, most = (
         power_cap.serving_clock_share(float(pair.board_w), float(pair.cap_w), exponent) for exponent in (1.1, 0.57, 0)
     )
     assert (least <= left <= most) is (pair.id not in OUTLIERS)
     if pair.id not in OUTLIERS:
-        assert abs(likely - left) < 0.2
+        assert abs(expected - left) < 0.2
 
 
 def test_most_published_caps_cost_what_is_likely_within_a_twentieth() -> None:
@@ -472,7 +467,7 @@ def test_gpulint_yaml_names_the_facility(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "site" / "hall.yaml").write_text(HALL)
     (tmp_path / "apps" / "chat.yaml").write_text(service("chat", 40))
     monkeypatch.chdir(tmp_path / "apps")
-    found = runs.report(preparation.prepared(["chat.yaml"], preparation.Options()), ["chat.yaml"])
+    found = run.report(session.prepare(["chat.yaml"], session.Options()), ["chat.yaml"])
     (one,) = samples.of_rule(found, "pool-overcommitted")
     assert one.related[0].location.path.endswith("site/hall.yaml")
 
@@ -481,16 +476,16 @@ def test_a_facility_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: py
     (tmp_path / ".git").mkdir()
     (tmp_path / "gpulint.yaml").write_text("fail-on: error\nfacility: hall.yaml\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(preparation.Unusable, match=r"gpulint\.yaml:2:11: there is no file hall\.yaml"):
-        preparation.prepared(["."], preparation.Options())
+    with pytest.raises(session.Unusable, match=r"gpulint\.yaml:2:11: there is no file hall\.yaml"):
+        session.prepare(["."], session.Options())
 
 
 def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "gpulint.yaml").write_text("facility: ../hall.yaml\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml is outside the repository"):
-        preparation.prepared(["."], preparation.Options())
+    with pytest.raises(session.Unusable, match=r"\.\./hall\.yaml is outside the repository"):
+        session.prepare(["."], session.Options())
 
 
 # ---- fitted terms
@@ -506,11 +501,11 @@ def test_more_of_a_fitted_term_never_lowers_the_load(term: str) -> None:
             "busy_server_share": 0.7,
             term: value,
         }
-        busy = placed_load.pool_busy_gpus(64, 16, 24, 16, told["queue_share"])
-        here = placed_load.group_busy_gpus(16, 64, busy, told["packing_share"])
-        idle = server_load.idle_w(10_200, told["idle_server_share"])
-        full = server_load.busy_w(10_200, told["busy_server_share"], idle)
-        return placed_load.placed_group_w(idle * 2, full * 2, told["packing_share"], 16, here)
+        busy = placed_workloads.pool_busy_gpus(64, 16, 24, 16, told["queue_share"])
+        here = placed_workloads.group_busy_gpus(16, 64, busy, told["packing_share"])
+        idle = busy_and_idle.idle_w(10_200, told["idle_server_share"])
+        full = busy_and_idle.busy_w(10_200, told["busy_server_share"], idle)
+        return placed_workloads.placed_group_w(idle * 2, full * 2, told["packing_share"], 16, here)
 
     values = [load(step / 10) for step in range(11)]
     assert values == sorted(values)
@@ -569,8 +564,8 @@ def netboxed(pooled: str) -> dict[str, bytes]:
 )
 def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, replicas: int, expected: set[str]) -> None:
     kept = {**netboxed(pooled), "app.yaml": service("chat", replicas).encode()}
-    given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
-    found = lint.check_files([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
+    given = ResolvedPolicy(tuple(load_shipped().values()), tuple(load_shipped()), facility="hall.yaml")
+    found = check.check_files([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
     assert said(found).keys() == expected
     assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
 
@@ -588,9 +583,9 @@ def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, repl
     ],
 )
 def test_only_what_is_kept_running_counts_for_sure(kind: str, always: bool) -> None:
-    assert loads.is_kept_running("inference", kind, {}) is always
-    assert not loads.is_kept_running("training", kind, {})
-    assert not loads.is_kept_running("inference", kind, {"kueue.x-k8s.io/queue-name": "team"})
+    assert workload_load.is_kept_running("inference", kind, {}) is always
+    assert not workload_load.is_kept_running("training", kind, {})
+    assert not workload_load.is_kept_running("inference", kind, {"kueue.x-k8s.io/queue-name": "team"})
 
 
 # ---- how much of a pool is taken
@@ -599,8 +594,8 @@ def test_only_what_is_kept_running_counts_for_sure(kind: str, always: bool) -> N
 def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]:
     """What every run says of each pool: the least that is taken, the verdict, and why no more can be told."""
     held = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
-    given = Given(tuple(shipped_rules().values()), facility="hall.yaml", whole=whole)
-    found = lint.check_files(
+    given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml", whole=whole)
+    found = check.check_files(
         [Source(path, text) for path, text in held.items()], samples.Alone({**held, "hall.yaml": HALL.encode()}), given
     )
     return {one.budget: (one.least, one.verdict, one.reason) for one in found.budgets}
@@ -632,7 +627,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     )
     start, end = hall.index("    - name: r[1-2]"), hall.index("    - name: q1")
     (drawn,) = report(hall[:start] + hall[end:], only="hall.yaml").facilities
-    lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
+    lines = [line.strip() for line in racks_text.render((drawn,)).split("\n")]
     at = next(at for at, line in enumerate(lines) if line.startswith("average"))
     assert lines[at : at + 3] == [
         "average power   10.2 kW; idle 10.2 kW, busy 10.2 kW",
@@ -644,8 +639,8 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
 def test_a_rule_about_what_a_run_places_waits_for_its_end() -> None:
     said = {"pool_service_gpus", "pool_queued_gpus", "pool_largest_job_gpus", "pool_gpus_held", "placed_workloads"}
     resting = set(said)
-    while further := {one for name in resting for one in fact.uses().get(name, ())} - resting:
+    while further := {one for name in resting for one in fact.list_uses().get(name, ())} - resting:
         resting |= further
-    about = [one for one in shipped_rules().values() if one.target.scope == "facility" and resting & {*one.facts}]
+    about = [one for one in load_shipped().values() if one.target.scope == "facility" and resting & {*one.facts}]
     assert len(about) >= 6
-    assert [one.name for one in about if not loads.SUMMED & {*one.facts}] == []
+    assert [one.name for one in about if not workload_load.SUMMED & {*one.facts}] == []

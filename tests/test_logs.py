@@ -11,9 +11,11 @@ from click.testing import CliRunner
 
 from gpulint import cli
 from gpulint.adapters.logs import comparison, lines, reader
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog import tables
+from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source.repository import WorkTree
 
 GIB, MIB = 2**30, 2**20
@@ -270,11 +272,11 @@ def test_of_a_log_beyond_the_limit_the_beginning_is_read(monkeypatch: pytest.Mon
 
 
 def test_every_line_that_is_looked_for_has_a_value_and_its_source_says_where_it_is_printed() -> None:
-    for row in catalog.rows("log_lines"):
+    for row in tables.rows("log_lines"):
         assert row["kind"] in ("start", "condition", "reading", "part", "failure"), row
         assert any(sign in row["source"] for sign in (".py", ".cpp", ".rs", "issue", "pull", "vllm v")), row
         assert row["kind"] not in ("condition", "reading") or "{" in row["line"], row
-        assert row["kind"] not in ("condition", "reading") or row["name"] in facts.glossary(), row
+        assert row["kind"] not in ("condition", "reading") or row["name"] in glossary(), row
 
 
 # ---- beside our terms
@@ -282,10 +284,10 @@ def test_every_line_that_is_looked_for_has_a_value_and_its_source_says_where_it_
 
 def evidence(text: str, **stated: object) -> comparison.Evidence:
     tree = WorkTree(Path.cwd())
-    role, resolved = sizes.from_checkpoint(
+    role, resolved = memory_breakdown.build_role(
         "Qwen/Qwen2.5-7B-Instruct", {"engine": "vllm", **stated}, "h100-sxm-80gb", tree
     )
-    return comparison.of(role, resolved, told(text))
+    return comparison.compare(role, resolved, told(text))
 
 
 def test_readings_stand_beside_our_intervals_and_replace_our_terms() -> None:
@@ -295,11 +297,13 @@ def test_readings_stand_beside_our_intervals_and_replace_our_terms() -> None:
     assert weights.off == pytest.approx(0, abs=0.05 * GIB)
     field = found.role.fields["activation_bytes"]
     assert (field.value, field.source) == (round(2.21 * GIB), "the log, line 12 (Worker_TP0)")
-    known = facts.of(found.role, sizes.from_checkpoint("Qwen/Qwen2.5-7B-Instruct", {}, None, WorkTree(Path.cwd()))[1])
-    worlds = known.worlds("required_bytes_per_gpu")
-    assert not isinstance(worlds, facts.Missing)
+    known = resolver.resolve(
+        found.role, memory_breakdown.build_role("Qwen/Qwen2.5-7B-Instruct", {}, None, WorkTree(Path.cwd()))[1]
+    )
+    scenarios = known.scenarios("required_bytes_per_gpu")
+    assert not isinstance(scenarios, Missing)
     # 7.12 + 2.21 + 2.06 of the log and one sequence of 8,192 tokens of 28 KiB
-    assert {round(float(value) / GIB, 2) for value in worlds if isinstance(value, float)} == {11.61}
+    assert {round(float(value) / GIB, 2) for value in scenarios if isinstance(value, float)} == {11.61}
 
 
 def test_conditions_of_the_run_fill_what_is_not_stated() -> None:

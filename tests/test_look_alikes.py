@@ -45,4 +45,4 @@ def test_it_is_named_and_nothing_is_said_of_it(path: str, text: str, kind: str) 
 @pytest.mark.parametrize("text", ["steps: [{run: make}]\ngpu: 1\n", "jobs: 4\nstage: gpu\n", "[gpu, steps]\n"])
 def test_what_may_be_anything_else_is_not_claimed(text: str) -> None:
     (document,) = documents.load("a.yaml", text.encode()).documents
-    assert adapters.claiming(document) is None
+    assert adapters.find_adapter(document) is None

@@ -10,11 +10,10 @@ import pytest
 from samples import Alone
 
 from gpulint import adapters
-from gpulint.facts import resolver as facts
-from gpulint.pipeline.enrichment import hints
-from gpulint.pipeline.enrichment import object_metadata as metadata
-from gpulint.policy.rules import cel
-from gpulint.policy.rules import evaluate as check
+from gpulint.facts import resolver
+from gpulint.facts.model import Missing
+from gpulint.pipeline.enrichment import hints, object_metadata
+from gpulint.policy.rules import cel, evaluate
 from gpulint.policy.rules.rule import Rule, Target
 from gpulint.report.model import Severity
 from gpulint.source import documents
@@ -66,17 +65,17 @@ run: python train.py
 def role(text: str, path: str = "spec.yaml", read: Callable[[str], bytes | None] = lambda path: None) -> Role:
     """The first role of a spec, with what its object and its comments say."""
     loaded = documents.load(path, textwrap.dedent(text).encode())
-    told, mistaken = hints.commented(loaded.comments)
+    told, mistaken = hints.read_comments(loaded.comments)
     assert mistaken == []
     found = [one for document in loaded.documents for one in adapters.read(document, Alone())]
-    return hints.applied(metadata.described(found[0], read), told, (), "").roles[0]
+    return hints.apply(object_metadata.add_metadata(found[0], read), told, (), "").roles[0]
 
 
 def known(text: str, *names: str, path: str = "spec.yaml") -> list[Any]:
     """Facts of the first role of a spec; "unknown" where one is."""
-    found = facts.of(role(text, path), None)
-    values = (found.likely(name) for name in names)
-    return ["unknown" if isinstance(value, facts.Missing) else value for value in values]
+    found = resolver.resolve(role(text, path), None)
+    values = (found.expected(name) for name in names)
+    return ["unknown" if isinstance(value, Missing) else value for value in values]
 
 
 def test_an_object_says_whose_it_is() -> None:
@@ -166,7 +165,7 @@ def test_gpus_of_a_service_are_those_of_all_replicas() -> None:
 )
 def test_a_label_that_cannot_be_read_is_refused(comment: str, message: str) -> None:
     loaded = documents.load("spec.yaml", f"# gpulint: {comment}\n{DEPLOYMENT}".encode())
-    assert [why for _, why in hints.commented(loaded.comments)[1]] == [message]
+    assert [why for _, why in hints.read_comments(loaded.comments)[1]] == [message]
 
 
 @pytest.mark.parametrize(
@@ -185,20 +184,20 @@ def test_a_label_that_cannot_be_read_is_refused(comment: str, message: str) -> N
 )
 def test_a_condition_reads_them(when: str, said: str) -> None:
     rule = Rule("own", "house", "s", Severity.ERROR, "w.", Target("workload"), when, "m")
-    outcome = check.judged([rule], facts.of(role(DEPLOYMENT), None))
+    outcome = evaluate.evaluate([rule], resolver.resolve(role(DEPLOYMENT), None))
     lacking = [f"needs {', '.join(one.needs)}" for one in outcome.not_evaluated]
     assert [*(["holds"] if outcome.verdicts else []), *lacking] == ([] if said == "silent" else [said])
 
 
 def test_a_map_reads_as_its_entries_in_a_message() -> None:
-    assert check.filled("labels {labels}", facts.of(role(DEPLOYMENT), None)) == (
+    assert evaluate.fill_message("labels {labels}", resolver.resolve(role(DEPLOYMENT), None)) == (
         "labels app=chat, tier=gold, team=search"
     )
 
 
 def test_a_word_that_cel_keeps_for_itself_is_refused_with_the_fact_that_is_meant() -> None:
     with pytest.raises(cel.ConditionError, match=r"did you mean object_namespace\?"):
-        cel.compiled('namespace == "dev"')
+        cel.compile('namespace == "dev"')
 
 
 KUSTOMIZATION = b"""\
@@ -212,9 +211,9 @@ resources: [deployment.yaml]
 
 def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
     files = {"base/kustomization.yaml": KUSTOMIZATION}
-    found = facts.of(role(DEPLOYMENT, "base/deployment.yaml", files.get), None)
+    found = resolver.resolve(role(DEPLOYMENT, "base/deployment.yaml", files.get), None)
     names = ("object_namespace", "labels", "annotations", "kustomization")
-    assert [found.likely(name) for name in names] == [
+    assert [found.expected(name) for name in names] == [
         "prod",
         {"app": "chat", "team": "ads", "tier": "bronze"},
         {"approved-by": "platform", "owner": "ads"},
@@ -224,5 +223,5 @@ def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
 
 def test_a_kustomization_that_does_not_list_the_file_says_nothing_of_it() -> None:
     files = {"base/kustomization.yaml": KUSTOMIZATION}
-    found = facts.of(role(DEPLOYMENT, "base/other.yaml", files.get), None)
-    assert [found.likely(name) for name in ("object_namespace", "kustomization")] == ["search", None]
+    found = resolver.resolve(role(DEPLOYMENT, "base/other.yaml", files.get), None)
+    assert [found.expected(name) for name in ("object_namespace", "kustomization")] == ["search", None]

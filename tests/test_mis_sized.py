@@ -10,7 +10,7 @@ import pytest
 
 from gpulint import adapters
 from gpulint.catalog import hardware
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 from gpulint.source import documents, repository
 
 BENCH = Path(__file__).parent.parent / "bench"
@@ -56,7 +56,7 @@ def test_a_spec_is_read_as_one_workload(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("row", ROWS)
 def test_answers_speak_of_known_quantities_and_products(row: dict[str, str]) -> None:
     for quantity, relation, values in terms(row):
-        assert quantity in facts.glossary()
+        assert quantity in glossary()
         if quantity == "accelerator":
             assert all(hardware.accelerator(value) for value in values), values
         if relation in ("<=", ">="):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.programs import unknown_settings
+from gpulint.catalog import tables
 
 AXOLOTL = (
     "base_model: Qwen/Qwen2.5-1.5B\ndatasets: [{path: a/b, type: alpaca}]\nsequence_len: 2048\nmicro_batch_size: 1\n"
@@ -122,8 +122,8 @@ def test_a_setting_that_is_not_heeded_is_said(text: str, line: int) -> None:
 
 
 def test_every_condition_of_the_table_can_be_read() -> None:
-    for row in catalog.rows("setting_conflicts"):
-        assert misstated._parse_conditions(row["holds"])
+    for row in tables.rows("setting_conflicts"):
+        assert unknown_settings._parse_conditions(row["holds"])
 
 
 RETIRED = f"{TRAINER}eval_steps: 5\nno_cuda: true\nevaluation_strategy: steps\n"

@@ -8,7 +8,7 @@ import pytest
 import reading
 from samples import report, roles
 
-from gpulint.cli.scaffold import settings as scaffold
+from gpulint.cli.scaffold import settings
 from gpulint.report.model import Finding
 
 SPEC = """\
@@ -79,7 +79,7 @@ def test_an_accelerator_that_the_catalog_lacks_is_unknown_and_no_error() -> None
 
 
 def test_the_spec_that_init_writes_is_right_and_fits() -> None:
-    found = report(scaffold.SPEC)
+    found = report(settings.SPEC)
     assert found.open == ()
     assert [role.verdict for role in roles(found)] == ["fits"]
 

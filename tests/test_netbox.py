@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from gpulint import cli
 from gpulint.adapters.native import facility
 from gpulint.facility import inventories
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
-from gpulint.pipeline.rule_tests.samples import Alone
-from gpulint.policy.rules import facility as facilities
-from gpulint.report.model import Worlds
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.model import Missing
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
+from gpulint.policy.rules import facility as rules_facility
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 
 COUNTED = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
@@ -65,26 +65,28 @@ def pages(**lists: Sequence[Mapping[str, object]]) -> dict[str, bytes]:
     }
 
 
-def known(files: Mapping[str, bytes], text: str = FILE) -> PartFacts:
+def known(files: Mapping[str, bytes], text: str = FILE) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document, Alone({"library/Acme/loader.yaml": LIBRARY.encode(), **files}))
+    described = facility.read_facility(
+        document, ExampleRepository({"library/Acme/loader.yaml": LIBRARY.encode(), **files})
+    )
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
-def only(files: Mapping[str, bytes], kind: str, text: str = FILE) -> PartFacts:
+def only(files: Mapping[str, bytes], kind: str, text: str = FILE) -> ComponentFacts:
     (one,) = known(files, text).of_kind(kind)
     return one
 
 
-def stated(one: PartFacts, *names: str) -> dict[str, object]:
+def stated(one: ComponentFacts, *names: str) -> dict[str, object]:
     return {name: one.role.value(name) for name in names}
 
 
 def said(files: Mapping[str, bytes], text: str = FILE) -> list[str]:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    held = Alone({"library/Acme/loader.yaml": LIBRARY.encode(), **files})
-    return [one.message for one in facility.settled(document, held)]
+    held = ExampleRepository({"library/Acme/loader.yaml": LIBRARY.encode(), **files})
+    return [one.message for one in facility.settle(document, held)]
 
 
 # ---- racks and feeds
@@ -93,8 +95,8 @@ def said(files: Mapping[str, bytes], text: str = FILE) -> list[str]:
 def test_a_rack_stands_in_its_site_and_location_with_its_height_and_load_limit() -> None:
     rack = only(pages(racks=[RACK]), "rack")
     assert rack.path() == ("ams1", "hall-1", "r07")
-    assert rack.likely("rack_units") == 48
-    assert rack.likely("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)  # 3,000 lb of 0.45359237 kg
+    assert rack.expected("rack_units") == 48
+    assert rack.expected("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)  # 3,000 lb of 0.45359237 kg
 
 
 def test_a_location_inside_another_is_a_row_of_its_room() -> None:
@@ -130,19 +132,21 @@ def test_feeds_of_one_type_say_nothing_of_redundancy() -> None:
 @pytest.mark.parametrize("volts", [120, 230, 277])
 def test_a_voltage_that_may_be_one_to_neutral_leaves_what_the_feed_carries_unknown(volts: int) -> None:
     feed = only(pages(racks=[RACK], **{"power-feeds": [{**A, "voltage": volts}]}), "feed")
-    assert isinstance(feed.likely("feed_usable_va"), Missing)
-    assert feed.likely("is_voltage_per_leg") is True
+    assert isinstance(feed.expected("feed_usable_va"), Missing)
+    assert feed.expected("is_voltage_per_leg") is True
 
 
 def test_a_feed_carries_what_netbox_says_is_available() -> None:
     """NetBox, PowerFeed.available_power: 415 V, 60 A, 80 %, times 1.732 is 34,502 VA."""
     feed = only(pages(racks=[RACK], **{"power-feeds": [A]}), "feed")
-    assert feed.likely("feed_usable_va") == pytest.approx(34502, rel=1e-3)
+    assert feed.expected("feed_usable_va") == pytest.approx(34502, rel=1e-3)
 
 
 def test_a_feed_of_direct_current_is_not_judged_as_one_of_alternating() -> None:
     direct = {**A, "supply": {"value": "dc", "label": "DC"}, "voltage": -48}
-    assert isinstance(only(pages(racks=[RACK], **{"power-feeds": [direct]}), "feed").likely("feed_usable_va"), Missing)
+    assert isinstance(
+        only(pages(racks=[RACK], **{"power-feeds": [direct]}), "feed").expected("feed_usable_va"), Missing
+    )
 
 
 @pytest.mark.parametrize("status", ["offline", "failed"])
@@ -157,17 +161,17 @@ def test_a_feed_that_is_down_carries_nothing(status: str) -> None:
 def test_a_device_has_its_place_and_what_its_type_says_in_the_library() -> None:
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1", "position": 13.0}]), "server")
     assert server.role.name == "n1"
-    assert server.likely("position_u") == 13
-    assert server.likely("server_units") == 2
-    assert server.likely("server_weight_kg") == pytest.approx(27.2155, rel=1e-4)  # 60 lb
-    assert (server.likely("psus"), server.likely("psu_inlet")) == (2, "C14")
-    assert server.likely("inlets_w") == 1500
+    assert server.expected("position_u") == 13
+    assert server.expected("server_units") == 2
+    assert server.expected("server_weight_kg") == pytest.approx(27.2155, rel=1e-4)  # 60 lb
+    assert (server.expected("psus"), server.expected("psu_inlet")) == (2, "C14")
+    assert server.expected("inlets_w") == 1500
 
 
 def test_units_that_are_counted_from_the_top_are_turned_round() -> None:
     rack = {**RACK, "desc_units": True, "u_height": 42}
     server = only(pages(racks=[rack], devices=[{**NODE, "id": 1, "name": "n1", "position": 1}]), "server")
-    assert server.likely("position_u") == 41  # two units at the top of 42
+    assert server.expected("position_u") == 41  # two units at the top of 42
 
 
 def test_a_server_that_the_catalog_lists_has_its_maker_s_figures_and_not_those_of_its_inlets() -> None:
@@ -177,9 +181,9 @@ def test_a_server_that_the_catalog_lists_has_its_maker_s_figures_and_not_those_o
     device = {**NODE, "id": 1, "name": "n1", "position": 1, "device_type": kind}
     server = only(pages(racks=[RACK], devices=[device], **{"power-ports": rows}), "server")
     assert server.role.value("server_type") == "dgx-a100-640gb"
-    assert server.likely("server_max_w") == 6500
-    assert server.likely("psus") == 6
-    assert server.likely("inlets_w") == 2142
+    assert server.expected("server_max_w") == 6500
+    assert server.expected("psus") == 6
+    assert server.expected("inlets_w") == 2142
 
 
 def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
@@ -188,22 +192,22 @@ def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
         pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}),
         "server",
     )
-    assert (server.likely("inlets_w"), server.likely("psus"), server.likely("psu_inlet")) == (900, 1, "C20")
+    assert (server.expected("inlets_w"), server.expected("psus"), server.expected("psu_inlet")) == (900, 1, "C20")
 
 
 @pytest.mark.parametrize(("inlets", "likely"), [(1500, 1500), (3000, 3000)])
-def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, likely: int) -> None:
+def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, expected: int) -> None:
     ports = [{"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": inlets // 2} for at in (1, 2)]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
-    worlds = server.worlds("server_w")
-    assert isinstance(worlds, Worlds)
-    assert worlds == Worlds(pytest.approx(0.36 * inlets), likely, likely)
+    scenarios = server.scenarios("server_w")
+    assert isinstance(scenarios, Scenarios)
+    assert scenarios == Scenarios(pytest.approx(0.36 * inlets), expected, expected)
 
 
 def test_what_one_inlet_draws_may_be_the_rating_of_its_supply() -> None:
     ports = [{"id": 1, "name": "PSU1", "device": {"id": 1}, "maximum_draw": 900}]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
-    assert server.worlds("server_w") == Worlds(pytest.approx(648), 900, 900)
+    assert server.scenarios("server_w") == Scenarios(pytest.approx(648), 900, 900)
 
 
 def test_an_inlet_without_a_draw_leaves_the_draw_of_the_device_unknown() -> None:
@@ -231,7 +235,7 @@ def test_a_patch_panel_draws_nothing() -> None:
         "device_type": {"model": "Patch 24", "slug": "acme-patch-24"},
     }
     server = only({**pages(racks=[RACK], devices=[device]), "library/p.yaml": panel.encode()}, "server")
-    assert server.likely("server_max_w") == 0
+    assert server.expected("server_max_w") == 0
 
 
 def test_a_blade_without_a_chassis_draws_something_unknown() -> None:
@@ -239,13 +243,13 @@ def test_a_blade_without_a_chassis_draws_something_unknown() -> None:
     device = {**NODE, "id": 1, "name": "b1", "device_type": {"model": "Blade", "slug": "blade"}}
     server = only({**pages(racks=[RACK], devices=[device]), "library/b.yaml": blade.encode()}, "server")
     assert server.role.value("server_max_w") is None
-    assert isinstance(server.likely("server_w"), Missing)
+    assert isinstance(server.expected("server_w"), Missing)
 
 
 def test_a_device_of_which_the_api_counts_nothing_that_could_draw_draws_nothing() -> None:
     counted = {f"{one}_count": 0 for one in COUNTED}
     device = {**NODE, "id": 1, "name": "p1", "device_type": {"model": "Patch", "slug": "patch"}, "front_port_count": 24}
-    assert only(pages(racks=[RACK], devices=[device | counted]), "server").likely("server_max_w") == 0
+    assert only(pages(racks=[RACK], devices=[device | counted]), "server").expected("server_max_w") == 0
     counted["interface_count"] = 1
     assert only(pages(racks=[RACK], devices=[device | counted]), "server").role.value("server_max_w") is None
 
@@ -256,7 +260,7 @@ def test_a_tray_without_inlets_that_has_interfaces_draws_something_unknown() -> 
     device = {**NODE, "id": 1, "name": "t1", "device_type": {"model": "Tray", "slug": "acme-tray"}}
     server = only({**pages(racks=[RACK], devices=[device]), "library/t.yaml": tray.encode()}, "server")
     assert server.role.value("server_max_w") is None
-    assert server.likely("server_units") == 1
+    assert server.expected("server_units") == 1
 
 
 def test_a_device_at_the_back_that_is_half_as_deep_takes_no_further_units() -> None:
@@ -264,10 +268,10 @@ def test_a_device_at_the_back_that_is_half_as_deep_takes_no_further_units() -> N
     device = {**NODE, "id": 1, "name": "l1", "position": 13, "device_type": {"model": "Leaf", "slug": "leaf"}}
     files = {"library/l.yaml": switch.encode()}
     rear = {**device, "face": {"value": "rear", "label": "Rear"}}
-    assert only({**pages(racks=[RACK], devices=[rear]), **files}, "server").likely("server_units") == 0
+    assert only({**pages(racks=[RACK], devices=[rear]), **files}, "server").expected("server_units") == 0
     nobody_knows = {**device, "face": None}
-    assert only({**pages(racks=[RACK], devices=[nobody_knows]), **files}, "server").likely("server_units") == 0
-    assert only({**pages(racks=[RACK], devices=[device]), **files}, "server").likely("server_units") == 1
+    assert only({**pages(racks=[RACK], devices=[nobody_knows]), **files}, "server").expected("server_units") == 0
+    assert only({**pages(racks=[RACK], devices=[device]), **files}, "server").expected("server_units") == 1
 
 
 @pytest.mark.parametrize("status", ["inventory", "decommissioning"])
@@ -280,8 +284,8 @@ def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     blade = {**NODE, "id": 2, "name": "b1", "parent_device": {"id": 1, "name": "n1"}}
     files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}, blade])
     chassis, held = known(files).of_kind("server")
-    assert (held.likely("server_max_w"), held.likely("server_units")) == (0, 0)
-    assert chassis.likely("inlets_w") == 1500
+    assert (held.expected("server_max_w"), held.expected("server_units")) == (0, 0)
+    assert chassis.expected("inlets_w") == 1500
 
 
 def test_types_of_one_name_by_two_makers_are_two_types() -> None:
@@ -289,14 +293,14 @@ def test_types_of_one_name_by_two_makers_are_two_types() -> None:
     kinds = [LOADER, {"manufacturer": {"name": "Zeta"}, "model": "Loader 2000", "slug": "zeta-loader-2000"}]
     rows = [{**NODE, "id": at, "name": f"n{at}", "device_type": kind} for at, kind in enumerate(kinds)]
     files = {**pages(racks=[RACK], devices=rows), "library/Zeta/loader.yaml": other.encode()}
-    assert [one.likely("server_units") for one in known(files).of_kind("server")] == [2, 5]
+    assert [one.expected("server_units") for one in known(files).of_kind("server")] == [2, 5]
 
 
 def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
     rows = [{**NODE, "id": at, "name": f"n{at:02}", "position": 2 * at + 11} for at in (1, 2, 3)]
     server = only(pages(racks=[RACK], devices=rows), "server")
-    assert (server.role.name, server.likely("servers"), server.likely("position_u")) == ("n[01-03]", 3, 13)
-    assert server.likely("server_group_units") == 6
+    assert (server.role.name, server.expected("servers"), server.expected("position_u")) == ("n[01-03]", 3, 13)
+    assert server.expected("server_group_units") == 6
 
 
 @pytest.mark.parametrize(
@@ -327,7 +331,7 @@ HOLDER = {"device": {"id": 1, "name": "n1"}}
 def test_cards_that_an_inventory_lists_are_the_accelerators_of_their_server(lists: dict[str, list[Row]]) -> None:
     files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **lists)
     server = only(files, "server")
-    assert (server.likely("accelerator"), server.likely("server_gpus")) == ("h100-pcie-80gb", 4)
+    assert (server.expected("accelerator"), server.expected("server_gpus")) == ("h100-pcie-80gb", 4)
 
 
 @pytest.mark.parametrize(
@@ -451,7 +455,7 @@ def test_tables_say_the_same_as_the_api() -> None:
     (rack,) = found.of_kind("rack")
     (feed,) = found.of_kind("feed")
     assert rack.path() == ("ams1", "hall-1", "r07")
-    assert rack.likely("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)
+    assert rack.expected("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)
     assert stated(feed, "feed_voltage_v", "feed_phases", "breaker_a", "breaker_continuous_share") == {
         "feed_voltage_v": 415,
         "feed_phases": 3,
@@ -459,7 +463,7 @@ def test_tables_say_the_same_as_the_api() -> None:
         "breaker_continuous_share": 0.8,
     }
     first, *_ = found.of_kind("server")
-    assert (first.likely("position_u"), first.likely("inlets_w")) == (13, 1500)
+    assert (first.expected("position_u"), first.expected("inlets_w")) == (13, 1500)
 
 
 def test_cords_are_followed_through_tables_too() -> None:
@@ -496,8 +500,8 @@ def test_what_the_file_states_of_a_rack_decides_and_the_rest_comes_from_the_inve
     text = FILE + "  racks:\n    - name: r07\n      units: 52\n      cooling: rear-door\n"
     files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-feeds": [A]})
     rack = only(files, "rack", text)
-    assert rack.likely("rack_units") == 52
-    assert rack.likely("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)
+    assert rack.expected("rack_units") == 52
+    assert rack.expected("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)
     assert [one.role.name for one in (*rack.of_kind("feed"), *rack.of_kind("server"))] == ["A", "n1"]
 
 
@@ -521,7 +525,7 @@ def test_racks_of_one_name_in_two_sites_are_not_taken_for_one_another() -> None:
     other = {**RACK, "id": 8, "site": {"id": 2, "name": "fra1"}, "location": None, "u_height": 40}
     text = FILE + "  sites:\n    - name: fra1\n      racks:\n        - {name: r07, cooling: in-row}\n"
     racks = known(pages(racks=[RACK, other]), text).of_kind("rack")
-    assert [(one.path()[0], one.likely("rack_units"), one.role.value("cooling")) for one in racks] == [
+    assert [(one.path()[0], one.expected("rack_units"), one.role.value("cooling")) for one in racks] == [
         ("fra1", 40, "in-row"),
         ("ams1", 48, None),
     ]
@@ -531,35 +535,37 @@ def test_racks_of_one_name_in_two_sites_are_not_taken_for_one_another() -> None:
 
 
 def test_a_folder_of_exports_is_a_facility_of_its_own() -> None:
-    found = inventories.alone("export", Alone(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}])))
+    found = inventories.synthesize_facility(
+        "export", ExampleRepository(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}]))
+    )
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, Alone(pages(racks=[RACK])))
+    described = facility.read_facility(document, ExampleRepository(pages(racks=[RACK])))
     assert described is not None
-    assert [one.role.name for one in facilities.facts_of(described, {}).of_kind("rack")] == ["r07"]
+    assert [one.role.name for one in rules_facility.resolve_facts(described, {}).of_kind("rack")] == ["r07"]
 
 
 def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
     lists = json.dumps({"racks": {"count": 1, "results": [RACK]}, "power-feeds": [A]}).encode()
-    held = Alone({"dcim/hall.json": lists})
-    found = inventories.alone("dcim/hall.json", held)
+    held = ExampleRepository({"dcim/hall.json": lists})
+    found = inventories.synthesize_facility("dcim/hall.json", held)
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, held)
+    described = facility.read_facility(document, held)
     assert described is not None
-    known = facilities.facts_of(described, {})
+    known = rules_facility.resolve_facts(described, {})
     assert [one.role.name for one in (*known.of_kind("rack"), *known.of_kind("feed"))] == ["r07", "A"]
 
 
 def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_same() -> None:
     table = b"Name,Site,Location,Facility ID,Status,Height (U)\r\nr07,ams1,hall-1,,Active,48U\r\n"
-    held = Alone({"export/netbox_racks.csv": table})
-    found = inventories.alone("export", held)
+    held = ExampleRepository({"export/netbox_racks.csv": table})
+    found = inventories.synthesize_facility("export", held)
     assert found is not None
     (document,) = documents.load(found.path, found.content).documents
-    described = facility.facility(document, held)
+    described = facility.read_facility(document, held)
     assert described is not None
-    assert [one.likely("rack_units") for one in facilities.facts_of(described, {}).of_kind("rack")] == [48]
+    assert [one.expected("rack_units") for one in rules_facility.resolve_facts(described, {}).of_kind("rack")] == [48]
 
 
 @pytest.mark.parametrize(
@@ -571,8 +577,8 @@ def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_sam
     ],
 )
 def test_what_is_no_export_is_left_to_its_own_readers(path: str, content: bytes) -> None:
-    assert inventories.alone("room", Alone({path: content})) is None
-    assert inventories.alone(path, Alone({path: content})) is None
+    assert inventories.synthesize_facility("room", ExampleRepository({path: content})) is None
+    assert inventories.synthesize_facility(path, ExampleRepository({path: content})) is None
 
 
 # ---- what cannot be read

@@ -7,11 +7,10 @@ import json
 import pytest
 
 from gpulint.adapters.native import facility
-from gpulint.facility.model import PartFacts
-from gpulint.pipeline.rule_tests.samples import Alone
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import facility as facilities
-from gpulint.policy.rules import rule
+from gpulint.facility.model import ComponentFacts
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
+from gpulint.policy.rules import evaluate, rule
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.source import documents
 
 Row = dict[str, object]
@@ -36,27 +35,27 @@ def cable(kind: str | None, length: float | None = 4, unit: str = "m", model: st
     return {"url": URL.format("cables"), "id": 1, "label": "", **ends, **stated, **more}
 
 
-def cables(row: Row, near: str = "400gbase-x-qsfpdd", far: str = "400gbase-x-qsfp112") -> list[PartFacts]:
+def cables(row: Row, near: str = "400gbase-x-qsfpdd", far: str = "400gbase-x-qsfp112") -> list[ComponentFacts]:
     interfaces = [interface(1, "leaf1", "swp1", near), interface(2, "node1", "eth0", far)]
     lists: dict[str, list[Row]] = {"racks": [RACK], "cables": [row], "interfaces": interfaces}
     files = {f"export/{name}.json": json.dumps({"results": rows}).encode() for name, rows in lists.items()}
     (document,) = documents.load("facility.yaml", FILE.encode()).documents
-    described = facility.facility(document, Alone(files))
+    described = facility.read_facility(document, ExampleRepository(files))
     assert described is not None
-    return list(facilities.facts_of(described, {}).of_kind("cable"))
+    return list(rules_facility.resolve_facts(described, {}).of_kind("cable"))
 
 
 def test_passive_copper_has_the_speed_of_its_slower_interface() -> None:
     (one,) = cables(cable("dac-passive"), far="200gbase-x-qsfp56")
-    stated = {name: one.likely(name) for name in ("cable_from", "cable_to", "cable_medium", "cable_length_m")}
+    stated = {name: one.expected(name) for name in ("cable_from", "cable_to", "cable_medium", "cable_length_m")}
     assert stated == {"cable_from": "leaf1:swp1", "cable_to": "node1:eth0", "cable_medium": "DAC", "cable_length_m": 4}
-    assert one.likely("cable_bytes_per_s") == 25_000_000_000
+    assert one.expected("cable_bytes_per_s") == 25_000_000_000
     assert one.role.name == "leaf1:swp1 to node1:eth0"
 
 
 def test_copper_that_nobody_makes_is_found_at_the_cable_of_the_export() -> None:
     (one,) = cables(cable("dac-passive"))
-    outcome = check.judged([each for each in rule.shipped_rules().values() if each.family == "cabling"], one)
+    outcome = evaluate.evaluate([each for each in rule.load_shipped().values() if each.family == "cabling"], one)
     assert [each.rule.name for each in outcome.verdicts] == ["copper-too-long"]
     assert outcome.verdicts[0].rule.name
     assert one.role.fields["cable_length_m"].origins[0].document.path == "export/cables.json"
@@ -64,7 +63,7 @@ def test_copper_that_nobody_makes_is_found_at_the_cable_of_the_export() -> None:
 
 def test_an_interface_that_names_its_standard_says_the_transceiver() -> None:
     (one,) = cables(cable("mmf-om3", 90), "400gbase-sr8", "400gbase-sr8")
-    assert (one.likely("optic"), one.likely("far_optic"), one.likely("link_reach_m")) == (
+    assert (one.expected("optic"), one.expected("far_optic"), one.expected("link_reach_m")) == (
         "400gbase-sr8",
         "400gbase-sr8",
         70,
@@ -77,13 +76,13 @@ def test_an_interface_that_names_its_standard_says_the_transceiver() -> None:
 )
 def test_an_interface_has_the_speed_of_its_type(kind: str, gbit: float) -> None:
     (one,) = cables(cable("dac-passive"), kind, kind)
-    assert one.likely("cable_bytes_per_s") == gbit * 125_000_000
+    assert one.expected("cable_bytes_per_s") == gbit * 125_000_000
 
 
 @pytest.mark.parametrize(("length", "unit", "metres"), [(12, "ft", 3.6576), (500, "cm", 5), (0.1, "km", 100)])
 def test_a_length_is_read_with_its_unit(length: float, unit: str, metres: float) -> None:
     (one,) = cables(cable("dac-passive", length, unit))
-    assert one.likely("cable_length_m") == pytest.approx(metres)
+    assert one.expected("cable_length_m") == pytest.approx(metres)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +121,10 @@ def test_a_table_says_the_same() -> None:
         "export/interfaces.csv": interfaces,
     }
     (document,) = documents.load("facility.yaml", FILE.encode()).documents
-    described = facility.facility(document, Alone({path: text.encode() for path, text in files.items()}))
+    described = facility.read_facility(
+        document, ExampleRepository({path: text.encode() for path, text in files.items()})
+    )
     assert described is not None
-    (one,) = facilities.facts_of(described, {}).of_kind("cable")
-    assert (one.likely("cable_medium"), one.likely("cable_length_m")) == ("DAC", 4)
-    assert one.likely("cable_bytes_per_s") == 50_000_000_000
+    (one,) = rules_facility.resolve_facts(described, {}).of_kind("cable")
+    assert (one.expected("cable_medium"), one.expected("cable_length_m")) == ("DAC", 4)
+    assert one.expected("cable_bytes_per_s") == 50_000_000_000

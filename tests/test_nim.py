@@ -9,9 +9,8 @@ import reading
 import samples
 
 from gpulint.engines.serving import nim
-from gpulint.facts import checkpoints
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
+from gpulint.facts import checkpoints, resolver
+from gpulint.facts.model import Missing
 from gpulint.workload import Role, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 8}}"
@@ -28,8 +27,8 @@ def _images(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nim, "_images", lambda: IMAGES)
 
 
-def _likely(of: Role, name: str) -> object:
-    found = facts.of(of, checkpoints.resolve(of, "spec.yaml", samples.Alone(), None)).likely(name)
+def _expected(of: Role, name: str) -> object:
+    found = resolver.resolve(of, checkpoints.resolve(of, "spec.yaml", samples.Alone(), None)).expected(name)
     return sorted(found.names) if isinstance(found, Missing) else found
 
 
@@ -176,11 +175,11 @@ def test_the_server_takes_arguments_of_its_own() -> None:
 
 
 def test_half_of_eight_gpus_are_idle_when_only_four_ranks_are_asked_for() -> None:
-    assert _likely(nim_role("NIM_TENSOR_PARALLEL_SIZE=4"), "spare_gpus") == 4
+    assert _expected(nim_role("NIM_TENSOR_PARALLEL_SIZE=4"), "spare_gpus") == 4
 
 
 def test_without_a_size_the_profile_decides_at_the_start() -> None:
-    assert _likely(nim_role(), "spare_gpus") == ["tensor_parallel"]
+    assert _expected(nim_role(), "spare_gpus") == ["tensor_parallel"]
 
 
 @pytest.mark.parametrize(
@@ -195,12 +194,12 @@ def test_without_a_size_the_profile_decides_at_the_start() -> None:
 def test_the_precision_is_known_from_a_profile_or_a_checkpoint_that_has_just_one(
     variables: str, image: str, format_: object
 ) -> None:
-    assert _likely(nim_role(variables, image), "weight_format") == format_
+    assert _expected(nim_role(variables, image), "weight_format") == format_
 
 
 def test_the_weights_of_llama_8b_in_16_bits_are_what_the_support_matrix_says_they_take() -> None:
     """15.04 to 15.05 on disk in FP16: docs.nvidia.com/nim/large-language-models/latest/support-matrix.html."""
-    found = _likely(nim_role("NIM_MODEL_PROFILE=vllm-bf16-tp1"), "weight_bytes")
+    found = _expected(nim_role("NIM_MODEL_PROFILE=vllm-bf16-tp1"), "weight_bytes")
     assert isinstance(found, float)
     assert found / 2**30 == pytest.approx(15.0, abs=0.1)
 
@@ -246,7 +245,7 @@ def test_a_service_is_a_container_of_its_image() -> None:
         50 * 2**30,
     ]
     assert reading.source(role, "engine_version") == '"1.8.4"'
-    assert _likely(role, "spare_gpus") == 2
+    assert _expected(role, "spare_gpus") == 2
 
 
 def test_several_nodes_hold_a_pipeline_stage_each() -> None:
@@ -259,7 +258,7 @@ def test_several_nodes_hold_a_pipeline_stage_each() -> None:
         8,
     ]
     assert reading.source(role, "tensor_parallel") == "4"
-    assert _likely(role, "spare_gpus") == 0
+    assert _expected(role, "spare_gpus") == 0
 
 
 def test_a_variable_counts_more_than_the_field_the_operator_makes_one_of() -> None:
@@ -328,14 +327,14 @@ def test_a_cache_of_100_gib_is_smaller_than_the_weights_of_deepseek_r1() -> None
     assert found.kind == "unknown"
     assert reading.values(role, "checkpoint", "model_volume_bytes") == ["deepseek-ai/DeepSeek-R1", 100 * 2**30]
     assert reading.source(role, "model_volume_bytes") == "100Gi"
-    weights = _likely(role, "weight_bytes")
+    weights = _expected(role, "weight_bytes")
     assert isinstance(weights, float)
     assert weights == pytest.approx(689e9, rel=0.03)
 
 
 def test_a_cache_of_one_precision_says_so() -> None:
     source = "ngc: {modelPuller: nvcr.io/nim/meta/llama-3.1-8b-instruct:1.3.3, model: {precision: fp16}}"
-    assert _likely(reading.role(_cache(source)), "weight_format") == "float16"
+    assert _expected(reading.role(_cache(source)), "weight_format") == "float16"
 
 
 def test_a_cache_of_hugging_face_names_its_checkpoint() -> None:

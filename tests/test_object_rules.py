@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import samples
 
-from gpulint.policy.rules import diagnostics as rule_file
-from gpulint.policy.rules import document_rules as objects
+from gpulint.policy.rules import diagnostics, document_rules
 from gpulint.policy.rules.rule import Rule, RuleError
 from gpulint.source.documents import load
 
@@ -40,7 +39,7 @@ def rule(folder: Path, **change: str) -> Rule:
     path = folder / "capacity" / "replicas-unbounded.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(f"{key}: {value}\n" for key, value in parts.items()), encoding="utf-8")
-    return rule_file.load(path)
+    return diagnostics.load(path)
 
 
 def found(one: Rule, text: str = SCALER) -> tuple[int, int, str]:
@@ -93,12 +92,12 @@ def test_braces_of_a_text_and_long_values_are_printed_as_they_are_or_cut(tmp_pat
     ],
 )
 def test_a_part_is_named_as_a_condition_names_it(text: str, path: tuple[object, ...] | None) -> None:
-    assert objects.path_of(text) == path
+    assert document_rules.parse_path(text) == path
 
 
 def test_a_part_is_looked_up_as_data_and_as_nothing_else() -> None:
     (document,) = load("a.yaml", SCALER.encode()).documents or load("a.yaml", SCALER.encode() + b"# gpu\n").documents
-    assert objects.filled("{object.__class__} {object.spec.__len__}", document) == "none none"
+    assert document_rules.fill_message("{object.__class__} {object.spec.__len__}", document) == "none none"
 
 
 @pytest.mark.parametrize(

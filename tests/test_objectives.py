@@ -9,11 +9,10 @@ import reading
 import samples
 
 from gpulint import units
-from gpulint.facts import objective_words as objectives
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import glossary
+from gpulint.facts import objective_words, resolver
+from gpulint.facts.glossary import glossary
 from gpulint.policy.config import settings
-from gpulint.policy.config.files import Disk
+from gpulint.policy.config.files import DiskReader
 from gpulint.policy.config.settings import Hint, SettingsError
 from gpulint.workload import Role, Unknown
 
@@ -61,7 +60,7 @@ def pod(annotations: str = "", comment: str = "") -> str:
 
 
 def stated(role: Role) -> dict[str, object]:
-    names = {one.quantity for one in objectives.WORDS.values()}
+    names = {one.quantity for one in objective_words.WORDS.values()}
     names |= {"replica_requests_target", "replica_requests_limit", "time_limit_s"}
     return {name: field.value for name, field in role.fields.items() if name in names}
 
@@ -150,14 +149,14 @@ def test_what_is_no_time_limit_is_none(text: str) -> None:
 
 
 def test_every_word_states_a_quantity_of_the_glossary() -> None:
-    assert set(WORDS) == set(objectives.WORDS)
-    assert {one.quantity for one in objectives.WORDS.values()} <= set(glossary())
+    assert set(WORDS) == set(objective_words.WORDS)
+    assert {one.quantity for one in objective_words.WORDS.values()} <= set(glossary())
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_is_read_alike_in_a_spec_an_annotation_a_comment_and_the_settings(word: str) -> None:
     text, value = WORDS[word]
-    quantity = objectives.WORDS[word].quantity
+    quantity = objective_words.WORDS[word].quantity
     assert stated(reading.role(spec(f"{{{word}: {text}}}"))) == {quantity: value}
     assert stated(reading.role(pod(f'gpulint/{word}: "{text}"'))) == {quantity: value}
     for given in ({"text": pod(comment=f"# gpulint: {word}={text}")}, {"hints": (Hint("*", objective={word: text}),)}):
@@ -175,7 +174,7 @@ def test_settings_state_objectives_by_path_and_workload(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text(
         "objectives:\n  - {path: 'serving/*', workload: chat, tpot: 50ms, prompt-tokens: 2k, growth: 1.5}\n"
     )
-    (hint,) = settings.nearest(Disk(tmp_path)).hints
+    (hint,) = settings.find_nearest(DiskReader(tmp_path)).hints
     assert (hint.path, hint.workload, hint.matches("serving/a.yaml", "chat")) == ("serving/*", "chat", True)
     assert dict(hint.objective) == {"tpot": "50ms", "prompt-tokens": "2k", "growth": 1.5}
 
@@ -418,7 +417,7 @@ def test_what_is_wrong_with_a_comment_is_said_at_its_place(comment: str, message
 def test_what_is_wrong_with_the_settings_is_said_at_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError) as error:
-        settings.nearest(Disk(tmp_path))
+        settings.find_nearest(DiskReader(tmp_path))
     assert str(error.value).endswith(message)
 
 
@@ -474,29 +473,29 @@ def test_a_spec_that_fits_and_misses_its_objective_is_undersized() -> None:
 
 
 def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
-    from gpulint.report.formats import json as json_report
-    from gpulint.report.formats import text as text_report
+    from gpulint.report.formats import json
+    from gpulint.report.formats import text as formats_text
 
     found = samples.report(server("{tpot: 40ms}", "l4"))
     said = (
         "chat: time per token target 40 ms, best case 50.5 ms: "
         "not evaluated, state request_output_tokens, request_prompt_tokens"
     )
-    assert said in text_report.render(found).splitlines()
-    assert "state the length of a typical answer: output-tokens in objective:" in text_report.render(found)
-    assert '"verdict": "beyond physics"' in json_report.render(found)
-    assert '"weight_read_floor_s"' in json_report.render(found)
+    assert said in formats_text.render(found).splitlines()
+    assert "state the length of a typical answer: output-tokens in objective:" in formats_text.render(found)
+    assert '"verdict": "beyond physics"' in json.render(found)
+    assert '"weight_read_floor_s"' in json.render(found)
 
 
 @pytest.mark.parametrize("text", [server(), pod()])
 def test_where_nothing_is_wanted_nothing_is_said_of_it(text: str) -> None:
-    from gpulint.report.formats import text as text_report
+    from gpulint.report.formats import text as formats_text
 
     found = samples.report(text)
     (role,) = samples.roles(found)
     assert role.objectives == ()
     assert not {fact.name for fact in role.facts} & {"tpot_s", "ttft_s", "target_tpot_s", "service_tokens_per_s"}
-    assert "wanted" not in text_report.render(found)
+    assert "wanted" not in formats_text.render(found)
     assert not {"request_prompt_tokens", "request_output_tokens"} & {
         need for one in role.not_evaluated for need in one.needs
     }
@@ -583,9 +582,9 @@ def test_latency_that_is_wanted_is_a_reason_for_many_gpus() -> None:
 def test_decoding_replicas_wait_for_no_prompts() -> None:
     from gpulint.pipeline.enrichment import hints
 
-    (role,) = hints.applied(reading.workload(server(role="decode")), (), (), "").roles
+    (role,) = hints.apply(reading.workload(server(role="decode")), (), (), "").roles
     assert role.value("prefill_apart") is True
-    (whole,) = hints.applied(reading.workload(server()), (), (), "").roles
+    (whole,) = hints.apply(reading.workload(server()), (), (), "").roles
     assert whole.value("prefill_apart") is None
 
 
@@ -606,7 +605,7 @@ def test_a_decode_worker_of_dynamo_waits_for_prompts_unless_others_prefill(furth
     """ai-dynamo/dynamo examples/backends/vllm/deploy: agg.yaml has a VllmDecodeWorker alone, disagg.yaml both."""
     from gpulint.pipeline.enrichment import hints
 
-    found = hints.applied(reading.workload(GRAPH + further), (), (), "")
+    found = hints.apply(reading.workload(GRAPH + further), (), (), "")
     assert found.roles[0].value("prefill_apart") is apart
 
 
@@ -667,8 +666,8 @@ def test_a_job_that_may_end_in_time_or_goes_on_is_silent(text: str) -> None:
 
 def test_what_an_engine_is_for_is_its_task() -> None:
     (role,) = reading.workload(trained()).roles
-    assert facts.of(role, None).likely("task") == "training"
-    assert facts.of(reading.role(pod()), None).likely("task") == "inference"
+    assert resolver.resolve(role, None).expected("task") == "training"
+    assert resolver.resolve(reading.role(pod()), None).expected("task") == "inference"
 
 
 SCALED = """\

@@ -28,97 +28,102 @@ def kinds(found: tuple[Offer, ...]) -> set[str]:
 
 
 def test_unsaid_it_is_the_whole_catalog_of_the_files_cloud() -> None:
-    found = offers.of(EVERYTHING, "gcp")
+    found = offers.list_offers(EVERYTHING, "gcp")
     assert {one.cloud for one in found} == {"gcp"}
     assert {"g2-standard-4", "a3-highgpu-8g", "a4-highgpu-8g"} <= kinds(found)
-    assert {"aws", "azure", "gcp", "oci"} <= {one.cloud for one in offers.of(EVERYTHING)}
+    assert {"aws", "azure", "gcp", "oci"} <= {one.cloud for one in offers.list_offers(EVERYTHING)}
 
 
 def test_named_clouds_stand_in_place_of_the_files() -> None:
-    assert {one.cloud for one in offers.of(Available(clouds=("aws", "azure")), "gcp")} == {"aws", "azure"}
+    assert {one.cloud for one in offers.list_offers(Available(clouds=("aws", "azure")), "gcp")} == {"aws", "azure"}
 
 
 def test_named_machine_types_are_all_there_is() -> None:
-    assert kinds(offers.of(Available(instance_types=("g6.xlarge", "p5.48xlarge")))) == {"g6.xlarge", "p5.48xlarge"}
+    assert kinds(offers.list_offers(Available(instance_types=("g6.xlarge", "p5.48xlarge")))) == {
+        "g6.xlarge",
+        "p5.48xlarge",
+    }
 
 
 def test_a_forbidden_accelerator_is_never_offered() -> None:
-    assert "h100-sxm-80gb" not in {one.accelerator for one in offers.of(Available(forbidden=("h100-sxm-80gb",)))}
+    assert "h100-sxm-80gb" not in {
+        one.accelerator for one in offers.list_offers(Available(forbidden=("h100-sxm-80gb",)))
+    }
 
 
 def test_named_accelerators_are_all_there_is_also_in_pools() -> None:
-    found = offers.of(Available(accelerators=("l40s",), pools=(H100S, L40S)), "aws")
+    found = offers.list_offers(Available(accelerators=("l40s",), pools=(H100S, L40S)), "aws")
     assert {one.accelerator for one in found} == {"l40s"}
     assert "small" in kinds(found)
 
 
 def test_pools_alone_are_all_there_is() -> None:
-    assert kinds(offers.of(Available(pools=(H100S, L40S), pools_only=True), "aws")) == {"lab", "small"}
+    assert kinds(offers.list_offers(Available(pools=(H100S, L40S), pools_only=True), "aws")) == {"lab", "small"}
 
 
 def test_a_region_that_the_catalog_prices_leaves_only_what_can_be_had_there() -> None:
-    found = offers.of(Available(regions=("us-east4",)), "gcp")
+    found = offers.list_offers(Available(regions=("us-east4",)), "gcp")
     assert {one.region for one in found} == {"us-east4"}
     assert "a3-megagpu-8g" in kinds(found)
     assert "a2-highgpu-1g" not in kinds(found)  # cloud.google.com/compute/docs/gpus/gpu-regions-zones
 
 
 def test_a_region_that_it_does_not_price_leaves_list_prices_of_elsewhere_said_so() -> None:
-    found = offers.of(Available(regions=("eu-west-1",)), "aws")
+    found = offers.list_offers(Available(regions=("eu-west-1",)), "aws")
     assert {one.region for one in found if one.cost_usd_per_hour is not None} == {"us-east-1"}
 
 
 def test_of_several_regions_the_cheapest_counts() -> None:
     team = Available(regions=("europe-west4", "us-west1"), instance_types=("g2-standard-4",))
-    assert [one.region for one in offers.of(team)] == ["us-west1"]
+    assert [one.region for one in offers.list_offers(team)] == ["us-west1"]
 
 
 def test_hosts_with_arm_processors_are_offered_where_a_team_names_them() -> None:
-    assert not {"gb200", "t4g"} & {one.accelerator for one in offers.of(EVERYTHING)}
-    assert {one.accelerator for one in offers.of(Available(accelerators=("gb200",)))} == {"gb200"}
-    assert kinds(offers.of(Available(instance_types=("g5g.xlarge",)))) == {"g5g.xlarge"}
+    assert not {"gb200", "t4g"} & {one.accelerator for one in offers.list_offers(EVERYTHING)}
+    assert {one.accelerator for one in offers.list_offers(Available(accelerators=("gb200",)))} == {"gb200"}
+    assert kinds(offers.list_offers(Available(instance_types=("g5g.xlarge",)))) == {"g5g.xlarge"}
 
 
 def test_the_order_is_by_product_then_size_then_cost_and_the_same_again() -> None:
-    found = offers.of(EVERYTHING, "aws")
+    found = offers.list_offers(EVERYTHING, "aws")
     keys = [(one.accelerator, one.node_gpus) for one in found]
     assert keys == sorted(keys)
     l4 = [one.cost_usd_per_hour for one in found if (one.accelerator, one.node_gpus) == ("l4", 1)]
     assert l4 == sorted(l4)  # type: ignore[type-var]
-    assert found == offers.of(Available(), "aws")
+    assert found == offers.list_offers(Available(), "aws")
 
 
 # ---- at what price
 
 
 def test_a_list_price_has_its_region_date_and_source() -> None:
-    (found,) = offers.of(Available(instance_types=("p5.48xlarge",)))
+    (found,) = offers.list_offers(Available(instance_types=("p5.48xlarge",)))
     assert (found.cost_usd_per_hour, found.region, found.price_date) == (55.04, "us-east-1", "2026-07-20")
     assert "karpenter" in found.price_source
 
 
 def test_spot_stands_beside_it_where_a_dated_list_has_it() -> None:
-    (found,) = offers.of(Available(instance_types=("g2-standard-4",)))
+    (found,) = offers.list_offers(Available(instance_types=("g2-standard-4",)))
     assert (found.cost_usd_per_hour, found.spot_usd_per_hour) == (0.70683, 0.39734)
-    (unlisted,) = offers.of(Available(instance_types=("g6.xlarge",)))
+    (unlisted,) = offers.list_offers(Available(instance_types=("g6.xlarge",)))
     assert (unlisted.cost_usd_per_hour, unlisted.spot_usd_per_hour) == (0.8048, None)
 
 
 def test_a_machine_without_a_listed_price_has_none_and_not_nothing() -> None:
-    (found,) = offers.of(Available(instance_types=("p6e-gb200.36xlarge",)))
+    (found,) = offers.list_offers(Available(instance_types=("p6e-gb200.36xlarge",)))
     assert (found.cost_usd_per_hour, found.price_date, found.price_source) == (None, "", "")
 
 
 def test_a_teams_price_of_a_machine_type_replaces_the_list_price() -> None:
     own = Price(31.0, "2026-11-01", instance_type="p5.48xlarge", spot_usd_per_hour=20.0, source="contract 17")
-    (found,) = offers.of(Available(instance_types=("p5.48xlarge",), prices=(own,)))
+    (found,) = offers.list_offers(Available(instance_types=("p5.48xlarge",), prices=(own,)))
     assert (found.cost_usd_per_hour, found.spot_usd_per_hour) == (31.0, 20.0)
     assert (found.price_date, found.price_source) == ("2026-11-01", "contract 17")
 
 
 def test_a_price_of_an_accelerator_counts_for_each_in_the_machine() -> None:
     own = Price(2.0, "2026-11-01", accelerator="h100-sxm-80gb")
-    found = offers.of(Available(instance_types=("p5.4xlarge", "p5.48xlarge"), prices=(own,)))
+    found = offers.list_offers(Available(instance_types=("p5.4xlarge", "p5.48xlarge"), prices=(own,)))
     assert [one.cost_usd_per_hour for one in found] == [2.0, 16.0]
     assert {one.price_source for one in found} == {"gpulint.yaml"}
 
@@ -131,35 +136,35 @@ def test_a_price_of_a_pool_comes_before_that_of_its_machine_type_and_its_acceler
         Price(25.0, "2026-11-01", pool="lab"),
     )
     costs = [
-        offers.of(Available(pools=(pool,), pools_only=True, prices=stated[:count]))[0].cost_usd_per_hour
+        offers.list_offers(Available(pools=(pool,), pools_only=True, prices=stated[:count]))[0].cost_usd_per_hour
         for count in (0, 1, 2, 3)
     ]
     assert costs == [55.04, 16.0, 30.0, 25.0]
 
 
 def test_a_pool_that_nothing_prices_is_offered_without_a_price() -> None:
-    (found,) = offers.of(Available(pools=(L40S,), pools_only=True))
+    (found,) = offers.list_offers(Available(pools=(L40S,), pools_only=True))
     assert found == Offer("l40s", 4, pool="small")
 
 
 def test_the_machine_of_a_pod_keeps_its_price_when_its_card_is_forbidden() -> None:
     team = Available(forbidden=("h100-sxm-80gb",))
-    assert offers.cheapest(team, "h100-sxm-80gb", 8, "aws") is None
-    found = offers.carrying(team, "h100-sxm-80gb", 8, cloud="aws")
+    assert offers.find_cheapest(team, "h100-sxm-80gb", 8, "aws") is None
+    found = offers.select_machine(team, "h100-sxm-80gb", 8, cloud="aws")
     assert found is not None
     assert found.instance_type == "p5.48xlarge"
 
 
 def test_what_only_a_pool_without_a_price_holds_can_still_be_had() -> None:
-    found = offers.cheapest(Available(pools=(L40S,), pools_only=True), "l40s", 2)
+    found = offers.find_cheapest(Available(pools=(L40S,), pools_only=True), "l40s", 2)
     assert found == Offer("l40s", 4, pool="small")
-    assert offers.cheapest(Available(pools=(L40S,)), "l40s", 2, "aws").instance_type == "g6e.12xlarge"  # type: ignore[union-attr]
+    assert offers.find_cheapest(Available(pools=(L40S,)), "l40s", 2, "aws").instance_type == "g6e.12xlarge"  # type: ignore[union-attr]
 
 
 def test_a_team_with_pools_only_pays_no_list_price() -> None:
     team = Available(pools=(L40S,), pools_only=True)
-    assert offers.carrying(team, "l40s", 2) == Offer("l40s", 4, pool="small")
-    assert offers.carrying(team, "t4", 1) is None
+    assert offers.select_machine(team, "l40s", 2) == Offer("l40s", 4, pool="small")
+    assert offers.select_machine(team, "t4", 1) is None
 
 
 # ---- in suggestions

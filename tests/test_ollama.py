@@ -6,11 +6,10 @@ import pytest
 import reading
 from samples import of_rule, report
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import architecture, tables
 from gpulint.engines.serving import ollama
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.workload import Field, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
@@ -128,15 +127,15 @@ ROWS = (
 def test_a_listed_name_tells_checkpoint_and_type(
     name: str, checkpoint: str, quantization: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog, "rows", lambda table: ROWS if table == "ollama" else ())
-    found = ollama.named(name)
+    monkeypatch.setattr(tables, "rows", lambda table: ROWS if table == "ollama" else ())
+    found = ollama.read_model_name(name)
     assert (found["checkpoint"].value, found["quantization"].value) == (checkpoint, quantization)
 
 
 @pytest.mark.parametrize("name", ["llama3.3:1b", "team/private:70b", "llama3"])
 def test_an_unlisted_name_is_unknown_and_never_guessed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "rows", lambda table: ROWS if table == "ollama" else ())
-    assert all(isinstance(field.value, Unknown) for field in ollama.named(name).values())
+    monkeypatch.setattr(tables, "rows", lambda table: ROWS if table == "ollama" else ())
+    assert all(isinstance(field.value, Unknown) for field in ollama.read_model_name(name).values())
 
 
 # ---- defaults by release, read in the released sources (envconfig/config.go, server/routes.go)
@@ -158,7 +157,7 @@ def known(image: str, gpus: int = 1, product: str = "nvidia-l4") -> Facts:
         """
     )
     model = {"checkpoint": Field("meta-llama/Llama-3.3-70B-Instruct"), "quantization": Field("gguf-q4_k_m")}
-    return facts.of(role.having(**model), architecture.resolve("meta-llama/Llama-3.3-70B-Instruct"))
+    return resolver.resolve(role.having(**model), architecture.resolve("meta-llama/Llama-3.3-70B-Instruct"))
 
 
 @pytest.mark.parametrize(
@@ -176,16 +175,16 @@ def test_defaults_are_those_of_the_release_and_of_the_memory(
     release: str, gpus: int, length: int, parallel: int
 ) -> None:
     found = known(f"ollama/ollama:{release}", gpus)
-    assert [found.likely(name) for name in ("max_model_len", "max_num_seqs")] == [length, parallel]
+    assert [found.expected(name) for name in ("max_model_len", "max_num_seqs")] == [length, parallel]
 
 
 def test_a_70b_model_leaves_layers_of_an_l4_to_the_cpu_and_none_of_four() -> None:
     """kubeai, manifests/models/llama-3.3-70b-ollama-l4.yaml: about 40 GiB on one card of 24 GB."""
     one, four = known("ollama/ollama:0.12.3"), known("ollama/ollama:0.12.3", gpus=4)
-    assert one.likely("gpu_layers_fitted") is True
-    assert float(one.likely("unplaced_bytes")) == pytest.approx(17.0 * 2**30, rel=0.05)  # type: ignore[arg-type]
-    assert four.likely("unplaced_bytes") == 0
-    assert one.likely("weight_bytes_per_gpu") == one.likely("device_memory_bytes")
+    assert one.expected("gpu_layers_fitted") is True
+    assert float(one.expected("unplaced_bytes")) == pytest.approx(17.0 * 2**30, rel=0.05)  # type: ignore[arg-type]
+    assert four.expected("unplaced_bytes") == 0
+    assert one.expected("weight_bytes_per_gpu") == one.expected("device_memory_bytes")
 
 
 def test_an_unnamed_model_is_not_judged() -> None:

@@ -7,15 +7,11 @@ import math
 import pytest
 from click.testing import CliRunner
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.catalog.errors import MissingInput
-from gpulint.catalog.hardware import switches
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import switches, transceivers
 from gpulint.cli.commands.catalog import command
-from gpulint.sizing.cabling import connectors as plugs
-from gpulint.sizing.cabling import endpoint_match as link_ends
-from gpulint.sizing.cabling import reach_and_loss as cabling
-from gpulint.sizing.cabling import switch_ports as switching
+from gpulint.sizing.cabling import connectors, endpoint_match, reach_and_loss, switch_ports
 
 GBIT = 125_000_000
 """A gigabit per second in bytes per second."""
@@ -47,26 +43,26 @@ REACHES = [
 
 @pytest.mark.parametrize(("name", "medium", "reach_m"), REACHES)
 def test_a_link_reaches_as_far_as_the_standard_or_the_maker_says(name: str, medium: str, reach_m: float) -> None:
-    assert cabling.link_reach_m(name, None, medium) == reach_m
+    assert reach_and_loss.link_reach_m(name, None, medium) == reach_m
 
 
 @pytest.mark.parametrize("far", ["MMS4X00-NS400", "MMS4X00-NS"])
 def test_a_transceiver_for_500_m_reaches_one_for_100_m_over_100_m(far: str) -> None:
-    assert cabling.link_reach_m("MMS4X00-NM", far, "OS2") == 100
-    assert cabling.link_reach_m(far, "MMS4X00-NM", "OS2") == 100
+    assert reach_and_loss.link_reach_m("MMS4X00-NM", far, "OS2") == 100
+    assert reach_and_loss.link_reach_m(far, "MMS4X00-NM", "OS2") == 100
 
 
 @pytest.mark.parametrize(("name", "medium"), [("MMA4Z00-NS", "OS2"), ("400GBASE-DR4", "OM4"), ("100GBASE-SR4", "OM1")])
 def test_a_reach_that_nobody_publishes_is_unknown(name: str, medium: str) -> None:
     with pytest.raises(LookupError):
-        cabling.link_reach_m(name, None, medium)
+        reach_and_loss.link_reach_m(name, None, medium)
 
 
 def test_a_transceiver_that_is_not_listed_is_unknown() -> None:
     with pytest.raises(MissingInput, match=r"^optic$"):
-        cabling.link_reach_m("MMA4Z00", None, "OM4")
+        reach_and_loss.link_reach_m("MMA4Z00", None, "OM4")
     with pytest.raises(MissingInput, match="far_optic"):
-        cabling.link_reach_m("MMA4Z00-NS", "MMA4Z00", "OM4")
+        reach_and_loss.link_reach_m("MMA4Z00-NS", "MMA4Z00", "OM4")
 
 
 INTEROPERATE = [
@@ -92,26 +88,26 @@ DO_NOT = [
 
 @pytest.mark.parametrize(("near", "far"), INTEROPERATE)
 def test_what_sends_the_same_lanes_interoperates(near: str, far: str) -> None:
-    assert link_ends.optics_interoperate(near, far)
-    assert link_ends.optics_interoperate(far, near)
+    assert endpoint_match.optics_interoperate(near, far)
+    assert endpoint_match.optics_interoperate(far, near)
 
 
 @pytest.mark.parametrize(("near", "far"), DO_NOT)
 def test_other_wavelengths_or_lane_rates_do_not_interoperate(near: str, far: str) -> None:
-    assert not link_ends.optics_interoperate(near, far)
-    assert not link_ends.optics_interoperate(far, near)
+    assert not endpoint_match.optics_interoperate(near, far)
+    assert not endpoint_match.optics_interoperate(far, near)
 
 
 @pytest.mark.parametrize("connector", [None, "MPO-12", "MTP-12", "MPO-8"])
 def test_eight_fibres_fit_into_a_ferrule_of_twelve(connector: str | None) -> None:
-    assert plugs.connector_fits(connector, "MMS4X00-NM")
+    assert connectors.connector_fits(connector, "MMS4X00-NM")
 
 
 @pytest.mark.parametrize(
     ("connector", "name"), [("MPO-16", "MMS4X00-NM"), ("LC", "400GBASE-DR4"), ("MPO-12", "MMS4X50-NM")]
 )
 def test_another_connector_does_not_fit(connector: str, name: str) -> None:
-    assert not plugs.connector_fits(connector, name)
+    assert not connectors.connector_fits(connector, name)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +121,7 @@ def test_another_connector_does_not_fit(connector: str, name: str) -> None:
     ],
 )
 def test_a_cage_takes_its_plugs_and_nothing_is_said_of_others(cage: str | None, name: str) -> None:
-    assert plugs.cage_fits(cage, name)
+    assert connectors.cage_fits(cage, name)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +134,7 @@ def test_a_cage_takes_its_plugs_and_nothing_is_said_of_others(cage: str | None, 
     ],
 )
 def test_a_finned_module_does_not_fit_an_adapter_nor_a_larger_plug_a_smaller_cage(cage: str, name: str) -> None:
-    assert not plugs.cage_fits(cage, name)
+    assert not connectors.cage_fits(cage, name)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +150,7 @@ def test_a_finned_module_does_not_fit_an_adapter_nor_a_larger_plug_a_smaller_cag
     ],
 )
 def test_passive_copper_is_made_as_long_as_its_lanes_allow(medium: str, gbit: float, reach_m: float) -> None:
-    assert cabling.copper_reach_m(medium, gbit * GBIT) == reach_m
+    assert reach_and_loss.copper_reach_m(medium, gbit * GBIT) == reach_m
 
 
 @pytest.mark.parametrize(
@@ -168,7 +164,7 @@ def test_passive_copper_is_made_as_long_as_its_lanes_allow(medium: str, gbit: fl
     ],
 )
 def test_a_cable_is_as_long_as_its_part_number_says(name: str, length_m: float) -> None:
-    assert cabling.assembly_length_m(name) == length_m
+    assert reach_and_loss.assembly_length_m(name) == length_m
 
 
 @pytest.mark.parametrize(
@@ -181,20 +177,20 @@ def test_a_cable_is_as_long_as_its_part_number_says(name: str, length_m: float) 
     ],  # NVIDIA's throughputs count both directions of InfiniBand
 )
 def test_a_switch_takes_and_carries_what_its_maker_says(name: str, ports: int, tbit: float) -> None:
-    assert switching.switch_ports(name) == ports
-    assert switching.switch_capacity_bytes_per_s(name) == pytest.approx(tbit * 1000 * GBIT)
+    assert switch_ports.switch_ports(name) == ports
+    assert switch_ports.switch_capacity_bytes_per_s(name) == pytest.approx(tbit * 1000 * GBIT)
 
 
 def test_a_superpod_leaf_is_not_oversubscribed() -> None:
     """NVIDIA, DGX SuperPOD H100 reference architecture: 32 links down and 32 up on each leaf of 64 ports."""
-    assert switching.oversubscription(32, 400 * GBIT, 32, 400 * GBIT) == 1
+    assert switch_ports.oversubscription(32, 400 * GBIT, 32, 400 * GBIT) == 1
 
 
 def test_names_of_the_catalog_are_told_apart_in_either_case() -> None:
-    for table, named in (("optics", optics.named), ("switches", switches.named)):
+    for table, named in (("optics", transceivers.find_optic), ("switches", switches.find_switch)):
         names = [
             name.lower()
-            for row in catalog.rows(table)
+            for row in tables.rows(table)
             for name in (row["name"], *filter(None, row["aliases"].split(";")))
         ]
         assert len(names) == len(set(names))
@@ -202,7 +198,7 @@ def test_names_of_the_catalog_are_told_apart_in_either_case() -> None:
 
 
 def test_every_transceiver_states_what_the_rules_ask_of_it() -> None:
-    for one in optics.optics():
+    for one in transceivers.optics():
         assert one.kind in {"standard", "transceiver", "dac", "acc", "aoc"}, one
         assert (one.length_m is None) == (one.kind in {"standard", "transceiver"}), one
         assert bool(one.reach_m) == bool(one.signal) == bool(one.fibre) == (one.length_m is None), one

@@ -13,11 +13,10 @@ import pytest
 from test_cli import ELSEWHERE, RIGHT, WRONG, Run, run, write
 
 from gpulint import cli
-from gpulint.cli import output_files as outputs
+from gpulint.cli import output_files
 from gpulint.cli.output_files import Output
-from gpulint.report import formats as report_formats
-from gpulint.source import atomic_write as disk
-from gpulint.source import documents
+from gpulint.report import formats
+from gpulint.source import atomic_write, documents
 
 __all__ = ["run"]
 
@@ -27,9 +26,9 @@ def files() -> set[str]:
 
 
 def test_the_formats_are_the_modules_that_render_one() -> None:
-    folder = Path(report_formats.__file__).parent
+    folder = Path(formats.__file__).parent
     rendering = {path.stem for path in folder.glob("*.py") if "\ndef render(report: Report" in path.read_text()}
-    assert set(outputs.formats()) == rendering
+    assert set(output_files.list_formats()) == rendering
     assert {"text", "json", "sarif", "junit"} <= rendering
     assert not {"schema", "plan", "xml", "identity"} & rendering
 
@@ -45,12 +44,12 @@ def test_the_formats_are_the_modules_that_render_one() -> None:
     ],
 )
 def test_a_word_is_a_format_and_a_file_parted_by_the_first_colon(run: Run, word: str, expected: Output) -> None:
-    assert outputs.asked([word], None) == (expected,)
+    assert output_files.parse_outputs([word], None) == (expected,)
 
 
 def test_a_drive_of_windows_stays_with_its_file(run: Run) -> None:
     Path("C:").mkdir()
-    assert outputs.asked(["sarif:C:/out.sarif"], None) == (Output("sarif", "C:/out.sarif"),)
+    assert output_files.parse_outputs(["sarif:C:/out.sarif"], None) == (Output("sarif", "C:/out.sarif"),)
 
 
 # ---- what is written where
@@ -192,14 +191,14 @@ def test_a_file_that_cannot_be_written_is_two_and_the_report_is_not_lost(
 ) -> None:
     write("wrong.yaml", WRONG)
     write("a.sarif", "what stood there")
-    put = disk.write
+    put = atomic_write.write
 
     def full(place: Path, content: bytes) -> None:
         if place.name == "a.sarif":
             raise OSError(28, "No space left on device")
         put(place, content)
 
-    monkeypatch.setattr(disk, "write", full)
+    monkeypatch.setattr(atomic_write, "write", full)
     result = run("check", "--output", "sarif:a.sarif", "--output", "concise:b.txt")
     assert result.exit_code == 2
     assert result.stderr == "gpulint: a.sarif was not written: no space left on device\n"
@@ -217,7 +216,7 @@ def test_what_breaks_off_leaves_the_old_file_and_no_other(tmp_path: Path, monkey
 
     monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(KeyboardInterrupt):
-        disk.write(place, b"new")
+        atomic_write.write(place, b"new")
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.txt", "old")]
 
 
@@ -225,10 +224,10 @@ def test_what_breaks_off_leaves_the_old_file_and_no_other(tmp_path: Path, monkey
 def test_a_new_file_has_the_mode_of_any_new_file_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
-        disk.write(tmp_path / "new", b"x")
+        atomic_write.write(tmp_path / "new", b"x")
         (tmp_path / "old").write_bytes(b"y")
         (tmp_path / "old").chmod(0o604)
-        disk.write(tmp_path / "old", b"x")
+        atomic_write.write(tmp_path / "old", b"x")
     finally:
         os.umask(mask)
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old")] == [0o640, 0o604]
@@ -247,13 +246,15 @@ def test_a_plain_run_imports_no_further_renderer(run: Run) -> None:
         "print(*sorted(one for one in sys.modules if one.startswith('gpulint.report.formats.')))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    further = {f"gpulint.report.formats.{name}" for name in outputs.formats()} - {"gpulint.report.formats.text"}
+    further = {f"gpulint.report.formats.{name}" for name in output_files.list_formats()} - {
+        "gpulint.report.formats.text"
+    }
     assert not further & set(done.stdout.split())
 
 
 def test_help_lists_the_formats(run: Run) -> None:
     shown = " ".join(run("check", "--help").stdout.split())
-    assert f"[{'|'.join(outputs.formats())}]" in shown.replace("| ", "|")
+    assert f"[{'|'.join(output_files.list_formats())}]" in shown.replace("| ", "|")
 
 
 def completed(*words: str, typed: str) -> list[str]:
@@ -265,6 +266,6 @@ def completed(*words: str, typed: str) -> list[str]:
 
 @pytest.mark.parametrize("option", ["--format", "--output"])
 def test_a_shell_completes_the_formats(option: str) -> None:
-    assert completed("check", option, typed="") == list(outputs.formats())
+    assert completed("check", option, typed="") == list(output_files.list_formats())
     assert completed("check", option, typed="gi") == ["github", "gitlab"]
     assert completed("check", option, typed="yaml") == []

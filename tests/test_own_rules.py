@@ -9,10 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint import cli
-from gpulint.pipeline.rule_tests import runner as trials
-from gpulint.policy.rules import condition_diagnostics as condition
-from gpulint.policy.rules import diagnostics as rule_file
-from gpulint.policy.rules import rule
+from gpulint.pipeline.rule_tests import runner
+from gpulint.policy.rules import condition_diagnostics, diagnostics, rule
 from gpulint.policy.rules.rule import RuleError
 
 ROOT = Path(__file__).parent.parent
@@ -28,22 +26,22 @@ def blocks(language: str) -> list[str]:
 
 
 def samples_of(path: Path) -> list[str]:
-    return [str(text) for texts in rule.examples(rule_file.load(path)).values() for text in texts]
+    return [str(text) for texts in rule.load_examples(diagnostics.load(path)).values() for text in texts]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_rule_of_the_examples_passes_its_own_samples(path: Path) -> None:
-    (found,) = trials.run([path], ())
+    (found,) = runner.run([path], ())
     assert [*found.complaints, *(line for trial in found.trials for line in trial.complaints)] == []
 
 
 def test_all_of_them_are_known_together_beside_ours() -> None:
-    own = rule.known(rule.load_team(POLICIES))
-    assert {path.stem for path in FILES} == set(own) - set(rule.shipped_rules())
+    own = rule.merge(rule.load_team(POLICIES))
+    assert {path.stem for path in FILES} == set(own) - set(rule.load_shipped())
 
 
 def test_the_rules_of_the_organisation_are_ten_and_unlike_one_another() -> None:
-    found = [rule_file.load(path) for path in ORGANISATION]
+    found = [diagnostics.load(path) for path in ORGANISATION]
     assert len(found) == 10
     assert len({one.family for one in found}) == 10
     assert {one.target.scope for one in found} == {"workload", "document"}
@@ -76,7 +74,7 @@ def lines_of_cel() -> list[str]:
 
 @pytest.mark.parametrize("expression", lines_of_cel())
 def test_every_condition_of_the_page_is_one(expression: str) -> None:
-    assert list(condition.mistakes(expression)) == []
+    assert list(condition_diagnostics.find_mistakes(expression)) == []
 
 
 RULE = """\
@@ -108,7 +106,7 @@ def test_every_mistake_of_the_page_is_refused_in_those_words(tmp_path: Path, wri
         text = RULE.replace("when:", f"{key}:")
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RuleError) as caught:
-        rule_file.load(path)
+        diagnostics.load(path)
     assert f": {said}" in str(caught.value)
 
 

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.catalog import package_data as shipped
-from gpulint.pipeline import session as preparation
+from gpulint.catalog import package_data
+from gpulint.pipeline import session
 from gpulint.policy.config import packs, settings
 from gpulint.policy.config.discovery import Policies
-from gpulint.policy.config.files import Disk
+from gpulint.policy.config.files import DiskReader
 from gpulint.policy.config.settings import SettingsError
 from gpulint.policy.rules import selection
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.rules.rule import load_shipped
 
 POD = """\
 apiVersion: v1
@@ -79,7 +79,7 @@ def laid(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def read(root: Path, files: Mapping[str, str], folder: str = "") -> settings.Settings:
-    return settings.nearest(Disk(laid(root, files)), folder)
+    return settings.find_nearest(DiskReader(laid(root, files)), folder)
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_a_link_is_not_followed_out_of_the_repository(tmp_path: Path) -> None:
     root = laid(tmp_path / "repository", {"gpulint.yaml": "extends: ./base.yaml\n"})
     (root / "base.yaml").symlink_to(secret)
     with pytest.raises(SettingsError) as caught:
-        settings.nearest(Disk(root))
+        settings.find_nearest(DiskReader(root))
     assert "gpulint does not follow symbolic links" in str(caught.value)
     assert "password" not in str(caught.value)
 
@@ -332,13 +332,13 @@ def test_a_severity_is_that_of_the_last_who_speaks_of_the_rule(
 @pytest.mark.parametrize(
     ("when", "stated", "said"),
     [
-        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three worlds
+        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three scenarios
         ("gpu_memory_utilization > 0.91", "error", "warning"),  # in two
         ("gpu_memory_utilization > 0.91", "note", None),
         ("gpu_memory_utilization < 0.91", "error", "note"),  # in one
     ],
 )
-def test_a_stated_severity_still_loses_a_step_for_each_world_the_rule_does_not_hold_in(
+def test_a_stated_severity_still_loses_a_step_for_each_scenario_the_rule_does_not_hold_in(
     check: Callable[..., Result], when: str, stated: str, said: str | None
 ) -> None:
     rule = RULE.replace("STATUS", "").replace("when: gpus_per_pod > 0", f"when: {when}")
@@ -463,7 +463,7 @@ def test_an_override_selects_for_its_paths_alone(check: Callable[..., Result]) -
 
 def test_an_override_narrows_what_may_be_used_on_its_paths(tmp_path: Path) -> None:
     policy = "accelerators: {allowed: [l4, h100-*]}\noverrides: [{paths: [dev/], accelerators: {allowed: [l4]}}]\n"
-    policies = Policies(Disk(laid(tmp_path, {"gpulint.yaml": policy})))
+    policies = Policies(DiskReader(laid(tmp_path, {"gpulint.yaml": policy})))
     assert policies.at("dev/chat.yaml").governance.permitted.allowed == ("l4",)
     assert policies.at("chat.yaml").governance.permitted.allowed == ("l4", "h100-*")
 
@@ -543,7 +543,7 @@ def test_globs_of_a_file_above_stay_relative_to_it_and_those_of_a_file_aside_to_
         "platform/base.yaml": "overrides: [{paths: [/dev/], fail: 1}]\n".replace("fail: 1", "accelerator: l4"),
         "teams/chat/gpulint.yaml": "extends: [../../gpulint.yaml, ../../platform/base.yaml]\n",
     }
-    found = Policies(Disk(laid(tmp_path, files))).at("teams/chat/dev/pod.yaml")
+    found = Policies(DiskReader(laid(tmp_path, files))).at("teams/chat/dev/pod.yaml")
     assert (found.preview, found.accelerator) == (True, "l4")
 
 
@@ -570,7 +570,7 @@ def test_what_is_rendered_of_a_folder_stands_under_the_policy_of_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(laid(tmp_path, {"charts/chat/gpulint.yaml": "accelerator: l4\n"}))
-    given = preparation.prepared(["."], preparation.Options()).given
+    given = session.prepare(["."], session.Options()).given
     assert given.at("charts/chat (rendered).yaml").accelerator == "l4"
     assert given.at("charts/other (rendered).yaml").accelerator == ""
 
@@ -630,28 +630,28 @@ def test_what_a_pack_changes_on_a_sample(
     assert ({rule: severity for _, rule, severity in spoken(result)}, result.exit_code) == (said, code)
 
 
-@pytest.mark.parametrize("name", packs.names())
+@pytest.mark.parametrize("name", packs.list_names())
 def test_an_editor_finds_nothing_wrong_with_a_pack(name: str) -> None:
     root = Path(__file__).parent.parent
     contract = json.loads((root / "schemas" / "policy.json").read_bytes())
-    written = shipped.read_yaml(root / "packs" / f"{name}.yaml")
+    written = package_data.read_yaml(root / "packs" / f"{name}.yaml")
     assert [error.message for error in jsonschema.Draft202012Validator(contract).iter_errors(written)] == []
 
 
-@pytest.mark.parametrize("name", packs.names())
+@pytest.mark.parametrize("name", packs.list_names())
 def test_every_pack_loads_says_what_it_is_for_and_names_what_exists(check: Callable[..., Result], name: str) -> None:
-    assert packs.pack(name).stated["summary"]
+    assert packs.load_pack(name).stated["summary"]
     result = check({"gpulint.yaml": f"extends: {name}\n", "pod.yaml": POD})
     assert result.exit_code in (0, 1), result.output
 
 
-@pytest.mark.parametrize("name", packs.names())
+@pytest.mark.parametrize("name", packs.list_names())
 def test_a_pack_gives_its_rules_the_severity_that_it_states_and_none_that_they_have(tmp_path: Path, name: str) -> None:
     found = read(tmp_path, {"gpulint.yaml": f"extends: {name}\n"})
-    rules = {one.name: one for one in selection.speaking(shipped_rules(), found)}
-    for word, level in packs.pack(name).stated.get("severity", {}).items():
-        if word in shipped_rules():
-            assert (rules[word].severity.word, shipped_rules()[word].severity.word != level) == (level, True), word
+    rules = {one.name: one for one in selection.enable_rules(load_shipped(), found)}
+    for word, level in packs.load_pack(name).stated.get("severity", {}).items():
+        if word in load_shipped():
+            assert (rules[word].severity.word, load_shipped()[word].severity.word != level) == (level, True), word
         else:
             assert {one.severity.word for one in rules.values() if one.family == word} == {level}, word
 

@@ -10,10 +10,11 @@ import samples
 from gpulint import units
 from gpulint.adapters.native import facility
 from gpulint.facility import reader
-from gpulint.facility.model import CALLED, PartFacts
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Missing
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import NAME_FACTS, ComponentFacts
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.policy.rules import rule
 from gpulint.source import documents
 
@@ -38,39 +39,39 @@ spec:
 """
 
 
-def known(text: str) -> PartFacts:
+def known(text: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {})
+    return rules_facility.resolve_facts(described, {})
 
 
-def racks(text: str) -> dict[str, PartFacts]:
+def racks(text: str) -> dict[str, ComponentFacts]:
     return {one.role.name: one for one in known(text).of_kind("rack")}
 
 
 def test_a_range_of_names_is_that_many_racks() -> None:
     assert list(racks(HALL)) == ["a01", "a02", "a03", "b1"]
-    assert list(reader.names("n[8-11]x")) == ["n8x", "n9x", "n10x", "n11x"]
-    assert list(reader.names("n[11-8]")) == ["n[11-8]"]
+    assert list(reader.expand_names("n[8-11]x")) == ["n8x", "n9x", "n10x", "n11x"]
+    assert list(reader.expand_names("n[11-8]")) == ["n[11-8]"]
 
 
 def test_a_rack_sums_its_servers_and_a_servers_type_may_be_the_files_own() -> None:
-    assert racks(HALL)["a02"].likely("units_used") == 34
-    assert racks(HALL)["b1"].likely("units_used") == 0
+    assert racks(HALL)["a02"].expected("units_used") == 34
+    assert racks(HALL)["b1"].expected("units_used") == 0
 
 
 def test_a_server_asks_its_rack() -> None:
     server = racks(HALL)["a01"].of_kind("server")[0]
-    assert server.likely("rack_name") == "a01"
+    assert server.expected("rack_name") == "a01"
     assert server.path() == ("hall-1", "a", "a01", "big")
 
 
 def test_what_nothing_states_is_missing_and_known_sums_leave_it_out() -> None:
     text = HALL.replace("units: 8, ", "")
     server = racks(text)["a01"].of_kind("server")[0]
-    assert server.worlds("server_group_units") == Missing(frozenset({"server_units"}))
-    assert racks(text)["a01"].likely("units_used") == 2
+    assert server.scenarios("server_group_units") == Missing(frozenset({"server_units"}))
+    assert racks(text)["a01"].expected("units_used") == 2
 
 
 @pytest.mark.parametrize(
@@ -155,8 +156,8 @@ def test_a_name_is_what_is_written_whatever_yaml_makes_of_it(name: str) -> None:
 def test_a_word_is_what_is_written_whatever_yaml_makes_of_it() -> None:
     feeds = "{name: b1, feeds: [{side: y, voltage: 208 V, phases: 1, breaker: 30 A}], redundancy: N}"
     rack = known(HALL.replace("{name: b1, units: 42}", feeds)).of_kind("rack")[3]
-    assert rack.likely("redundancy") == "N"
-    assert rack.of_kind("feed")[0].likely("feed_side") == "y"
+    assert rack.expected("redundancy") == "N"
+    assert rack.of_kind("feed")[0].expected("feed_side") == "y"
 
 
 def test_what_alike_racks_and_their_parts_are_found_to_be_is_found_once() -> None:
@@ -164,8 +165,8 @@ def test_what_alike_racks_and_their_parts_are_found_to_be_is_found_once() -> Non
     assert one.common is other.common
     assert one.of_kind("server")[0].common is other.of_kind("server")[0].common
     assert one.common is not unlike.common
-    assert one.of_kind("server")[1].likely("rack_name") == "a01"
-    assert other.of_kind("server")[1].likely("rack_name") == "a02"
+    assert one.of_kind("server")[1].expected("rack_name") == "a01"
+    assert other.of_kind("server")[1].expected("rack_name") == "a02"
 
 
 @pytest.mark.parametrize(
@@ -187,20 +188,20 @@ def test_feeds_have_in_common_what_they_state(line: str, is_common: bool) -> Non
 
 
 def test_no_formula_takes_what_alike_parts_are_called() -> None:
-    taken = {name for formula in facts.formulas(None).values() for name in facts.parameters(formula)}
-    assert not taken & CALLED
-    assert not {row.each for row in facts.glossary().values()} & CALLED
+    taken = {name for formula in find_formulas(None).values() for name in list_parameters(formula)}
+    assert not taken & NAME_FACTS
+    assert not {row.each for row in glossary().values()} & NAME_FACTS
 
 
 def test_a_rule_about_a_name_speaks_of_that_rack_alone() -> None:
-    of_racks = next(one for one in rule.shipped_rules().values() if one.target.kind == ("rack",))
-    said = facilities.judged(known(HALL), [dataclasses.replace(of_racks, when="rack_name == 'a02'")])
+    of_racks = next(one for one in rule.load_shipped().values() if one.target.kind == ("rack",))
+    said = rules_facility.evaluate_component(known(HALL), [dataclasses.replace(of_racks, when="rack_name == 'a02'")])
     assert [one.path for one in said if one.outcome.verdicts] == ["hall-1/a/a02"]
 
 
 @pytest.mark.parametrize("written", ["42", "42U", "42 U", "42u"])
 def test_rack_units_are_read_as_people_write_them(written: str) -> None:
-    assert racks(HALL.replace("units: 42}", f"units: {written}}}"))["b1"].likely("rack_units") == 42
+    assert racks(HALL.replace("units: 42}", f"units: {written}}}"))["b1"].expected("rack_units") == 42
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_what_stands_at_the_wrong_level_is_told_its_own(text: str, messages: lis
 def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
     text = HALL.replace("    - name: hall-1\n", "    - name: hall-1\n      cooling_redundancy: N\n")
     assert samples.report(text, path="facility.yaml").findings == ()
-    assert known(text).of_kind("room")[0].likely("cooling_redundancy") == "N"
+    assert known(text).of_kind("room")[0].expected("cooling_redundancy") == "N"
 
 
 def test_what_was_copied_and_not_renamed_is_told() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpulint.source.documents import Document, load, pbtxt
-from gpulint.source.documents.nodes import DEPTH_MAX, Invalid, Limit
+from gpulint.source.documents.nodes import DEPTH_MAX, InvalidSyntaxError, LimitError
 
 
 def data(text: str) -> object:
@@ -48,12 +48,12 @@ def test_a_message_is_read_as_plain_data(text: str, read: object) -> None:
     ["a: ", "a {", "a: [1", "{ a: 1 }", "a: }", 'a: "open', "a b: 1", "a: [1, 2}", "= 3", "a: 1 }"],
 )
 def test_what_is_no_message_is_invalid(text: str) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidSyntaxError):
         pbtxt.read(text)
 
 
 def test_depth_is_bounded() -> None:
-    with pytest.raises(Limit):
+    with pytest.raises(LimitError):
         pbtxt.read("a {" * (DEPTH_MAX + 2) + "}" * (DEPTH_MAX + 2))
 
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from gpulint import cli
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
-from gpulint.report.formats import plan as plan_report
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
+from gpulint.report.formats import plan as formats_plan
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source
 
@@ -80,9 +80,9 @@ WRONG = {
 
 def planned(text: str, line: int | None = None, **given: object) -> Plan:
     """The plan of the one role of a text."""
-    rules = tuple(shipped_rules().values())
+    rules = tuple(load_shipped().values())
     source = Source(samples.path_of(text), text.encode())
-    (found,) = plan_file(source, line, samples.Alone(), Given(rules, **given))  # type: ignore[arg-type]
+    (found,) = plan_file(source, line, samples.Alone(), ResolvedPolicy(rules, **given))  # type: ignore[arg-type]
     return found
 
 
@@ -273,8 +273,8 @@ def test_a_run_that_has_time_may_take_less_power_and_says_what_that_costs_in_spe
     capped = {one.values["power_cap_w"]: one for one in planned(RUN).options if "power_cap_w" in one.values}
     assert 560 in capped
     assert capped[560].gives_up
-    shown = {fact.name: fact.values.likely for fact in capped[560].facts}
-    today = {fact.name: fact.values.likely for fact in planned(RUN).facts}
+    shown = {fact.name: fact.values.expected for fact in capped[560].facts}
+    today = {fact.name: fact.values.expected for fact in planned(RUN).facts}
     assert shown["power_w"] == pytest.approx(0.8 * today["power_w"])  # type: ignore[operator]
     assert 1.0 < shown["step_s"] / today["step_s"] < 1.25  # type: ignore[operator]
 
@@ -346,7 +346,7 @@ def test_a_missing_file_is_misuse(tmp_path: object) -> None:
 
 
 def test_the_table_says_price_headroom_loss_and_places() -> None:
-    text = plan_report.as_text([planned(WASTEFUL)])
+    text = formats_plan.render_text([planned(WASTEFUL)])
     assert "fixes parallelism-larger-than-needed" in text
     assert "1 × L4 24GB" in text
     assert "nvidia-h100-80gb → nvidia-l4" in text

@@ -11,7 +11,7 @@ import pytest
 import samples
 
 from gpulint.policy.config import settings
-from gpulint.policy.config.files import Disk
+from gpulint.policy.config.files import DiskReader
 from gpulint.policy.config.settings import SettingsError
 from gpulint.policy.rules import cel, rule, selection
 from gpulint.policy.rules.rule import Rule, RuleError, Target
@@ -121,11 +121,11 @@ def made(name: str, when: str, severity: Severity = Severity.ERROR, absorbs: Seq
 
 
 def selected(select: Sequence[str] = (), ignore: Sequence[str] = (), folders: Sequence[str] = ()) -> tuple[Rule, ...]:
-    return selection.speaking(selection.known(settings.DEFAULTS, folders), settings.DEFAULTS, select, ignore)
+    return selection.enable_rules(selection.load_rules(settings.DEFAULTS, folders), settings.DEFAULTS, select, ignore)
 
 
 def test_every_rule_is_selected_when_nothing_is_said() -> None:
-    assert {one.name for one in selected()} == set(rule.shipped_rules())
+    assert {one.name for one in selected()} == set(rule.load_shipped())
 
 
 def test_a_name_selects_one_rule_and_a_family_all_of_its() -> None:
@@ -437,7 +437,7 @@ def test_a_defect_of_a_rule_is_counted_with_the_rules_name() -> None:
 
 # ---- confidence and severity
 
-WORLDS = """\
+SCENARIOS = """\
 apiVersion: v1
 kind: Pod
 metadata: {name: chat}
@@ -449,7 +449,7 @@ spec:
       args: [--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=4096]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
-"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by world."""
+"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by scenario."""
 
 
 @pytest.mark.parametrize(
@@ -466,10 +466,10 @@ spec:
         ("gpu_memory_utilization > 0.95", Severity.ERROR, None),
     ],
 )
-def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
+def test_a_rule_speaks_lower_for_each_scenario_it_does_not_hold_in(
     when: str, severity: Severity, said: tuple[int, Severity] | None
 ) -> None:
-    found = samples.of_rule(samples.report(WORLDS, rules=[made("own-rule", when, severity)]), "own-rule")
+    found = samples.of_rule(samples.report(SCENARIOS, rules=[made("own-rule", when, severity)]), "own-rule")
     assert [(one.confidence, one.severity) for one in found] == ([said] if said else [])
 
 
@@ -478,12 +478,12 @@ def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
 
 def test_a_rule_speaks_instead_of_those_it_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["cause"]
 
 
 def test_a_rule_that_does_not_hold_absorbs_nothing() -> None:
     rules = [made("cause", "gpus_per_pod == 2", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["effect"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["effect"]
 
 
 def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
@@ -491,7 +491,7 @@ def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
         made("cause", "gpu_memory_utilization < 0.91", absorbs=["effect"]),
         made("effect", "gpus_per_pod > 0"),
     ]
-    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause", "effect"]
+    assert spoken(samples.report(SCENARIOS, rules=rules)) == ["cause", "effect"]
 
 
 def remapped(one: Rule, severity: Severity) -> Rule:
@@ -501,14 +501,14 @@ def remapped(one: Rule, severity: Severity) -> Rule:
 
 def test_a_rule_that_a_policy_lowers_still_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
-    assert spoken(samples.report(WORLDS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
 
 
 def test_a_rule_that_a_policy_raises_is_not_absorbed_by_a_milder_one() -> None:
     cause = made("cause", "gpus_per_pod == 1", Severity.WARNING, absorbs=["effect"])
     effect = made("effect", "gpus_per_pod > 0", Severity.NOTE)
-    assert spoken(samples.report(WORLDS, rules=[cause, effect])) == ["cause"]
-    assert spoken(samples.report(WORLDS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
+    assert spoken(samples.report(SCENARIOS, rules=[cause, effect])) == ["cause"]
+    assert spoken(samples.report(SCENARIOS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
 
 
 SLICE = """\
@@ -542,7 +542,7 @@ def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkp
 
 
 def test_there_are_defaults_without_any_file(tmp_path: Path) -> None:
-    found = settings.nearest(Disk(tmp_path))
+    found = settings.find_nearest(DiskReader(tmp_path))
     assert (found.fail_on, found.select, found.path) == ("error", (), "")
 
 
@@ -550,16 +550,18 @@ def test_the_nearest_file_decides_alone(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix()).stated["ignore"] == ["memory"]
+    assert settings.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix()).stated["ignore"] == [
+        "memory"
+    ]
     (tmp_path / "a" / "gpulint.yaml").write_text("ignore: [serving]\n")
-    found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
+    found = settings.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix())
     assert (found.stated["ignore"], found.fail_on) == (["serving"], "error")
 
 
 def test_a_file_above_the_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
     (tmp_path / "repository").mkdir()
-    assert "ignore" not in settings.nearest(Disk(tmp_path / "repository")).stated
+    assert "ignore" not in settings.find_nearest(DiskReader(tmp_path / "repository")).stated
 
 
 def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path) -> None:
@@ -567,25 +569,25 @@ def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_
     inner = tmp_path / "a"
     inner.mkdir()
     (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
-    found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
+    found = settings.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix())
     assert (found.stated["ignore"], found.fail_on) == (["memory"], "warning")
 
 
 def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
     (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
-    assert settings.nearest(Disk(tmp_path)).stated["ignore"] == ["serving"]
+    assert settings.find_nearest(DiskReader(tmp_path)).stated["ignore"] == ["serving"]
 
 
 def test_an_empty_file_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("")
-    assert settings.nearest(Disk(tmp_path)).fail_on == "error"
+    assert settings.find_nearest(DiskReader(tmp_path)).fail_on == "error"
 
 
 def test_folders_of_rules_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("rules: [policies]\n")
     (tmp_path / "a").mkdir()
-    assert [one.path for one in settings.nearest(Disk(tmp_path), "a").rules] == ["policies"]
+    assert [one.path for one in settings.find_nearest(DiskReader(tmp_path), "a").rules] == ["policies"]
 
 
 def test_hints_and_likes_are_read(tmp_path: Path) -> None:
@@ -593,7 +595,7 @@ def test_hints_and_likes_are_read(tmp_path: Path) -> None:
         "accelerator: l4\nlike: {acme/house: meta-llama/Llama-3.1-8B-Instruct}\n"
         "hints:\n  - {path: 'deploy/*.yaml', accelerator: h100-sxm-80gb}\n  - {path: x.yaml, workload: chat, checkpoint: a/b}\n"
     )
-    found = settings.nearest(Disk(tmp_path))
+    found = settings.find_nearest(DiskReader(tmp_path))
     first, second = found.hints
     assert (found.accelerator, found.like) == ("l4", {"acme/house": "meta-llama/Llama-3.1-8B-Instruct"})
     assert first.matches("deploy/chat.yaml", "anything")
@@ -610,7 +612,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
         "fabric:\n  - {pool: lab, network: 400 Gb/s, kind: roce, nics: 2, oversubscription: 4, rail-optimized: true}\n"
         "  - {cloud: aws, network-per-gpu: 100 Gb/s, nvlink-bridge: false}\n"
     )
-    first, second = settings.nearest(Disk(tmp_path)).fabrics
+    first, second = settings.find_nearest(DiskReader(tmp_path)).fabrics
     assert first.quantities == {
         "network_bytes_per_s": 50e9,
         "network_kind": "roce",
@@ -669,7 +671,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError) as caught:
-        settings.nearest(Disk(tmp_path))
+        settings.find_nearest(DiskReader(tmp_path))
     assert str(caught.value) == f"{tmp_path / name}:{place}: {said.replace('{path}', str(tmp_path / name))}"
 
 
@@ -679,12 +681,12 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
 def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):
-        settings.nearest(Disk(tmp_path))
+        settings.find_nearest(DiskReader(tmp_path))
 
 
 def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("# nothing yet\n")
-    assert settings.nearest(Disk(tmp_path)).fail_on == "error"
+    assert settings.find_nearest(DiskReader(tmp_path)).fail_on == "error"
 
 
 # ---- the status of a rule

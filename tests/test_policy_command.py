@@ -126,7 +126,7 @@ def test_the_page_names_every_key_of_a_policy() -> None:
     assert {key for key in keys if f"`{key}`" not in table} == set()
     rows = {line.split("|")[1]: line.split("|")[2].strip() for line in table.splitlines() if line.startswith("| `")}
     by_path = {key for names, said in rows.items() if said == "yes" for key in re.findall(r"`([\w-]+)`", names)}
-    assert by_path == {field.alias or name for name, field in schema.GovernedFile.model_fields.items()}
+    assert by_path == {field.alias or name for name, field in schema.GeneralFile.model_fields.items()}
 
 
 def test_the_schema_that_is_printed_is_the_published_one() -> None:

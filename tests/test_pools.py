@@ -11,14 +11,13 @@ import pytest
 import samples
 
 from gpulint import adapters
-from gpulint.adapters.nodes import slurm_conf as slurm_settings
-from gpulint.pipeline import check as lint
-from gpulint.pipeline import enrichment
+from gpulint.adapters.nodes import slurm_conf
+from gpulint.pipeline import check, enrichment
 from gpulint.policy.config import settings
-from gpulint.policy.config.files import Disk
+from gpulint.policy.config.files import DiskReader
 from gpulint.policy.config.settings import NamedPool
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Report
 from gpulint.source import documents, repository
 from gpulint.workload import Role, Unknown
@@ -392,12 +391,12 @@ def test_a_queue_of_parallel_cluster_is_a_partition() -> None:
     ],
 )
 def test_a_host_list_is_written_out(text: str, expected: set[str] | None) -> None:
-    assert slurm_settings.hosts(text) == expected
+    assert slurm_conf.hosts(text) == expected
 
 
 def test_the_settings_of_slurm_are_known_as_such() -> None:
     (document,) = documents.load("etc/slurm.conf", CONF.encode()).documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     assert adapter is not None
     assert adapters.kind(adapter, document) == "slurm.conf"
 
@@ -472,9 +471,11 @@ OWN = NamedPool("lab", labels={"pool": "lab"}, accelerator="l40s", gpus=4)
 
 def checked(files: Mapping[str, str], path: str, **given: Any) -> Report:
     kept = {name: text.encode() for name, text in files.items()}
-    rules = shipped_rules()
+    rules = load_shipped()
     source = repository.Source(path, kept[path])
-    return lint.check_files([source], samples.Alone(kept), Given(tuple(rules.values()), tuple(rules), **given))
+    return check.check_files(
+        [source], samples.Alone(kept), ResolvedPolicy(tuple(rules.values()), tuple(rules), **given)
+    )
 
 
 @pytest.mark.parametrize(
@@ -503,13 +504,13 @@ def test_a_pool_of_the_repository_counts_before_one_that_gpulint_yaml_names() ->
 def test_gpulint_yaml_states_pools_and_says_what_is_wrong_with_one(tmp_path: Path) -> None:
     file = tmp_path / "gpulint.yaml"
     file.write_text("pools:\n  - {name: lab, partition: gpu, instance-type: g6e.12xlarge, gpus: 4}\n")
-    (found,) = settings.nearest(Disk(tmp_path)).pools
+    (found,) = settings.find_nearest(DiskReader(tmp_path)).pools
     assert found == NamedPool("lab", partition="gpu", instance_type="g6e.12xlarge", gpus=4, labels={})
     file.write_text("pools:\n  - {name: lab, partitions: gpu}\n")
     with pytest.raises(
         settings.SettingsError, match=r"gpulint.yaml:2:17: unknown key partitions; did you mean partition"
     ):
-        settings.nearest(Disk(tmp_path))
+        settings.find_nearest(DiskReader(tmp_path))
 
 
 # ---- what is wrong with nodes: the silent half

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.report.model import Worlds
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios
+from gpulint.sizing.interconnect import _bandwidth
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 COSTS = {
-    "all_reduce": ("tensor", fabric.all_reduce_s, 2),
-    "all_gather": ("data", fabric.all_gather_s, 1),
-    "reduce_scatter": ("data", fabric.reduce_scatter_s, 1),
+    "all_reduce": ("tensor", _bandwidth.all_reduce_s, 2),
+    "all_gather": ("data", _bandwidth.all_gather_s, 1),
+    "reduce_scatter": ("data", _bandwidth.reduce_scatter_s, 1),
 }
 RANKS = {"tensor": "tensor_parallel", "data": "data_parallel"}
 KINDS = {"efa": "efa", "infiniband": "infiniband", "roce": "roce", "tcpx": "gpudirect-tcpx", "tcpxo": "gpudirect-tcpxo"}
@@ -35,7 +35,7 @@ WIDER = {
     "mle-h200-8-ring": "NVLS was switched off",
     "nccl1639-5090-8": "fitted as two cards of one host",
 }
-"""Rows that only have to lie between the worlds, and why."""
+"""Rows that only have to lie between the scenarios, and why."""
 
 
 def rows() -> list[dict[str, str]]:
@@ -54,26 +54,26 @@ def described(row: dict[str, str], **counted: int) -> Facts:
         stated["network_kind"] = kind
     if row["network_gbit_per_s_per_gpu"]:
         stated["network_bytes_per_s_per_gpu"] = float(row["network_gbit_per_s_per_gpu"]) * units.GBIT
-    return facts.of(Role("ranks", nowhere, {name: Field(value) for name, value in stated.items()}), None)
+    return resolver.resolve(Role("ranks", nowhere, {name: Field(value) for name, value in stated.items()}), None)
 
 
-def worlds(found: Facts, name: str) -> Worlds[float]:
-    value = found.worlds(name)
+def scenarios(found: Facts, name: str) -> Scenarios[float]:
+    value = found.scenarios(name)
     assert not isinstance(value, Missing), value
     return value  # type: ignore[return-value]
 
 
-def ours(row: dict[str, str]) -> Worlds[float]:
-    """The bandwidth of a row in each world [bytes/s]."""
+def ours(row: dict[str, str]) -> Scenarios[float]:
+    """The bandwidth of a row in each scenario [bytes/s]."""
     if row["figure"] in ("host_to_device", "device_to_host"):
-        return worlds(described(row), "host_copy_bytes_per_s")
+        return scenarios(described(row), "host_copy_bytes_per_s")
     if row["figure"] == "peer_to_peer":
-        return worlds(described(row, pipeline_parallel=2), "pipeline_bytes_per_s")
+        return scenarios(described(row, pipeline_parallel=2), "pipeline_bytes_per_s")
     axis, cost, sent = COSTS[row["collective"]]
     ranks, payload = int(row["gpus"]), float(row["payload_bytes"] or LARGE)
     found = described(row, **{RANKS[axis]: ranks})
-    times = zip(worlds(found, f"{axis}_bus_bytes_per_s"), worlds(found, f"{axis}_hop_s"), strict=True)
-    return Worlds(*(sent * (ranks - 1) / ranks * payload / cost(payload, ranks, bus, hop) for bus, hop in times))
+    times = zip(scenarios(found, f"{axis}_bus_bytes_per_s"), scenarios(found, f"{axis}_hop_s"), strict=True)
+    return Scenarios(*(sent * (ranks - 1) / ranks * payload / cost(payload, ranks, bus, hop) for bus, hop in times))
 
 
 def measured(row: dict[str, str]) -> float:
@@ -91,19 +91,19 @@ JUDGED = [
 
 
 @pytest.mark.parametrize("row", JUDGED, ids=[row["id"] for row in JUDGED])
-def test_a_published_bandwidth_lies_between_the_worlds(row: dict[str, str]) -> None:
+def test_a_published_bandwidth_lies_between_the_scenarios(row: dict[str, str]) -> None:
     found = ours(row)
-    assert found.adverse <= measured(row) <= found.favourable
+    assert found.worst <= measured(row) <= found.best
 
 
 @pytest.mark.parametrize("row", JUDGED, ids=[row["id"] for row in JUDGED])
 def test_the_likely_bandwidth_is_within_what_a_reader_grants(row: dict[str, str]) -> None:
     if row["id"] in WIDER:
         pytest.skip(WIDER[row["id"]])
-    assert ours(row).likely == pytest.approx(measured(row), rel=float(row["band"]))
+    assert ours(row).expected == pytest.approx(measured(row), rel=float(row["band"]))
 
 
 def test_half_of_the_published_bandwidths_are_within_a_tenth() -> None:
-    errors = sorted(abs(ours(row).likely / measured(row) - 1) for row in JUDGED)
+    errors = sorted(abs(ours(row).expected / measured(row) - 1) for row in JUDGED)
     assert len(errors) >= 60
     assert errors[len(errors) // 2] <= 0.1

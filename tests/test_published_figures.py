@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 
 FOLDER = Path(__file__).parent / "known_answers"
 FILES = ("bubbles", "interconnect", "power", "serving", "storage", "training_speed")
@@ -25,7 +25,7 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 
 def accelerators() -> set[str]:
-    with (shipped.folder("catalog") / "tables" / "accelerators.csv").open(newline="") as file:
+    with (package_data.find_folder("catalog") / "tables" / "accelerators.csv").open(newline="") as file:
         return {row["id"] for row in csv.DictReader(file)}
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.report.model import Worlds
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
@@ -79,7 +79,7 @@ def served(row: Row) -> Facts | None:
     requests = {"request_prompt_tokens": "isl", "request_output_tokens": "osl"}
     stated |= {fact: whole(row, column) for fact, column in requests.items() if row[column]}
     role = Role("server", NOWHERE, {name: Field(value) for name, value in stated.items()})
-    return facts.of(role, architecture.resolve(name))
+    return resolver.resolve(role, architecture.resolve(name))
 
 
 def measured(row: Row) -> float:
@@ -91,11 +91,11 @@ def measured(row: Row) -> float:
     return float(row["value"]) / (1000 if row["unit"] == "ms" else 1)
 
 
-def worlds(known: Facts, *names: str) -> Worlds[float] | None:
+def scenarios(known: Facts, *names: str) -> Scenarios[float] | None:
     """The first of the facts that can be told."""
     for name in names:
-        found = known.worlds(name)
-        if isinstance(found, Worlds):
+        found = known.scenarios(name)
+        if isinstance(found, Scenarios):
             return found  # type: ignore[return-value]
     return None
 
@@ -112,24 +112,24 @@ TIMES = [(row, known) for row, known in SERVED if row["figure"] in FLOORS]
 
 @pytest.mark.parametrize(("row", "known"), SPEEDS, ids=[row["id"] for row, _ in SPEEDS])
 def test_no_measured_throughput_is_beyond_our_ceiling(row: Row, known: Facts) -> None:
-    ceiling = worlds(known, "output_tokens_per_s_ceiling")
-    assert ceiling is None or measured(row) <= ceiling.favourable
+    ceiling = scenarios(known, "output_tokens_per_s_ceiling")
+    assert ceiling is None or measured(row) <= ceiling.best
 
 
 @pytest.mark.parametrize(("row", "known"), TIMES, ids=[row["id"] for row, _ in TIMES])
 def test_no_measured_time_is_below_our_floor(row: Row, known: Facts) -> None:
-    floor = worlds(known, *FLOORS[row["figure"]])
-    assert floor is None or measured(row) >= floor.favourable
+    floor = scenarios(known, *FLOORS[row["figure"]])
+    assert floor is None or measured(row) >= floor.best
 
 
 def test_most_of_the_figures_have_a_bound() -> None:
-    bounds = [worlds(known, "output_tokens_per_s_ceiling") for _, known in SPEEDS]
-    bounds += [worlds(known, *FLOORS[row["figure"]]) for row, known in TIMES]
+    bounds = [scenarios(known, "output_tokens_per_s_ceiling") for _, known in SPEEDS]
+    bounds += [scenarios(known, *FLOORS[row["figure"]]) for row, known in TIMES]
     assert sum(bound is not None for bound in bounds) >= 100
 
 
-def test_nine_in_ten_of_the_measured_throughputs_lie_between_our_worlds() -> None:
-    told = [(measured(row), found) for row, known in SPEEDS if (found := worlds(known, "output_tokens_per_s"))]
+def test_nine_in_ten_of_the_measured_throughputs_lie_between_our_scenarios() -> None:
+    told = [(measured(row), found) for row, known in SPEEDS if (found := scenarios(known, "output_tokens_per_s"))]
     inside = sum(min(found) <= figure <= max(found) for figure, found in told)
     assert len(told) >= 70
     assert inside / len(told) >= 0.9, inside
@@ -139,8 +139,8 @@ def test_the_likely_throughput_of_thirty_pairs_lies_in_the_band_that_a_reader_se
     """Bands were written with the figures, before any formula; a pair of network and card counts with all of its figures."""
     off: dict[tuple[str, str], list[bool]] = {}
     for row, known in SPEEDS:
-        if row["band"] and (found := worlds(known, "output_tokens_per_s")):
-            within = abs(found.likely / measured(row) - 1) <= float(row["band"])
+        if row["band"] and (found := scenarios(known, "output_tokens_per_s")):
+            within = abs(found.expected / measured(row) - 1) <= float(row["band"])
             off.setdefault((row["model"], row["gpu"]), []).append(not within)
     assert len(off) >= 36
     assert sum(not any(pair) for pair in off.values()) >= 30

@@ -1,4 +1,4 @@
-"""Published speeds of servers against ours: within the band that a reader would grant, or between our worlds."""
+"""Published speeds of servers against ours: within the band that a reader would grant, or between our scenarios."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -25,7 +25,7 @@ MILLI = 1e-3
 
 
 class Answer(NamedTuple):
-    """A published figure and ours in the favourable, likely and adverse world."""
+    """A published figure and ours in the best, expected and worst scenario."""
 
     row: Mapping[str, str]
     measured: float
@@ -69,11 +69,11 @@ def known(row: Mapping[str, str], **more: Any) -> Facts:
     if row["release"]:
         stated["engine_version"] = row["release"]
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
-    return facts.of(role, architecture.resolve(row["model"]))
+    return resolver.resolve(role, architecture.resolve(row["model"]))
 
 
 def three(found: Facts, name: str) -> tuple[float, float, float] | None:
-    values = found.worlds(name)
+    values = found.scenarios(name)
     return None if isinstance(values, Missing) else tuple(float(one) for one in values)  # type: ignore[arg-type, return-value]
 
 
@@ -115,7 +115,7 @@ def test_there_are_enough_figures_on_enough_networks_and_cards() -> None:
 @pytest.mark.parametrize(
     "one", [one for one in answers() if one.row["figure"] in JUDGED], ids=lambda one: one.row["id"]
 )
-def test_a_published_speed_lies_in_the_band_that_a_reader_grants_or_between_our_worlds(one: Answer) -> None:
+def test_a_published_speed_lies_in_the_band_that_a_reader_grants_or_between_our_scenarios(one: Answer) -> None:
     low, high = min(one.ours), max(one.ours)
     inside = one.error <= float(one.row["band"] or 0.5) or low <= one.measured <= high
     assert inside or one.row["id"] in SLOWER, (one.measured, one.ours)
@@ -132,7 +132,7 @@ def powers() -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("row", powers(), ids=lambda row: row["id"])
-def test_the_power_of_a_card_that_serves_lies_between_our_worlds(row: dict[str, str]) -> None:
+def test_the_power_of_a_card_that_serves_lies_between_our_scenarios(row: dict[str, str]) -> None:
     server = {"engine": row["engine"], "model": row["model"], "gpu": row["gpu"]}
     absent = dict.fromkeys(
         ("tp", "pp", "replicas", "concurrency", "isl", "osl", "kv_precision", "precision", "release"), ""

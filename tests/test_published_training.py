@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Architecture, Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.sizing.training import exchange_time as training_exchange
+from gpulint.catalog.architecture import Architecture, Resolution
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
+from gpulint.sizing.training import exchange_time
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -115,7 +115,7 @@ def known(identity: str) -> Facts:
     }
     resolved = _network(row)
     fields = {name: Field(value) for name, value in stated.items() if value is not None}  # type: ignore[arg-type]
-    return facts.of(Role("run", NOWHERE, fields), resolved)
+    return resolver.resolve(Role("run", NOWHERE, fields), resolved)
 
 
 def _recomputed(row: Row) -> str:
@@ -124,7 +124,7 @@ def _recomputed(row: Row) -> str:
     return "products" if row["trainer"].startswith("torchtitan") else "scores"
 
 
-def _network(row: Row) -> Resolved | None:
+def _network(row: Row) -> Resolution | None:
     if not row["layers"] or row["model"].startswith("bigscience/"):
         return architecture.resolve(row["model"])
     layers, hidden, heads = (int(row[name]) for name in ("layers", "hidden_size", "heads"))
@@ -145,19 +145,19 @@ def _network(row: Row) -> Resolved | None:
         moe_layers=0,
         checkpoint_dtype="bfloat16",
     )
-    return Resolved(shape, "the paper's table")
+    return Resolution(shape, "the paper's table")
 
 
 def ours(row: Row) -> tuple[float, float, float] | None:
-    """The figure of a row as we see it in three worlds, the smallest first."""
+    """The figure of a row as we see it in three scenarios, the smallest first."""
     found, peak = known(row["id"]), 0.0
     if row["figure"].endswith("flop_per_s_per_gpu"):
-        peak = float(found.likely("dense_bf16_flop_per_s")) / 1e12  # type: ignore[arg-type]
+        peak = float(found.expected("dense_bf16_flop_per_s")) / 1e12  # type: ignore[arg-type]
     names = {"hardware_flop_per_s_per_gpu": "hfu", "model_flop_per_s_per_gpu": "mfu", "training_run_days": "step_s"}
     names |= {"samples_per_s_per_gpu": "training_tokens_per_s_per_gpu"}
     names |= {"tokens_per_s_per_gpu": "training_tokens_per_s_per_gpu"}
-    worlds = found.worlds(names.get(row["figure"], row["figure"]))
-    if not hasattr(worlds, "likely"):
+    scenarios = found.scenarios(names.get(row["figure"], row["figure"]))
+    if not hasattr(scenarios, "expected"):
         return None
     factor = peak or (100.0 if row["unit"] == "%" else 1.0)
     if row["figure"] == "samples_per_s_per_gpu":
@@ -165,9 +165,9 @@ def ours(row: Row) -> tuple[float, float, float] | None:
     if (row["trainer"], row["precision"], row["figure"]) == ("llm-foundry", "fp8", "mfu"):
         factor /= 2  # held against the peak in FP8
     if row["trainer"].startswith(HALVED) and row["figure"] == "model_flop_per_s_per_gpu":
-        factor *= float(found.likely("step_flop")) / float(found.likely("counted_step_flop"))  # type: ignore[arg-type]
-    low, high = sorted((float(worlds.favourable), float(worlds.adverse)))
-    return low * factor, float(worlds.likely) * factor, high * factor
+        factor *= float(found.expected("step_flop")) / float(found.expected("counted_step_flop"))  # type: ignore[arg-type]
+    low, high = sorted((float(scenarios.best), float(scenarios.worst)))
+    return low * factor, float(scenarios.expected) * factor, high * factor
 
 
 LEFT_OUT = ("training_run_days", "gpu_hours_per_trillion_tokens")
@@ -186,7 +186,7 @@ def error(row: Row) -> float:
 
 
 @pytest.mark.parametrize("row", JUDGED, ids=lambda row: row["id"])
-def test_a_published_speed_of_training_lies_within_our_worlds(row: Row) -> None:
+def test_a_published_speed_of_training_lies_within_our_scenarios(row: Row) -> None:
     low, _, high = ours(row) or (0.0, 0.0, 0.0)
     assert low <= float(row["value"]) <= high
 
@@ -195,15 +195,15 @@ def test_a_published_speed_of_training_lies_within_our_worlds(row: Row) -> None:
 def test_no_published_speed_beats_our_floor(row: Row) -> None:
     """The step at the dense peak of all cards and nothing else; what is computed again counts as arithmetic too."""
     found = known(row["id"])
-    step, floor = found.worlds("step_s"), float(found.likely("step_floor_s"))  # type: ignore[arg-type]
+    step, floor = found.scenarios("step_s"), float(found.expected("step_floor_s"))  # type: ignore[arg-type]
     fastest = ours(row)
     assert fastest is not None
-    assert hasattr(step, "likely")
-    likely = float(step.likely)  # type: ignore[union-attr]
+    assert hasattr(step, "expected")
+    expected = float(step.expected)  # type: ignore[union-attr]
     if row["figure"] == "step_s":
         assert float(row["value"]) >= floor
     else:
-        assert float(row["value"]) <= fastest[1] * likely / floor
+        assert float(row["value"]) <= fastest[1] * expected / floor
 
 
 def test_most_published_speeds_of_training_lie_in_the_band_that_a_reader_would_grant() -> None:
@@ -220,7 +220,7 @@ def test_most_published_speeds_of_training_lie_in_the_band_that_a_reader_would_g
 def waiting(row: Row) -> float:
     """Of the ideal time, of the whole time, or of what 1F1B waits for."""
     stages, parts, batches = (int(row[name] or 1) for name in ("pp", "virtual_stages", "micro_batches"))
-    ratio = training_exchange.bubble_ratio(stages, parts, batches, row["schedule"])
+    ratio = exchange_time.bubble_ratio(stages, parts, batches, row["schedule"])
     return ratio if row["of"] == "ideal" else ratio / (1 + ratio)
 
 
@@ -244,5 +244,5 @@ def test_zero_bubble_with_twice_the_memory_leaves_less_than_a_twentieth() -> Non
 
 def test_a_third_of_the_waiting_is_left_by_the_first_zero_bubble_schedule() -> None:
     row = next(row for row in rows_of("bubbles") if row["of"] == "of 1f1b")
-    left = training_exchange.bubble_ratio(8, 1, 64, "zb-h1") / training_exchange.bubble_ratio(8, 1, 64, "1f1b")
+    left = exchange_time.bubble_ratio(8, 1, 64, "zb-h1") / exchange_time.bubble_ratio(8, 1, 64, "1f1b")
     assert left == pytest.approx(float(row["value"]), rel=float(row["band"]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables as catalog_tables
 from gpulint.catalog.architecture import Architecture
 from gpulint.sizing.memory import weights
 
@@ -58,7 +58,7 @@ def more(checkpoint: str) -> int:
 @pytest.mark.parametrize("checkpoint", [name for name, row in RELEASES.items() if "channels" not in row["counted"]])
 def test_the_bytes_of_a_release_are_those_that_its_total_means(checkpoint: str) -> None:
     shape = known(checkpoint)
-    row = catalog.by("quantization", "quantization")[shape.checkpoint_quantization]
+    row = catalog_tables.index_rows("quantization", "quantization")[shape.checkpoint_quantization]
     size, all_ = float(row["bytes_per_weight"]), shape.parameters
     counted = more(checkpoint) / ELEMENTS[RELEASES[checkpoint]["counted"].removesuffix(HEAD)]
     ours = quantised(shape)

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import reading
 
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.workload import Role, Unknown, Workload
 
 CONFIG = """
@@ -135,8 +135,8 @@ def test_a_label_and_an_accelerator_type_of_the_same_product_change_together() -
         "      containers:", "      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n      containers:"
     )
     role = only(service(groups=groups))
-    assert labels.relabelled(role, "h100-sxm-80gb") == ("nvidia-h100-80gb", "H100")
-    assert labels.relabelled(role, "rtx-pro-6000-se") is None
+    assert accelerator_names.relabel(role, "h100-sxm-80gb") == ("nvidia-h100-80gb", "H100")
+    assert accelerator_names.relabel(role, "rtx-pro-6000-se") is None
 
 
 def test_an_accelerator_type_of_several_products_is_unknown() -> None:

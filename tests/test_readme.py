@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint import cli
-from gpulint.pipeline import today as day
+from gpulint.pipeline import today
 from gpulint.source import documents
 
 ROOT = Path(__file__).parent.parent
@@ -32,7 +32,7 @@ BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```
 
 def printed(words: str) -> str:
     """What a command prints in the root of the repository on the day of the catalog."""
-    with unittest.mock.patch.object(day, "today", return_value="2026-11-22"):
+    with unittest.mock.patch.object(today, "today", return_value="2026-11-22"):
         return _printed(words)
 
 

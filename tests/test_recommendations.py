@@ -40,7 +40,7 @@ def by_id(rows: list[dict[str, str]]) -> pytest.MarkDecorator:
 
 
 @by_id(RECOMMENDED)
-def test_what_is_recommended_is_never_called_too_small_in_every_world(row: dict[str, str]) -> None:
+def test_what_is_recommended_is_never_called_too_small_in_every_scenario(row: dict[str, str]) -> None:
     found = reader().judge(row)
     assert found.verdict != "does not fit"
     assert not MEMORY & set(found.errors)

@@ -182,11 +182,11 @@ def test_time_and_output_are_bounded(bin: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(render, "TIMEOUT_S", 0.5)
     program(bin, "helm", "while :; do :; done")
     with pytest.raises(render.RenderError, match="took longer"):
-        render.rendered("helm", "chart")
+        render.render("helm", "chart")
     monkeypatch.setattr(render, "OUTPUT_BYTES_MAX", 10_000)
     program(bin, "helm", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done")
     with pytest.raises(render.RenderError, match="printed more"):
-        render.rendered("helm", "chart")
+        render.render("helm", "chart")
 
 
 def test_nothing_is_rendered_unless_asked_for(bin: Path) -> None:

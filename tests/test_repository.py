@@ -218,10 +218,10 @@ def test_links_and_what_lies_outside_do_not_exist(tree: pathlib.Path, opened: Op
 
 def test_the_root_is_the_nearest_folder_that_holds_git(tree: pathlib.Path) -> None:
     write(tree, "a/b/c.yaml")
-    assert repository.root_of(tree / "a" / "b") == tree
+    assert repository.find_root(tree / "a" / "b") == tree
     write(tree, "a/.git", content="gitdir: ../.git/worktrees/a\n")
-    assert repository.root_of(tree / "a" / "b") == tree / "a"
+    assert repository.find_root(tree / "a" / "b") == tree / "a"
 
 
 def test_without_git_the_root_is_the_start(tmp_path: pathlib.Path) -> None:
-    assert repository.root_of(tmp_path) == tmp_path
+    assert repository.find_root(tmp_path) == tmp_path

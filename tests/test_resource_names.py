@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import resource_names
+from gpulint.catalog import package_data, resource_names
 
 
 @pytest.mark.parametrize(
@@ -52,8 +51,8 @@ def test_no_module_spells_a_name_of_the_table() -> None:
     names = (resource.name.strip("*") for resource in resource_names.list_resources())
     spelled = re.compile(rf"""["'](?:{"|".join(map(re.escape, names))})["']""")
     found = {
-        file.relative_to(shipped.PACKAGE).as_posix(): spelled.findall(text)
-        for file in sorted(shipped.PACKAGE.rglob("*.py"))
+        file.relative_to(package_data.PACKAGE).as_posix(): spelled.findall(text)
+        for file in sorted(package_data.PACKAGE.rglob("*.py"))
         if spelled.search(text := _code(file.read_text()))
     }
     assert found == {}

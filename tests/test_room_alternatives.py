@@ -5,8 +5,8 @@ from __future__ import annotations
 import samples
 
 from gpulint.adapters.native import facility
-from gpulint.facility.model import Part
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import Component
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.report.model import Finding
 from gpulint.source import documents
 
@@ -211,14 +211,14 @@ CHANGES = (
 )
 
 
-def described(text: str) -> Part:
+def described(text: str) -> Component:
     (document,) = documents.load("room.yaml", text.encode()).documents
-    found = facility.facility(document)
+    found = facility.read_facility(document)
     assert found is not None
     return found
 
 
-def summed(one: facilities.Said) -> tuple[frozenset[tuple[str, int]], frozenset[str]]:
+def summed(one: rules_facility.Evaluation) -> tuple[frozenset[tuple[str, int]], frozenset[str]]:
     """What was said of a part: rules that speak, with their severity, and rules that lacked a fact."""
     spoken = frozenset((each.rule.name, int(each.severity)) for each in one.outcome.verdicts)
     return spoken, frozenset(each.rule for each in one.outcome.not_evaluated)
@@ -227,10 +227,10 @@ def summed(one: facilities.Said) -> tuple[frozenset[tuple[str, int]], frozenset[
 def test_a_text_that_differs_in_one_value_is_judged_as_if_it_were_new() -> None:
     """What is taken over from the text before is what a judgement of the whole says of it."""
     rules = tuple(samples.shipped_rules().values())
-    before = facilities.judged(facilities.facts_of(described(SHARED), {}), rules)
+    before = rules_facility.evaluate_component(rules_facility.resolve_facts(described(SHARED), {}), rules)
     for old, new in CHANGES:
         assert old in SHARED
-        root = facilities.facts_of(described(SHARED.replace(old, new, 1)), {})
-        partly = {(one.path, one.known.kind): summed(one) for one in facilities.again(before, root, rules)}
-        whole = {(one.path, one.known.kind): summed(one) for one in facilities.judged(root, rules)}
+        root = rules_facility.resolve_facts(described(SHARED.replace(old, new, 1)), {})
+        partly = {(one.path, one.known.kind): summed(one) for one in rules_facility.reevaluate(before, root, rules)}
+        whole = {(one.path, one.known.kind): summed(one) for one in rules_facility.evaluate_component(root, rules)}
         assert partly == whole, (old, new)

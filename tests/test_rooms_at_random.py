@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from gpulint.facility import reader
-from gpulint.facility.model import PartFacts
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.policy.rules import facility
 from gpulint.source import documents
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: drawn}\nspec:\n  racks:\n"
@@ -75,9 +75,9 @@ def written(room: Room) -> str:
     return "\n".join([HEAD + rack + "      feeds:", *feeds, "      servers:", *servers, ""])
 
 
-def facts_of(room: Room) -> list[PartFacts]:
+def facts_of(room: Room) -> list[ComponentFacts]:
     (document,) = documents.load("drawn.yaml", written(room).encode()).documents
-    return list(facilities.facts_of(reader.read(document), {}).all())
+    return list(facility.resolve_facts(reader.read(document), {}).all())
 
 
 def usable_va(room: Room, feed: str) -> float:
@@ -110,18 +110,18 @@ def test_a_room_drawn_at_random_is_counted_as_the_definitions_count_it(seed: int
     parts = facts_of(room)
     (rack,) = [one for one in parts if one.kind == "rack"]
     watts = sum(group.count * group.watts for group in room.groups)
-    assert rack.likely("load_w") == watts
-    assert rack.likely("heat_w") == watts
-    assert rack.likely("rack_usable_va") == pytest.approx(sum(usable_va(room, feed) for feed in room.breakers))
+    assert rack.expected("load_w") == watts
+    assert rack.expected("heat_w") == watts
+    assert rack.expected("rack_usable_va") == pytest.approx(sum(usable_va(room, feed) for feed in room.breakers))
     for feed in (one for one in parts if one.kind == "feed"):
         name = feed.role.name
-        assert feed.likely("feed_usable_va") == pytest.approx(usable_va(room, name))
-        assert feed.likely("feed_load_va") == pytest.approx(load_va(room, name))
+        assert feed.expected("feed_usable_va") == pytest.approx(usable_va(room, name))
+        assert feed.expected("feed_load_va") == pytest.approx(load_va(room, name))
         worst = max(load_va(room, name, lost) for lost in ("", *room.sides.values()))
-        assert feed.likely("feed_failover_va") == pytest.approx(worst)
+        assert feed.expected("feed_failover_va") == pytest.approx(worst)
     for group, server in zip(room.groups, [one for one in parts if one.kind == "server"], strict=True):
         if group.cords or group.psus % len(room.breakers) == 0:
-            assert server.likely("supplies_left") == pytest.approx(left(room, group))
+            assert server.expected("supplies_left") == pytest.approx(left(room, group))
 
 
 class Machine(NamedTuple):
@@ -173,20 +173,20 @@ def test_heat_air_coolant_and_weight_of_a_room_drawn_at_random_are_counted_as_th
         for at, machines in enumerate(racks)
     )
     (document,) = documents.load("drawn.yaml", text.encode()).documents
-    parts = list(facilities.facts_of(reader.read(document), {}).all())
+    parts = list(facility.resolve_facts(reader.read(document), {}).all())
     into_liquid = 0.0
     for machines, rack in zip(racks, [one for one in parts if one.kind == "rack"], strict=True):
         heat = sum(one.count * one.heat for one in machines)
         liquid = sum(one.count * one.heat * one.liquid for one in machines)
         kilograms = 120 + sum(one.count * one.kilograms for one in machines)
         into_liquid += liquid
-        assert rack.likely("heat_w") == heat
-        assert rack.likely("air_heat_w") == pytest.approx(heat - liquid)
-        assert rack.likely("needed_airflow_m3_per_s") == pytest.approx((heat - liquid) / AIR_JOULES / air_rise)
-        assert rack.likely("needed_flow_m3_per_s") == pytest.approx(liquid / JOULES[coolant] / coolant_rise)
-        assert rack.likely("units_used") == sum(one.count * one.units for one in machines)
-        assert rack.likely("least_weight_kg") == kilograms
-        assert rack.likely("foot_load_kg") == kilograms / 4
-        assert rack.likely("floor_load_kg_per_m2") == pytest.approx(kilograms / 1.5)
+        assert rack.expected("heat_w") == heat
+        assert rack.expected("air_heat_w") == pytest.approx(heat - liquid)
+        assert rack.expected("needed_airflow_m3_per_s") == pytest.approx((heat - liquid) / AIR_JOULES / air_rise)
+        assert rack.expected("needed_flow_m3_per_s") == pytest.approx(liquid / JOULES[coolant] / coolant_rise)
+        assert rack.expected("units_used") == sum(one.count * one.units for one in machines)
+        assert rack.expected("least_weight_kg") == kilograms
+        assert rack.expected("foot_load_kg") == kilograms / 4
+        assert rack.expected("floor_load_kg_per_m2") == pytest.approx(kilograms / 1.5)
     (cdu,) = [one for one in parts if one.kind == "cdu"]
-    assert cdu.likely("loop_heat_w") == pytest.approx(into_liquid)
+    assert cdu.expected("loop_heat_w") == pytest.approx(into_liquid)

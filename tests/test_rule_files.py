@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.facts import resolver as facts
-from gpulint.policy.rules import cel, rule
-from gpulint.policy.rules import condition_diagnostics as condition
-from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.facts.glossary import glossary
+from gpulint.policy.rules import cel, condition_diagnostics, diagnostics, rule
 from gpulint.policy.rules.rule import Rule, RuleError
 
 SOUND = """\
@@ -43,12 +41,12 @@ def written(folder: Path, old: str = "", new: str = "", name: str = "pod-too-lar
 def said(path: Path) -> list[str]:
     """What is said of a file, without the folder that it lies in."""
     with pytest.raises(RuleError) as caught:
-        rule_file.load(path)
+        diagnostics.load(path)
     return [line.replace(f"{path}:", "") for line in str(caught.value).splitlines()]
 
 
 def test_a_sound_file_is_a_rule_named_by_its_file_and_its_folder(tmp_path: Path) -> None:
-    found = rule_file.load(written(tmp_path))
+    found = diagnostics.load(written(tmp_path))
     assert (found.name, found.family, found.when) == ("pod-too-large", "capacity", "gpus_per_replica > 8")
 
 
@@ -286,7 +284,7 @@ def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, conten
     ],
 )
 def test_a_mistake_in_a_condition_is_named_with_what_to_write(expression: str, offset: int, message: str) -> None:
-    found = next(condition.mistakes(expression))
+    found = next(condition_diagnostics.find_mistakes(expression))
     assert (found.offset, found.message) == (offset, message)
 
 
@@ -315,12 +313,12 @@ def test_a_mistake_in_a_condition_is_named_with_what_to_write(expression: str, o
     ],
 )
 def test_a_sound_condition_is_let_pass(expression: str) -> None:
-    assert list(condition.mistakes(expression)) == []
+    assert list(condition_diagnostics.find_mistakes(expression)) == []
 
 
-@pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", rule.load_shipped().values(), ids=lambda one: one.name)
 def test_no_condition_of_ours_is_taken_for_a_mistake(one: Rule) -> None:
-    assert list(condition.mistakes(one.when, one.target.scope != "document")) == []
+    assert list(condition_diagnostics.find_mistakes(one.when, one.target.scope != "document")) == []
 
 
 @pytest.mark.parametrize(
@@ -352,11 +350,11 @@ def test_whole_numbers_and_fractions_are_computed_with_alike(
 
 
 def known(*folders: Path) -> Mapping[str, Rule]:
-    return rule.known(one for folder in folders for one in rule.load_team(folder))
+    return rule.merge(one for folder in folders for one in rule.load_team(folder))
 
 
 def names(*folders: Path) -> set[str]:
-    return set(known(*folders)) - set(rule.shipped_rules())
+    return set(known(*folders)) - set(rule.load_shipped())
 
 
 def test_rules_are_read_from_several_folders_whatever_their_suffix(tmp_path: Path) -> None:
@@ -388,7 +386,7 @@ def test_a_link_is_refused_wherever_it_leads(tmp_path: Path, where: str) -> None
     }[where]
     link.symlink_to(target)
     with pytest.raises(RuleError, match=rf"^{link}: gpulint does not follow symbolic links$"):
-        list(rule_file.files(tmp_path / "rules"))
+        list(diagnostics.find_files(tmp_path / "rules"))
 
 
 # ---- names that are taken
@@ -413,18 +411,18 @@ def test_a_shipped_preview_yields_so_that_a_release_breaks_no_folder(
 ) -> None:
     import dataclasses
 
-    new = dataclasses.replace(rule.shipped_rules()["gpus-left-idle"], name="pod-too-large", status="preview")
-    monkeypatch.setattr(rule, "shipped_rules", lambda: {"pod-too-large": new})
+    new = dataclasses.replace(rule.load_shipped()["gpus-left-idle"], name="pod-too-large", status="preview")
+    monkeypatch.setattr(rule, "load_shipped", lambda: {"pod-too-large": new})
     written(tmp_path)
     assert known(tmp_path)["pod-too-large"].family == "capacity"
 
 
 def test_rules_that_lie_on_no_disk_are_told_apart_by_their_paths() -> None:
-    made = [rule_file.read(Path("of/a/commit") / name, SOUND.encode()) for name in ("a/pod-too-large.yaml",) * 2]
-    assert "pod-too-large" in rule.known(made)
-    other = rule_file.read(Path("of/a/commit/b/pod-too-large.yaml"), SOUND.encode())
+    made = [diagnostics.read(Path("of/a/commit") / name, SOUND.encode()) for name in ("a/pod-too-large.yaml",) * 2]
+    assert "pod-too-large" in rule.merge(made)
+    other = diagnostics.read(Path("of/a/commit/b/pod-too-large.yaml"), SOUND.encode())
     with pytest.raises(RuleError, match=r"of/a/commit/a/pod-too-large\.yaml also defines pod-too-large"):
-        rule.known([*made, other])
+        rule.merge([*made, other])
 
 
 def test_two_rules_of_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
@@ -435,5 +433,5 @@ def test_two_rules_of_one_name_are_refused_with_both_places(tmp_path: Path) -> N
 
 
 def test_every_fact_that_is_offered_for_a_word_is_one_and_no_word_is_a_fact() -> None:
-    assert set(condition.MEANT.values()) <= set(facts.glossary())
-    assert not set(condition.MEANT) & set(facts.glossary())
+    assert set(condition_diagnostics.MEANT.values()) <= set(glossary())
+    assert not set(condition_diagnostics.MEANT) & set(glossary())

@@ -12,22 +12,22 @@ import samples
 
 from gpulint import adapters
 from gpulint.adapters.native import facility
-from gpulint.catalog import package_data as shipped
-from gpulint.facility import model as parts
-from gpulint.facts import resolver as facts
-from gpulint.pipeline.rule_tests import runner as trials
-from gpulint.pipeline.rule_tests.samples import files_of
+from gpulint.catalog import package_data
+from gpulint.facility import model
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import glossary
+from gpulint.pipeline.rule_tests import runner
+from gpulint.pipeline.rule_tests.samples import split_files
 from gpulint.policy.config import schema
-from gpulint.policy.rules import cel, rule
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules import cel, evaluate, rule
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Report
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.workload import Value
 
-RULES = tuple(rule.shipped_rules().values())
+RULES = tuple(rule.load_shipped().values())
 NAMES = [one.name for one in RULES]
 OF_A_RUN = frozenset({"stale-baseline-entry"})
 """Rules that no sample alone shows: they compare what a run found with a file beside it (test_acceptance)."""
@@ -36,8 +36,8 @@ SIDES = {
         (one, text)
         for one in RULES
         if one.name not in OF_A_RUN
-        for text in rule.examples(one)[side]
-        if len(files_of(str(text))) == 1
+        for text in rule.load_examples(one)[side]
+        if len(split_files(str(text))) == 1
     ]
     for side in ("bad", "good")
 }
@@ -73,19 +73,19 @@ def test_there_are_rules_of_several_families() -> None:
 @every_rule
 def test_the_file_follows_the_contract_of_rule_files(one: Rule) -> None:
     assert one.path is not None
-    schema.RuleFile.model_validate(shipped.read_yaml(one.path))
+    schema.RuleFile.model_validate(package_data.read_yaml(one.path))
 
 
 @every_rule
 def test_the_condition_compiles(one: Rule) -> None:
-    cel.compiled(one.when)
+    cel.compile(one.when)
 
 
 @every_rule
 def test_the_condition_bears_every_absence_together_with_any_other(one: Rule) -> None:
     """A fact that may be absent is compared as null, and never handed to an operation that null does not have."""
     ordinary: dict[str, Value] = {"number": 1, "text": "a", "flag": True}
-    named = [facts.glossary()[name] for name in cel.names(one.when)]
+    named = [glossary()[name] for name in cel.find_names(one.when)]
     nullable = [quantity.name for quantity in named if quantity.absent == (None,) or _may_be_none(quantity.name)]
     present = {quantity.name: ordinary.get(quantity.type, ()) for quantity in named}
     for count in range(min(len(nullable), 3) + 1):
@@ -107,24 +107,24 @@ def test_the_condition_bears_every_absence_together_with_any_other(one: Rule) ->
     ],
 )
 def test_what_rules_a_condition_out_by_itself(condition: str, ruled_out: dict[str, bool | None]) -> None:
-    assert cel.guards(condition) == ruled_out
+    assert cel.find_guards(condition) == ruled_out
 
 
 @every_rule
 def test_a_fact_that_rules_a_condition_out_does_so_whatever_else_is_known(one: Rule) -> None:
-    for name, value in cel.guards(one.when).items():
+    for name, value in cel.find_guards(one.when).items():
         assert cel.evaluate(one.when, {name: value}) is False
 
 
 def _may_be_none(name: str) -> bool:
-    formula = facts.formulas(None).get(name)
+    formula = find_formulas(None).get(name)
     return formula is not None and "None" in str(formula.__annotations__.get("return"))
 
 
 @every_rule
 def test_every_name_is_a_fact_of_the_glossary(one: Rule) -> None:
     named = {*one.facts, *one.at, *one.change, *filter(None, [one.against])}
-    assert named <= set(facts.glossary())
+    assert named <= set(glossary())
 
 
 @every_rule
@@ -165,7 +165,7 @@ def test_a_rule_of_what_fails_or_costs_gives_a_reference(one: Rule) -> None:
 
 @every_rule
 def test_it_has_a_bad_and_a_good_sample(one: Rule) -> None:
-    assert all(rule.examples(one)[side] for side in ("bad", "good"))
+    assert all(rule.load_examples(one)[side] for side in ("bad", "good"))
 
 
 # ---- the samples, through the whole pipeline
@@ -177,7 +177,7 @@ ABOUT_THE_WHOLE = [one for one in RULES if one.family == "suppressions" or one.n
 
 @pytest.mark.parametrize("one", [one for one in RULES if one not in ABOUT_THE_WHOLE], ids=lambda one: one.name)
 def test_its_samples_show_what_it_says_as_those_of_a_teams_rule_do(one: Rule) -> None:
-    (found,) = trials.run([one.path] if one.path else [], ())
+    (found,) = runner.run([one.path] if one.path else [], ())
     assert [*found.complaints, *(line for trial in found.trials for line in trial.complaints)] == []
     assert all(len(trial.said) == 1 for trial in found.trials if trial.side == "bad")
 
@@ -213,27 +213,29 @@ def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str) -> None:
 def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> None:
     loaded = documents.load(samples.path_of(text), text.encode())
     assert loaded.documents
-    assert adapters.concerns_gpus(text)
+    assert adapters.mentions_gpus(text)
     if one.target.scope == "document":
         return
     if one.target.scope == "facility":
         assert any(one.name not in lacking for lacking in of_parts(one, loaded.documents))
         return
     workloads = [found for document in loaded.documents for found in adapters.read(document, samples.Alone())]
-    assert any(list(check.matching([one], found, role)) for found in workloads for role in found.roles)
+    assert any(list(evaluate.select([one], found, role)) for found in workloads for role in found.roles)
     assert one.name not in samples.not_evaluated(reported(text))
 
 
 def of_parts(one: Rule, loaded: Sequence[Document]) -> Iterator[set[str]]:
     """The rules that are not evaluated of each part that a rule is about."""
     for document in loaded:
-        described = facility.facility(document) if facility.claims(document) else None
-        for said in facilities.judged(facilities.facts_of(described, {}), [one]) if described else ():
+        described = facility.read_facility(document) if facility.claims(document) else None
+        for said in (
+            rules_facility.evaluate_component(rules_facility.resolve_facts(described, {}), [one]) if described else ()
+        ):
             yield {each.rule for each in said.outcome.not_evaluated}
 
 
 def test_a_rule_about_facilities_says_of_which_parts() -> None:
-    held = set(parts.LISTS.values()) | {"facility"}
+    held = set(model.LISTS.values()) | {"facility"}
     for one in RULES:
         assert one.target.scope != "facility" or (one.target.kind and set(one.target.kind) <= held), one.name
 
@@ -252,7 +254,7 @@ def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: R
 
 def absorbed_in(before: Report) -> set[str]:
     """What findings about a facility say with them: a lesser word about the same cause is not new."""
-    spoken = (rule.shipped_rules()[one.rule] for one in before.findings)
+    spoken = (rule.load_shipped()[one.rule] for one in before.findings)
     return {name for one in spoken if one.target.scope == "facility" for name in one.absorbs}
 
 

@@ -13,7 +13,7 @@ import pytest
 import samples
 from nasty import PAGE, REPORT
 
-from gpulint.cli import output_files as outputs
+from gpulint.cli import output_files
 from gpulint.policy.rules import rule
 from gpulint.report.formats import sarif
 from gpulint.report.model import Comparison, Report, Waiver
@@ -36,7 +36,7 @@ def troubles(report: Report) -> list[str]:
     schema = json.loads(PUBLISHED.read_bytes())
     validator = jsonschema.validators.validator_for(schema)
     checked = validator(schema, format_checker=validator.FORMAT_CHECKER)
-    log = json.loads(outputs.rendered(report, "sarif"))
+    log = json.loads(output_files.render(report, "sarif"))
     return [f"{list(one.absolute_path)}: {one.message}" for one in checked.iter_errors(log)]
 
 
@@ -63,9 +63,9 @@ def test_a_log_follows_the_published_schema(report: Report) -> None:
     assert troubles(report) == []
 
 
-@pytest.mark.parametrize("one", list(rule.shipped_rules().values())[::12], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", list(rule.load_shipped().values())[::12], ids=lambda one: one.name)
 def test_a_log_of_a_real_finding_follows_the_published_schema(one: rule.Rule) -> None:
-    for text in rule.examples(one)["bad"][:1]:
+    for text in rule.load_examples(one)["bad"][:1]:
         assert troubles(samples.report(str(text))) == []
 
 
@@ -124,8 +124,8 @@ def test_a_rule_without_a_page_leads_to_its_first_reference() -> None:
 
 
 def test_samples_of_a_shipped_rule_come_from_its_file() -> None:
-    report = samples.report(str(rule.examples(rule.shipped_rules()["parallel-size-exceeds-gpus"])["bad"][0]))
-    log = json.loads(outputs.rendered(report, "sarif"))
+    report = samples.report(str(rule.load_examples(rule.load_shipped()["parallel-size-exceeds-gpus"])["bad"][0]))
+    log = json.loads(output_files.render(report, "sarif"))
     help_ = next(
         one["help"]["text"]
         for one in log["runs"][0]["tool"]["driver"]["rules"]
@@ -196,7 +196,7 @@ def test_a_result_has_its_region_its_line_and_the_second_place() -> None:
     assert one["properties"] == {
         "family": "parallelism",
         "confidence": 3,
-        "facts": {"spare_gpus": {"unit": "", "favourable": -4, "likely": -4, "adverse": -4}},
+        "facts": {"spare_gpus": {"unit": "", "best": -4, "expected": -4, "worst": -4}},
         "object": "apps/Deployment default/chat",
         "quantity": "tensor_parallel",
         "value": "8",

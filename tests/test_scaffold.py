@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint import cli
-from gpulint.cli.scaffold import settings as scaffold
+from gpulint.cli.scaffold import settings as scaffold_settings
 from gpulint.report.model import Report
 
 
@@ -26,17 +26,17 @@ def test_each_line_that_the_settings_offer_is_one_that_they_take(
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
     shutil.copytree(Path(__file__).parent.parent / "examples" / "policies", tmp_path / "policies" / "gpulint")
-    settings = uncommented(scaffold.settings_file(Report()))
+    settings = uncommented(scaffold_settings.render_settings(Report()))
     assert len(re.findall(r"^[a-z-]+:", settings, re.MULTILINE)) == 12
     Path("gpulint.yaml").write_text(settings, encoding="utf-8")
     (tmp_path / "chat.yaml").write_text("apiVersion: v1\nkind: Service\n", encoding="utf-8")
-    (tmp_path / "facility.yaml").write_text(scaffold.FACILITY, encoding="utf-8")
+    (tmp_path / "facility.yaml").write_text(scaffold_settings.FACILITY, encoding="utf-8")
     result = CliRunner().invoke(cli.main, ["check", "chat.yaml"])
     assert (result.exit_code, result.stderr) == (0, "gpulint: nothing here concerns GPUs\n"), result.output
 
 
 def test_the_settings_say_nothing_by_themselves() -> None:
-    text = scaffold.settings_file(Report())
+    text = scaffold_settings.render_settings(Report())
     assert all(line.startswith("#") or not line for line in text.splitlines())
 
 
@@ -50,7 +50,7 @@ def facility_lines(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", [scaffold.FACILITY, facility_lines(scaffold.FACILITY)], ids=["as written", "all lines"]
+    "text", [scaffold_settings.FACILITY, facility_lines(scaffold_settings.FACILITY)], ids=["as written", "all lines"]
 )
 def test_a_facility_to_begin_with_is_one_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
@@ -73,4 +73,4 @@ def test_a_facility_is_written_beside_settings_or_where_they_stand(
     assert (again.exit_code, again.stderr) == (2, "gpulint: facility.yaml already exists; nothing was written\n")
     other = CliRunner().invoke(cli.main, ["init", "--facility", "site.yaml"])
     assert other.output.splitlines()[:2] == ["wrote site.yaml", "gpulint.yaml already exists and was left unchanged"]
-    assert Path("site.yaml").read_text(encoding="utf-8") == scaffold.FACILITY
+    assert Path("site.yaml").read_text(encoding="utf-8") == scaffold_settings.FACILITY

@@ -16,13 +16,14 @@ import pydantic
 import pytest
 
 from gpulint.adapters import native
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.facility import schema as facility_schema
 from gpulint.policy.config import schema
-from gpulint.policy.rules import diagnostics as rule_file
-from gpulint.policy.rules import rule
-from gpulint.report import schema as report_schema
-from gpulint.report.formats import json as json_report
+from gpulint.policy.rules import diagnostics, rule
+from gpulint.report import contract
+from gpulint.report.formats import json as formats_json
+from gpulint.report.plan import PlanFile
+from gpulint.report.report import ReportFile
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 OPEN_MAPS = {
@@ -42,8 +43,8 @@ def contracts() -> dict[str, type[pydantic.BaseModel]]:
         "facility": facility_schema.facility_model(),
         "policy": schema.PolicyFile,
         "rule": schema.RuleFile,
-        "report": report_schema.ReportFile,
-        "plan": report_schema.PlanFile,
+        "report": contract.make_model(ReportFile),
+        "plan": contract.make_model(PlanFile),
         "baseline": schema.BaselineFile,
     }
 
@@ -68,19 +69,19 @@ def reported(text: str) -> dict[str, object]:
     """The JSON report on a text, as a reader gets it."""
     import samples
 
-    data: dict[str, object] = json.loads(json_report.render(samples.report(text, today="2026-11-22")))
+    data: dict[str, object] = json.loads(formats_json.render(samples.report(text, today="2026-11-22")))
     return data
 
 
 def bad_samples() -> list[tuple[str, str]]:
     """All but those of what a run compares with a file beside it."""
-    rules = [one for one in rule.shipped_rules().values() if one.name != "stale-baseline-entry"]
-    return [(one.name, str(text)) for one in rules for text in rule.examples(one)["bad"]]
+    rules = [one for one in rule.load_shipped().values() if one.name != "stale-baseline-entry"]
+    return [(one.name, str(text)) for one in rules for text in rule.load_examples(one)["bad"]]
 
 
 def baselines() -> list[tuple[str, str]]:
     """The samples of what is said of a baseline."""
-    samples = rule.examples(rule.shipped_rules()["stale-baseline-entry"])
+    samples = rule.load_examples(rule.load_shipped()["stale-baseline-entry"])
     return [(side, str(text)) for side in ("bad", "good") for text in samples[side]]
 
 
@@ -199,7 +200,7 @@ def test_a_report_without_its_summary_is_refused() -> None:
 def test_the_format_is_named_on_top() -> None:
     report = reported("")
     assert list(report)[:3] == ["format", "tool", "catalog"]
-    assert report["format"] == "gpulint-report/1"
+    assert report["format"] == "gpulint-report/2"
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])
@@ -211,7 +212,7 @@ def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path,
         "from gpulint import cli\n"
         f"result = CliRunner().invoke(cli.main, ['check', '--format', '{format_}', 'pod.yaml'])\n"
         "assert result.exit_code == 1, result.output\n"
-        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.report.schema', 'gpulint.policy.config.schema'}\n"
+        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.report.contract', 'gpulint.policy.config.schema'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -221,11 +222,11 @@ def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path,
 # ---- rules and specs against their contracts
 
 
-@pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", rule.load_shipped().values(), ids=lambda one: one.name)
 def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule) -> None:
     assert one.path is not None
-    assert [error.message for error in validator("rule").iter_errors(shipped.read_yaml(one.path))] == []
-    assert rule_file.load(one.path) == one
+    assert [error.message for error in validator("rule").iter_errors(package_data.read_yaml(one.path))] == []
+    assert diagnostics.load(one.path) == one
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.adapters import scripts as script
+from gpulint.adapters import scripts
 from gpulint.adapters.pods import image_vendor
 from gpulint.source import documents, repository
 from gpulint.workload import Field, Role, Unknown, Workload
@@ -20,7 +20,7 @@ def read(tmp_path: Path, text: str, path: str = "job.sbatch", **beside: str) -> 
     loaded = documents.load(path, (BASH + text).encode())
     assert [document.format for document in loaded.documents] == ["shell"]
     tree = repository.WorkTree(tmp_path, base=tmp_path)
-    return list(script.workloads(loaded.documents[0], tree))
+    return list(scripts.workloads(loaded.documents[0], tree))
 
 
 def role(tmp_path: Path, text: str, **beside: str) -> Role:
@@ -246,13 +246,13 @@ def test_a_script_that_starts_nothing_on_gpus_is_no_workload(tmp_path: Path, tex
 )
 def test_a_script_is_called_by_what_it_is_for(text: str, kind: str) -> None:
     (document,) = documents.load("x.sh", (BASH + text).encode()).documents
-    assert script.claims(document)
-    assert script.kind(document) == kind
+    assert scripts.claims(document)
+    assert scripts.kind(document) == kind
 
 
 def test_a_document_of_another_format_is_not_claimed() -> None:
     (document,) = documents.load("x.yaml", b"command: torchrun t.py\n").documents
-    assert not script.claims(document)
+    assert not scripts.claims(document)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpulint.adapters.native import facility
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.model import Missing
+from gpulint.policy.rules import facility as rules_facility
 from gpulint.sizing.power import server_power
 from gpulint.source import documents
 
@@ -25,11 +25,11 @@ spec:
 """
 
 
-def server(stated: str) -> PartFacts:
+def server(stated: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", ROOM.format(server=stated).encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    return facilities.facts_of(described, {}).of_kind("server")[0]
+    return rules_facility.resolve_facts(described, {}).of_kind("server")[0]
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def server(stated: str) -> PartFacts:
     ],
 )
 def test_what_is_measured_goes_before_what_is_stated_and_that_before_the_catalog(stated: str, watts: float) -> None:
-    assert server(stated).worlds("server_group_w") == (watts, watts, watts)
+    assert server(stated).scenarios("server_group_w") == (watts, watts, watts)
 
 
 def test_a_maximum_that_nobody_publishes_is_estimated_within_an_interval() -> None:
-    estimate = server("type: sys-821ge-tnhr, accelerator: h100-sxm-80gb").worlds("server_w")
+    estimate = server("type: sys-821ge-tnhr, accelerator: h100-sxm-80gb").scenarios("server_w")
     assert not isinstance(estimate, Missing)
-    low, likely, high = estimate
+    low, expected, high = estimate
     assert low < 10_200 < high
-    assert likely == pytest.approx(10_200, rel=0.05)
+    assert expected == pytest.approx(10_200, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -71,23 +71,23 @@ def test_a_maximum_that_nobody_publishes_is_estimated_within_an_interval() -> No
     ],
 )
 def test_published_maxima_lie_inside_the_interval_of_the_estimate(machine: str, watts: float) -> None:
-    low, likely, high = server(f"type: {machine}").worlds("server_estimated_w")
+    low, expected, high = server(f"type: {machine}").scenarios("server_estimated_w")
     assert low <= watts <= high
-    assert likely == pytest.approx(watts, rel=0.2)
+    assert expected == pytest.approx(watts, rel=0.2)
 
 
 def test_a_server_in_liquid_is_estimated_to_draw_no_less_than_was_measured_of_one() -> None:
     """MLPerf Inference v5.1: eight B200 of a Lenovo SR780a V3 draw 9.7 kW."""
-    own = server("type: sr780a, gpus: 8, accelerator: b200-sxm-180gb, cooling: liquid").worlds("server_w")
-    assert own.likely > 9_700
-    assert own.favourable == pytest.approx(9_600)
+    own = server("type: sr780a, gpus: 8, accelerator: b200-sxm-180gb, cooling: liquid").scenarios("server_w")
+    assert own.expected > 9_700
+    assert own.best == pytest.approx(9_600)
 
 
 def test_installed_supplies_bound_an_estimate_from_above() -> None:
-    own = server("type: ours").worlds("server_w")
+    own = server("type: ours").scenarios("server_w")
     assert not isinstance(own, Missing)
-    assert own.adverse <= 4_800
-    assert own.favourable > 4 * 350
+    assert own.worst <= 4_800
+    assert own.best > 4 * 350
 
 
 @pytest.mark.parametrize("stated", ["type: sys-821ge-tnhr", "type: unheard-of", "type: poweredge-xe9680l, gpus: 8"])
@@ -110,7 +110,7 @@ def test_without_a_maximum_and_without_an_accelerator_nothing_is_guessed(stated:
     ],
 )
 def test_heat_is_what_is_drawn_or_more_where_the_vendor_says_so(stated: str, watts: float) -> None:
-    assert server(stated).likely("server_group_heat_w") == pytest.approx(watts, rel=1e-3)
+    assert server(stated).expected("server_group_heat_w") == pytest.approx(watts, rel=1e-3)
 
 
 @pytest.mark.parametrize("term", ["board_overhead", "host_w"])
@@ -130,15 +130,15 @@ def test_a_machine_that_takes_three_phases_loads_them_alike(machine: str, imbala
     feeds = "feeds: [{name: A, voltage: 415 V, phases: 3, breaker: 250 A}, {name: B, voltage: 415 V, phases: 3, breaker: 250 A}]"
     text = ROOM.format(server=f"type: {machine}").replace("    - name: r1\n", f"    - name: r1\n      {feeds}\n")
     (document,) = documents.load("facility.yaml", text.encode()).documents
-    described = facility.facility(document)
+    described = facility.read_facility(document)
     assert described is not None
-    found = facilities.facts_of(described, {}).of_kind("feed")[0].likely("phase_imbalance")
+    found = rules_facility.resolve_facts(described, {}).of_kind("feed")[0].expected("phase_imbalance")
     assert found == pytest.approx(imbalance)
 
 
 @pytest.mark.parametrize("written", ["H100", "h100-sxm-80gb", "H100 SXM5 80GB"])
 def test_an_accelerator_is_named_as_everywhere(written: str) -> None:
-    assert server(f"type: sys-821ge-tnhr, accelerator: {written}").likely("accelerator") == "h100-sxm-80gb"
+    assert server(f"type: sys-821ge-tnhr, accelerator: {written}").expected("accelerator") == "h100-sxm-80gb"
 
 
 def test_an_accelerator_that_nobody_knows_is_said_to_be_unknown() -> None:

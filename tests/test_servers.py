@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, tables
 from gpulint.catalog.hardware import servers
 
-SERVERS = servers.servers()
+SERVERS = servers.list_servers()
 
 
 @pytest.mark.parametrize(
@@ -31,30 +30,30 @@ SERVERS = servers.servers()
     ],
 )
 def test_a_server_is_found_by_the_names_that_are_listed_in_either_case(written: str, server: str) -> None:
-    found = servers.named(written)
+    found = servers.find_server(written)
     assert found is not None
     assert found.id == server
 
 
 @pytest.mark.parametrize("written", ["DGX", "H100", "DGX H1000", "dgx h100 ", "NVL72", "B200", "GB200", "SR680a", ""])
 def test_a_part_of_a_name_is_no_server(written: str) -> None:
-    assert servers.named(written) is None
+    assert servers.find_server(written) is None
 
 
 def test_no_name_means_two_servers() -> None:
     written = [
         name.lower() for one in SERVERS for name in {one.id, f"{one.vendor} {one.name}".lower(), one.name.lower()}
     ]
-    written += [row["name"].lower() for row in catalog.rows("server_names")]
+    written += [row["name"].lower() for row in tables.rows("server_names")]
     assert sorted(name for name in set(written) if written.count(name) > 1) == []
 
 
 def test_every_listed_name_is_of_a_server_with_a_row() -> None:
-    assert {row["server"] for row in catalog.rows("server_names")} <= {one.id for one in SERVERS}
+    assert {row["server"] for row in tables.rows("server_names")} <= {one.id for one in SERVERS}
 
 
 def test_a_dgx_h100_is_what_its_user_guide_prints() -> None:
-    found = servers.named("dgx-h100")
+    found = servers.find_server("dgx-h100")
     assert found is not None
     assert (found.server_max_w, found.psus, found.psu_w, found.psus_needed) == (10200, 6, 3300, 4)
     assert (found.server_units, found.server_weight_kg, found.psu_inlet) == (8, 130.45, "C20")
@@ -91,18 +90,18 @@ def test_figures_of_a_server_agree_with_each_other(one: servers.Server) -> None:
 
 
 def test_an_empty_cell_is_none() -> None:
-    found = servers.named("poweredge-xe9680l")
+    found = servers.find_server("poweredge-xe9680l")
     assert found is not None
     assert (found.server_max_w, found.accelerator, found.server_heat_w) == (None, None, None)
 
 
 @pytest.mark.parametrize("written", ["Dell XE9680", "dell_xe9680", "DELL-XE9680", "Dell PowerEdge XE9680", "XE9680"])
 def test_what_stands_between_the_words_of_a_name_does_not_matter(written: str) -> None:
-    found = servers.named(written)
+    found = servers.find_server(written)
     assert found is not None
     assert found.id == "poweredge-xe9680"
 
 
 @pytest.mark.parametrize("written", ["Dell XE 9680", "XE968", "Dell", "Dell XE9680 XE9680", ""])
 def test_another_name_is_still_another_name(written: str) -> None:
-    assert servers.named(written) is None
+    assert servers.find_server(written) is None

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source import documents, repository
 from gpulint.workload import Field, Origin, Role
 
@@ -55,19 +54,19 @@ def server(checkpoint: str, **more: Any) -> Facts:
         **more,
     }
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items() if one is not ...})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
 def number(known: Facts, name: str) -> float:
-    found = known.likely(name)
+    found = known.expected(name)
     assert isinstance(found, int | float), (name, found)
     return float(found)
 
 
 @pytest.mark.parametrize("term", TIME_TERMS)
 def test_more_of_a_fitted_term_is_never_faster(term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
-    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    rows = [row for row in tables.rows("fitted") if row["name"] == term]
+    low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     high = max(high, low + 0.1)
     mattered = False
     copies = {"tensor_parallel": 1, "data_parallel": 8}
@@ -92,9 +91,9 @@ def test_floors_lie_below_every_estimate_and_the_ceiling_above(checkpoint: str, 
     more = {"engine": engine, "engine_version": ..., "kv_cache_dtype": "fp8"}
     known = server(checkpoint, target_concurrency=concurrency, **more)
     for name in ("tpot", "ttft"):
-        best = known.worlds(f"{name}_s")
+        best = known.scenarios(f"{name}_s")
         assert not isinstance(best, Missing), (name, best, known.reasons)
-        assert number(known, f"{name}_floor_s") < float(best.favourable)  # type: ignore[arg-type]
+        assert number(known, f"{name}_floor_s") < float(best.best)  # type: ignore[arg-type]
     assert number(known, "weight_read_floor_s") <= number(known, "tpot_floor_s")
 
 
@@ -136,17 +135,17 @@ def test_requests_beyond_the_kv_cache_wait() -> None:
 
 
 @pytest.mark.parametrize("concurrency", [16, 64, 256, 1024])
-def test_worlds_are_in_order_where_the_adverse_one_admits_fewer(concurrency: int) -> None:
-    """gpt-oss-120b on two H100 at 64 requests: the KV cache of the adverse world holds fewer, which made its tokens faster."""
+def test_scenarios_are_in_order_where_the_worst_one_admits_fewer(concurrency: int) -> None:
+    """gpt-oss-120b on two H100 at 64 requests: the KV cache of the worst scenario holds fewer, which made its tokens faster."""
     more = {"accelerator": "h100-sxm-80gb", "tensor_parallel": 2, "gpus_per_pod": 2, "gpus_per_replica": 2}
     known = server("openai/gpt-oss-120b", **more, target_concurrency=concurrency, request_prompt_tokens=8000)
-    admitted = known.worlds("admitted_sequences")
+    admitted = known.scenarios("admitted_sequences")
     assert not isinstance(admitted, Missing)
-    assert admitted.adverse < admitted.likely  # type: ignore[operator]
+    assert admitted.worst < admitted.expected  # type: ignore[operator]
     for name in ("tpot_s", "ttft_s"):
-        found = known.worlds(name)
+        found = known.scenarios(name)
         assert not isinstance(found, Missing)
-        assert found.favourable <= found.likely <= found.adverse  # type: ignore[operator]
+        assert found.best <= found.expected <= found.worst  # type: ignore[operator]
 
 
 def test_drafts_make_a_step_longer_and_yield_more_than_it_costs() -> None:
@@ -158,22 +157,24 @@ def test_drafts_make_a_step_longer_and_yield_more_than_it_costs() -> None:
 
 def test_without_a_stated_prompt_the_weights_alone_still_give_a_floor() -> None:
     known = server(LLAMA, request_prompt_tokens=..., request_output_tokens=...)
-    assert isinstance(known.worlds("tpot_s"), Missing)
+    assert isinstance(known.scenarios("tpot_s"), Missing)
     assert number(known, "weight_read_floor_s") > 0
 
 
 def test_a_command_line_that_states_requests_is_told_their_speed() -> None:
-    said = sizes.served(
+    said = memory_breakdown.convert_options(
         {"tensor_parallel": 4, "engine": "vllm", "prompt_tokens": 1000, "output_tokens": 500, "concurrency": 32}
     )
     tree = repository.WorkTree(Path.cwd())
-    found = sizes.table(*sizes.from_checkpoint(LLAMA, said, "h100-sxm-80gb", tree))
-    shown = {row.name: row.worlds.likely for row in found.terms}
+    found = memory_breakdown.build_table(*memory_breakdown.build_role(LLAMA, said, "h100-sxm-80gb", tree))
+    shown = {row.name: row.scenarios.expected for row in found.terms}
     assert shown["decode_batch"] == 32
     assert shown["tpot_floor_s"] < shown["tpot_s"] < shown["ttft_s"]  # type: ignore[operator]
-    quiet = sizes.table(*sizes.from_checkpoint(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree))
-    assert not {row.name for row in quiet.terms} & set(sizes.SERVING_SPEED)
+    quiet = memory_breakdown.build_table(
+        *memory_breakdown.build_role(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree)
+    )
+    assert not {row.name for row in quiet.terms} & set(memory_breakdown.SERVING_SPEED)
 
 
 def test_a_prompt_alone_is_still_that_of_a_static_batch() -> None:
-    assert sizes.served({"prompt_tokens": 1000}) == {"prompt_tokens": 1000}
+    assert memory_breakdown.convert_options({"prompt_tokens": 1000}) == {"prompt_tokens": 1000}

@@ -10,10 +10,10 @@ from samples import report
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.report.model import Severity, Worlds
-from gpulint.sizing.engines import sglang as sizing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios, Severity
+from gpulint.sizing.engines import sglang
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -325,7 +325,7 @@ def test_a_configuration_file_leaves_the_arguments_open() -> None:
     ],
 )
 def test_a_suggestion_is_spelled_as_the_engine_reads_it(quantity: str, value: Any, spelling: str | None) -> None:
-    assert engines.spelled("sglang", "0.5.5", quantity, value) == spelling
+    assert engines.render_argument("sglang", "0.5.5", quantity, value) == spelling
 
 
 # ---- memory
@@ -342,20 +342,20 @@ def known(checkpoint: str, release: str, accelerator: str, **stated: Any) -> Fac
     }
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     role = Role("server", nowhere, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
-def worlds(found: Facts, name: str) -> Worlds[Any]:
-    values = found.worlds(name)
+def scenarios(found: Facts, name: str) -> Scenarios[Any]:
+    values = found.scenarios(name)
     assert not isinstance(values, Missing), values
     return values
 
 
 def test_the_share_chosen_on_an_h100_is_the_one_a_user_found() -> None:
     """sgl-project/sglang issue 29092, June 2026: 0.828 on an H100 with Qwen3-32B (on two it is exact, on one 0.830)."""
-    found = worlds(known("Qwen/Qwen3-32B", "0.5.13", "h100-sxm-80gb", tensor_parallel=2), "static_memory_fraction")
-    assert found.likely == pytest.approx(0.828, abs=0.001)
-    assert found.favourable >= found.likely >= found.adverse
+    found = scenarios(known("Qwen/Qwen3-32B", "0.5.13", "h100-sxm-80gb", tensor_parallel=2), "static_memory_fraction")
+    assert found.expected == pytest.approx(0.828, abs=0.001)
+    assert found.best >= found.expected >= found.worst
 
 
 @pytest.mark.parametrize(
@@ -374,13 +374,15 @@ def test_the_share_chosen_on_an_h100_is_the_one_a_user_found() -> None:
 def test_what_is_left_outside_the_share_follows_the_release(
     release: str, accelerator: str, stated: dict[str, Any], reserved_mib: float
 ) -> None:
-    found = worlds(known("Qwen/Qwen3-8B", release, accelerator, **stated), "static_reserve_bytes")
-    assert found.likely / MIB == reserved_mib
+    found = scenarios(known("Qwen/Qwen3-8B", release, accelerator, **stated), "static_reserve_bytes")
+    assert found.expected / MIB == reserved_mib
 
 
 def test_before_the_rule_that_is_modelled_the_share_is_unknown_unless_stated() -> None:
-    assert isinstance(known("Qwen/Qwen3-8B", "0.4.5", "l4").worlds("static_memory_fraction"), Missing)
-    assert worlds(known("Qwen/Qwen3-8B", "0.4.5", "l4", static_memory_fraction=0.8), "memory_budget_bytes").likely > 0
+    assert isinstance(known("Qwen/Qwen3-8B", "0.4.5", "l4").scenarios("static_memory_fraction"), Missing)
+    assert (
+        scenarios(known("Qwen/Qwen3-8B", "0.4.5", "l4", static_memory_fraction=0.8), "memory_budget_bytes").expected > 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -407,32 +409,33 @@ def test_what_is_switched_off_leaves_nothing_open(argument: str) -> None:
 def test_the_pool_of_qwen3_235b_is_the_one_that_was_printed() -> None:
     """vllm-project/vllm issue 21348, July 2025: 16.46 GiB of KV cache on each of four H100 with a share of 0.93."""
     whole = known("Qwen/Qwen3-235B-A22B-FP8", "0.4.9", "h100-sxm-80gb", tensor_parallel=4, static_memory_fraction=0.93)
-    pool = worlds(whole, "kv_cache_bytes")
-    assert pool.adverse / GIB < 16.46 < pool.favourable / GIB
-    assert pool.likely / GIB == pytest.approx(16.46, abs=1.5)
-    assert worlds(whole, "kv_bytes_per_token").likely == pytest.approx(16.46 * GIB / 367404, rel=0.001)
+    pool = scenarios(whole, "kv_cache_bytes")
+    assert pool.worst / GIB < 16.46 < pool.best / GIB
+    assert pool.expected / GIB == pytest.approx(16.46, abs=1.5)
+    assert scenarios(whole, "kv_bytes_per_token").expected == pytest.approx(16.46 * GIB / 367404, rel=0.001)
 
 
 def test_weights_beyond_the_share_are_refused_as_they_were() -> None:
     """SemiAnalysisAI/InferenceX issue 2128: 125.65 GiB on H200 (140.4 GiB) need a share of 0.9113, not 0.88."""
     free = (140.4 - 2.5) * GIB
-    assert sizing.kv_cache_bytes(0.88 * free, 125.65 * GIB, 0.0, 0, None) < 0
-    assert sizing.kv_cache_bytes(0.92 * free, 125.65 * GIB, 0.0, 0, None) > 0
+    assert sglang.kv_cache_bytes(0.88 * free, 125.65 * GIB, 0.0, 0, None) < 0
+    assert sglang.kv_cache_bytes(0.92 * free, 125.65 * GIB, 0.0, 0, None) > 0
 
 
 def test_copies_of_the_attention_hold_more_weights_and_their_own_heads() -> None:
     layout = {"tensor_parallel": 8, "data_parallel": 8, "static_memory_fraction": 0.8}
     plain = known("Qwen/Qwen3-235B-A22B-FP8", "0.5.5", "h200-sxm-141gb", **{**layout, "data_parallel": 1})
     copies = known("Qwen/Qwen3-235B-A22B-FP8", "0.5.5", "h200-sxm-141gb", **layout, data_parallel_attention=True)
-    assert worlds(copies, "parallel_size").likely == worlds(plain, "parallel_size").likely == 8
-    assert worlds(copies, "weight_bytes_per_gpu").likely > worlds(plain, "weight_bytes_per_gpu").likely
-    assert worlds(copies, "kv_entry_bytes").likely == 4 * worlds(plain, "kv_entry_bytes").likely
-    assert worlds(copies, "heads_remainder").likely == 0
+    assert scenarios(copies, "parallel_size").expected == scenarios(plain, "parallel_size").expected == 8
+    assert scenarios(copies, "weight_bytes_per_gpu").expected > scenarios(plain, "weight_bytes_per_gpu").expected
+    assert scenarios(copies, "kv_entry_bytes").expected == 4 * scenarios(plain, "kv_entry_bytes").expected
+    assert scenarios(copies, "heads_remainder").expected == 0
 
 
 def test_copies_of_the_network_take_gpus_of_their_own() -> None:
     assert (
-        worlds(known("Qwen/Qwen3-8B", "0.5.5", "l4", tensor_parallel=2, data_parallel=2), "parallel_size").likely == 4
+        scenarios(known("Qwen/Qwen3-8B", "0.5.5", "l4", tensor_parallel=2, data_parallel=2), "parallel_size").expected
+        == 4
     )
 
 

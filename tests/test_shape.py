@@ -24,7 +24,7 @@ LLAMA = Architecture(
 
 
 def total(known: Architecture) -> int | None:
-    found = shape.counted(known)
+    found = shape.count_parameters(known)
     return found.total() if found is not None else None
 
 
@@ -67,7 +67,7 @@ def test_what_a_shape_does_not_tell_is_not_counted(unlike: dict[str, int | None]
 def test_the_networks_of_the_catalog_are_counted_alike_from_their_shape_alone() -> None:
     """Learned positions, biases and audio projectors are what is missing; only small or odd networks feel it."""
     errors = []
-    for known in architecture.architectures():
+    for known in architecture.load_architectures():
         if known.task != "generate" or not known.parameters or (found := total(known)) is None:
             continue
         errors.append(abs((found + (known.encoder_parameters or 0)) / known.parameters - 1))

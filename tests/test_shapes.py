@@ -16,6 +16,8 @@ from gpulint.source import documents
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.yaml"))
 ODD: tuple[object, ...] = (None, True, -1, "", "${X}", [], {}, [None], {"a": None})
 
+pytestmark = pytest.mark.first
+
 
 def paths(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
@@ -35,6 +37,7 @@ def replaced(data: Any, path: tuple[Any, ...], value: object) -> Any:
     return copied
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_no_odd_value_anywhere_in_a_spec_is_a_fault_of_ours(example: Path) -> None:
     data = documents.load("a.yaml", example.read_bytes()).documents[0].data

@@ -6,15 +6,15 @@ import pytest
 import samples
 from test_plan import GKE, planned, server
 
-from gpulint.catalog import gpu_sharing as shares
-from gpulint.facts.resolver import Facts
+from gpulint.catalog import gpu_sharing
+from gpulint.facts.model import Facts
 from gpulint.pipeline import evaluate
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Suggestion
-from gpulint.sizing.cost import price as cost
+from gpulint.sizing.cost import price
 from gpulint.source.repository import Source
-from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import apply
 
 EMBEDDING = server("Qwen/Qwen3-Embedding-0.6B", "nvidia-l4")
 IN_TURNS = "cloud.google.com/gke-gpu-sharing-strategy: time-sharing, cloud.google.com/gke-max-shared-clients-per-gpu: "
@@ -48,13 +48,13 @@ def shared(text: str) -> dict[object, Suggestion]:
 
 def read(text: str) -> Facts:
     source = Source(samples.path_of(text), text.encode())
-    (found,) = evaluate.file(source, samples.Alone(), Given(tuple(shipped_rules().values()))).roles
+    (found,) = evaluate.file(source, samples.Alone(), ResolvedPolicy(tuple(load_shipped().values()))).roles
     return found.facts
 
 
 def written(text: str, one: Suggestion) -> str:
     path = samples.path_of(text)
-    return fix.written(one, {path: text.encode()})[path].decode()
+    return apply.apply_edits(one, {path: text.encode()})[path].decode()
 
 
 # ---- what is offered
@@ -100,9 +100,9 @@ def test_each_is_written_read_again_and_says_nothing_new(text: str) -> None:
     for words, one in offered.items():
         changed = written(text, one)
         again, after = read(changed), samples.report(changed)
-        assert again.likely("sharing") == words
-        assert again.likely("gpu_memory_utilization") == one.values["gpu_memory_utilization"]
-        assert again.worlds("headroom_bytes").adverse > 0  # type: ignore[union-attr, operator]
+        assert again.expected("sharing") == words
+        assert again.expected("gpu_memory_utilization") == one.values["gpu_memory_utilization"]
+        assert again.scenarios("headroom_bytes").worst > 0  # type: ignore[union-attr, operator]
         assert after.failures == ()
         assert samples.newly_said(before, after) == set()
 
@@ -161,10 +161,10 @@ def test_strategy_and_number_are_read_together_in_either_order() -> None:
     turned = (
         'cloud.google.com/gke-max-shared-clients-per-gpu: "2", cloud.google.com/gke-gpu-sharing-strategy: time-sharing'
     )
-    assert read(labelled(f'{IN_TURNS}"2"')).likely("sharing") == "time-sharing by 2 clients"
-    assert read(labelled(turned)).likely("sharing") == "time-sharing by 2 clients"
-    assert read(labelled('cloud.google.com/gke-max-shared-clients-per-gpu: "2"')).likely("sharing") == "2 clients"
-    assert read(labelled("cloud.google.com/gke-gpu-sharing-strategy: mps")).likely("sharing") == "mps"
+    assert read(labelled(f'{IN_TURNS}"2"')).expected("sharing") == "time-sharing by 2 clients"
+    assert read(labelled(turned)).expected("sharing") == "time-sharing by 2 clients"
+    assert read(labelled('cloud.google.com/gke-max-shared-clients-per-gpu: "2"')).expected("sharing") == "2 clients"
+    assert read(labelled("cloud.google.com/gke-gpu-sharing-strategy: mps")).expected("sharing") == "mps"
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_strategy_and_number_are_read_together_in_either_order() -> None:
     ],
 )
 def test_words_tell_strategy_and_number(words: str, strategy: str, clients: int | None) -> None:
-    assert (shares.strategy(words), shares.clients(words)) == (strategy, clients)
+    assert (gpu_sharing.parse_strategy(words), gpu_sharing.parse_clients(words)) == (strategy, clients)
 
 
 def test_a_share_is_that_of_its_clients_of_a_card_or_of_its_slice() -> None:
-    assert cost.slice_share("l4", None, "8 clients") == 0.125
-    assert cost.slice_share("h100-sxm-80gb", "3g.40gb", "time-sharing by 4 clients") == 0.125
+    assert price.slice_share("l4", None, "8 clients") == 0.125
+    assert price.slice_share("h100-sxm-80gb", "3g.40gb", "time-sharing by 4 clients") == 0.125
     with pytest.raises(LookupError):
-        cost.slice_share("l4", None, "time-slicing")
+        price.slice_share("l4", None, "time-slicing")

@@ -10,7 +10,7 @@ Words = list[list[str | None]]
 
 
 def words(script: str, **variables: str | None) -> Words:
-    found = shell.commands(script, variables)
+    found = shell.read_commands(script, variables)
     return [[word.text for word in command.words] for command in found if command.words]
 
 
@@ -156,7 +156,7 @@ def test_known_variables_are_expanded_as_bash_does(script: str, expected: Words)
 def test_what_only_running_would_tell_is_unknown(script: str) -> None:
     found = [
         command
-        for command in shell.commands(script, {"SECRET": None})
+        for command in shell.read_commands(script, {"SECRET": None})
         if command.words[:1] and command.words[0].text == "v"
     ]
     assert [word.text for word in found[-1].words[1:]] == [None]
@@ -164,7 +164,7 @@ def test_what_only_running_would_tell_is_unknown(script: str) -> None:
 
 
 def test_an_unknown_word_says_why() -> None:
-    found = shell.commands("v $A $(date) <model> a{b,c}")[0].words
+    found = shell.read_commands("v $A $(date) <model> a{b,c}")[0].words
     assert [word.why for word in found] == [
         "",
         "the value of $A is not known",
@@ -197,13 +197,13 @@ def test_a_here_document_may_start_with_a_backslash(line: str) -> None:
     ],
 )
 def test_only_ifs_cases_loops_and_functions_are_conditional(script: str, expected: list[bool]) -> None:
-    assert [command.conditional for command in shell.commands(script)] == expected
+    assert [command.conditional for command in shell.read_commands(script)] == expected
 
 
 def test_every_word_has_its_place() -> None:
     """A word that bash splits from a variable stands where the variable's value is written."""
     script = "é=1\nA='x y'; v --m=\"$A\" \\\n  $A 'q'"
-    found = shell.commands(script)[-1].words
+    found = shell.read_commands(script)[-1].words
     assert [script[word.start : word.end] for word in found] == ["v", '--m="$A"', "x", "y", "'q'"]
     assert [word.raw for word in found] == ["v", '--m="$A"', "x", "y", "'q'"]
     assert [word.text for word in found] == ["v", "--m=x y", "x", "y", "q"]
@@ -211,13 +211,13 @@ def test_every_word_has_its_place() -> None:
 
 def test_the_words_of_an_array_keep_the_place_they_are_written_at() -> None:
     script = 'A=(--a 1)\nv "${A[@]}"'
-    found = shell.commands(script)[-1].words
+    found = shell.read_commands(script)[-1].words
     assert [(word.text, word.start, word.end) for word in found] == [("v", 10, 11), ("--a", 3, 6), ("1", 7, 8)]
 
 
 def test_assignments_are_reported_with_their_place() -> None:
     script = 'A="b c" x\nexport D=$E F='
-    first, second = shell.commands(script)
+    first, second = shell.read_commands(script)
     assert [(name, word.text, script[word.start : word.end]) for name, word in first.assignments] == [
         ("A", "b c", '"b c"')
     ]
@@ -225,7 +225,7 @@ def test_assignments_are_reported_with_their_place() -> None:
 
 
 def test_a_command_that_does_not_parse_has_no_known_words() -> None:
-    found = shell.commands("vllm serve m --x 'open\nnext")
+    found = shell.read_commands("vllm serve m --x 'open\nnext")
     assert all(word.text is None for command in found for word in command.words)
 
 
@@ -263,11 +263,11 @@ def test_a_command_that_does_not_parse_has_no_known_words() -> None:
     ],
 )
 def test_a_hostile_script_costs_little(unit: str) -> None:
-    shell.commands((unit * 256_000)[:256_000], {"BIG": "x " * 1000})
+    shell.read_commands((unit * 256_000)[:256_000], {"BIG": "x " * 1000})
 
 
 def test_a_script_beyond_the_limit_has_no_commands() -> None:
-    assert shell.commands("a\n" * 128_001) == ()
+    assert shell.read_commands("a\n" * 128_001) == ()
 
 
 def test_an_expansion_outside_quotes_that_is_empty_leaves_no_word() -> None:
@@ -280,5 +280,5 @@ def test_an_environment_that_may_hold_any_name_leaves_defaults_open() -> None:
         def __contains__(self, name: object) -> bool:
             return True
 
-    (found,) = shell.commands("run ${LENGTH:-8}", AnyName())
+    (found,) = shell.read_commands("run ${LENGTH:-8}", AnyName())
     assert [word.text for word in found.words] == ["run", None]

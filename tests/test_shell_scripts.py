@@ -11,7 +11,9 @@ SET_ELSEWHERE = {"SECRET": None}
 
 
 def words(script: str, **variables: str | None) -> Words:
-    return [[word.text for word in command.words] for command in shell.commands(script, variables) if command.words]
+    return [
+        [word.text for word in command.words] for command in shell.read_commands(script, variables) if command.words
+    ]
 
 
 def last(script: str, **variables: str | None) -> list[str | None]:
@@ -134,7 +136,7 @@ def test_commands_that_only_print_what_is_known_are_read(script: str, expected: 
     ],
 )
 def test_what_only_running_would_tell_is_unknown(script: str) -> None:
-    found = [command for command in shell.commands(script, SET_ELSEWHERE) if command.words[:1]]
+    found = [command for command in shell.read_commands(script, SET_ELSEWHERE) if command.words[:1]]
     asked = [command for command in found if command.words[0].text == "v"]
     assert [word.text for word in asked[-1].words[1:]] == [None]
     assert asked[-1].words[1].why
@@ -178,17 +180,17 @@ def test_what_a_known_test_rules_out_is_not_read(script: str, expected: Words) -
     ],
 )
 def test_a_default_holds_as_long_as_the_caller_gives_nothing(script: str) -> None:
-    word = shell.commands(script)[-1].words[1]
+    word = shell.read_commands(script)[-1].words[1]
     assert word.text == "8"
 
 
 def test_a_default_says_that_it_is_one() -> None:
-    found = shell.commands("N=${N:-8}; M=4; v $N $M --x=$N")[-1].words
+    found = shell.read_commands("N=${N:-8}; M=4; v $N $M --x=$N")[-1].words
     assert [word.default for word in found] == [False, True, False, True]
 
 
 def test_both_sides_of_what_is_only_presumed_are_read() -> None:
-    found = shell.commands('if [ "$DEBUG" = 1 ]; then x; else y; fi; M=${1:-a}; case $M in a) z;; b) w;; esac')
+    found = shell.read_commands('if [ "$DEBUG" = 1 ]; then x; else y; fi; M=${1:-a}; case $M in a) z;; b) w;; esac')
     read = [(command.words[0].text, command.conditional) for command in found if command.words]
     assert read == [("x", True), ("y", True), ("z", True), ("w", True)]
 
@@ -225,7 +227,7 @@ def test_a_function_is_read_where_it_is_called(script: str, expected: Words) -> 
 
 
 def test_a_function_that_nothing_calls_is_conditional() -> None:
-    found = shell.commands("f() { v $1; }; A=1; w")
+    found = shell.read_commands("f() { v $1; }; A=1; w")
     assert [(command.words[0].text, command.conditional) for command in found if command.words] == [
         ("v", True),
         ("w", False),
@@ -234,26 +236,30 @@ def test_a_function_that_nothing_calls_is_conditional() -> None:
 
 def test_a_here_document_is_what_the_command_reads() -> None:
     script = "N=2\nsrun bash <<EOF\nv $N \\$M\nEOF\nkubectl apply -f - <<'EOF'\na: $N\nEOF\ncat <<< \"x $N\"\n"
-    assert [command.here.text for command in shell.commands(script) if command.here] == ["v 2 $M\n", "a: $N\n", "x 2"]
+    assert [command.here.text for command in shell.read_commands(script) if command.here] == [
+        "v 2 $M\n",
+        "a: $N\n",
+        "x 2",
+    ]
 
 
 def test_tabs_before_the_lines_of_a_here_document_may_be_none_of_it() -> None:
-    assert [command.here.text for command in shell.commands("sh <<-E\n\ta\n\t\tb c\n\tE\n") if command.here] == [
+    assert [command.here.text for command in shell.read_commands("sh <<-E\n\ta\n\t\tb c\n\tE\n") if command.here] == [
         "a\nb c\n"
     ]
 
 
 @pytest.mark.parametrize("script", ["cat <<E | sbatch\nv\nE\n", "echo v | sh", "cat - <<E | sh -s\nv\nE\n"])
 def test_what_is_printed_into_a_command_is_what_it_reads(script: str) -> None:
-    here = shell.commands(script)[-1].here
+    here = shell.read_commands(script)[-1].here
     assert here is not None
     assert (here.text or "").strip() == "v"
 
 
 def test_a_script_within_is_read_at_the_places_it_is_written() -> None:
     script = 'N=8\nL="torchrun --n $N \\\n  --a $A"\nC="train.py --b \'x y\'"\nsrun bash -c "$L --r \\$R $C"\n'
-    command = shell.commands(script)[-1]
-    (found,) = shell.inner(command.words[-1], command)
+    command = shell.read_commands(script)[-1]
+    (found,) = shell.read_inner(command.words[-1], command)
     assert [(word.text, script[word.start : word.end]) for word in found.words] == [
         ("torchrun", "torchrun"),
         ("--n", "--n"),
@@ -271,8 +277,8 @@ def test_a_script_within_is_read_at_the_places_it_is_written() -> None:
 
 def test_a_script_within_knows_what_is_exported() -> None:
     script = "export N=8; M=4; export L=\"torchrun $N\"; K=1 bash -c '$L $N $M $K'"
-    command = shell.commands(script)[-1]
-    (found,) = shell.inner(command.words[-1], command)
+    command = shell.read_commands(script)[-1]
+    (found,) = shell.read_inner(command.words[-1], command)
     assert [word.text for word in found.words] == ["torchrun", "8", "8", None, "1"]
 
 
@@ -290,13 +296,13 @@ def test_a_script_within_knows_what_is_exported() -> None:
     ],
 )
 def test_a_command_knows_what_the_script_has_exported(script: str, expected: dict[str, str | None]) -> None:
-    environment = shell.commands(script, {"GIVEN": "0"})[-1].environment
+    environment = shell.read_commands(script, {"GIVEN": "0"})[-1].environment
     assert {name: word.text for name, word in environment.items()} == expected
 
 
 def test_a_part_of_a_word_has_its_place() -> None:
     script = 'A=model; v "--x=$A,b"'
-    word = shell.commands(script)[-1].words[1]
+    word = shell.read_commands(script)[-1].words[1]
     assert word.text == "--x=model,b"
     places = [word.at(start, end) for start, end in ((0, 3), (4, 9), (4, 11), (10, 11))]
     assert [script[start:end] for start, end in places] == ["--x", "model", "$A,b", "b"]
@@ -328,13 +334,13 @@ def sourced(path: str) -> tuple[str, str] | None:
     ],
 )
 def test_a_file_that_is_sourced_is_read_in_place(script: str, expected: list[str | None]) -> None:
-    found = shell.commands(script, {}, sourced)[-1].words
+    found = shell.read_commands(script, {}, sourced)[-1].words
     assert [word.text for word in found[1:]] == expected
 
 
 def test_what_stands_in_another_file_says_so() -> None:
     script = ". ./env.sh; v $N x$M"
-    found = shell.commands(script, {}, sourced)
+    found = shell.read_commands(script, {}, sourced)
     inside = next(command for command in found if command.words and command.words[0].text == "w")
     assert (inside.source, [(word.start, word.end) for word in inside.words]) == ("jobs/env.sh", [(18, 19), (20, 22)])
     assert [script[word.start : word.end] for word in found[-1].words] == ["v", "$N", "x$M"]
@@ -353,7 +359,7 @@ def test_what_stands_in_another_file_says_so() -> None:
     ],
 )
 def test_a_script_of_another_language_has_no_commands(script: str) -> None:
-    assert shell.commands(script) == ()
+    assert shell.read_commands(script) == ()
 
 
 @pytest.mark.parametrize("first", ["#!/bin/bash -l", "#!/bin/sh", "#!/usr/bin/env bash", "#!/bin/zsh", "# plain", ""])
@@ -383,7 +389,7 @@ def test_a_broken_part_leaves_the_others_readable() -> None:
     ],
 )
 def test_a_placeholder_is_unknown_and_breaks_nothing(placeholder: str) -> None:
-    found = shell.commands(f"A={placeholder}\nv $A b < in 2> out")
+    found = shell.read_commands(f"A={placeholder}\nv $A b < in 2> out")
     assert [[word.text for word in command.words] for command in found if command.words] == [["v", None, "b"]]
 
 
@@ -408,4 +414,4 @@ def test_odd_characters_do_no_harm(script: str) -> None:
     ],
 )
 def test_what_grows_without_bound_is_given_up(script: str) -> None:
-    shell.commands(script)
+    shell.read_commands(script)

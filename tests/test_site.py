@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from gpulint import adapters, cli, engines
 from gpulint.catalog import package_data
 from gpulint.cli.explain import reference_pages, site
-from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
 from gpulint.policy.rules import rule
 
 ROOT = Path(__file__).parent.parent
@@ -51,10 +51,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_every_rule_fact_format_and_engine_has_a_page(reference: dict[str, str]) -> None:
     names = [
-        *(("rule", name) for name in rule.shipped_rules()),
-        *(("fact", name) for name in resolver.glossary()),
-        *(("adapter", name) for name in package_data.mentions(adapters.HERE)),
-        *(("engine", name) for name in package_data.mentions(engines.HERE)),
+        *(("rule", name) for name in rule.load_shipped()),
+        *(("fact", name) for name in glossary()),
+        *(("adapter", name) for name in package_data.list_mentions(adapters.HERE)),
+        *(("engine", name) for name in package_data.list_mentions(engines.HERE)),
     ]
     assert len(names) > 1_000
     assert [pair for pair in names if not has_target(reference, reference_pages.locate(*pair))] == []

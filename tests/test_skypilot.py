@@ -21,7 +21,7 @@ def task(resources: str, run: str = "python serve.py", more: str = "") -> Role:
 
 def claimed(text: str) -> bool:
     (document,) = documents.load("task.yaml", textwrap.dedent(text).encode()).documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     return adapter is not None and adapters.kind(adapter, document) == "SkyPilot task"
 
 

@@ -17,13 +17,13 @@ import samples
 
 from gpulint.catalog import architecture
 from gpulint.catalog.offers import EVERYTHING, Available, Offer, Pool, Price
-from gpulint.facts import resolver as facts
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.facts import resolver
+from gpulint.pipeline import memory_breakdown
 from gpulint.report.formats.text import render
 from gpulint.report.model import Fit, RoleSummary
 from gpulint.source import documents
 from gpulint.source.repository import WorkTree
-from gpulint.suggestions import smallest_fit as smallest
+from gpulint.suggestions import smallest_fit
 from gpulint.suggestions.smallest_fit import Fitting
 from gpulint.workload import Field, Origin, Role, Unknown
 
@@ -75,13 +75,15 @@ LLAMA_2_AWQ = "TheBloke/Llama-2-7B-Chat-AWQ"  # 6.74 billion in 4 bits, float16:
 
 def found(checkpoint: str, offered: Sequence[Offer] = PRICED, **stated: Any) -> tuple[Fit, ...]:
     fields = {name: Field(value) for name, value in {**SERVER, "checkpoint": checkpoint, **stated}.items()}
-    known = facts.of(Role("server", NOWHERE, fields), architecture.resolve(checkpoint))
-    return smallest.smallest(known, offered)
+    known = resolver.resolve(Role("server", NOWHERE, fields), architecture.resolve(checkpoint))
+    return smallest_fit.find_smallest(known, offered)
 
 
 def trained(**stated: Any) -> tuple[Fit, ...]:
     fields = {name: Field(value) for name, value in {**TRAINER, "checkpoint": LLAMA_8B, **stated}.items()}
-    return smallest.smallest(facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B)), PRICED)
+    return smallest_fit.find_smallest(
+        resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B)), PRICED
+    )
 
 
 def shapes(fits: Sequence[Fit]) -> list[tuple[str, int, int]]:
@@ -97,7 +99,7 @@ def test_8_billion_parameters_need_an_l4_and_no_more() -> None:
     assert shapes(fits) == [("l4", 1, 1)]
     assert fits[0].cost_usd_per_hour == pytest.approx(5.68 / 8)
     assert fits[0].prices == "gcp us-central1 2026-08-03"
-    assert fits[0].headroom is not None and fits[0].headroom.adverse >= 0
+    assert fits[0].headroom is not None and fits[0].headroom.worst >= 0
 
 
 def test_4_bits_of_7_billion_parameters_fit_on_a_t4() -> None:
@@ -305,22 +307,22 @@ def test_a_named_card_leaves_nothing_to_find() -> None:
 
 def test_the_table_of_a_checkpoint_says_what_would_carry_it() -> None:
     """141.1 GB of weights: on no card that rents out below 141 GB; the line names count and ranks (count is open)."""
-    table = sizes.table(
-        *sizes.from_checkpoint(LLAMA_70B, {"engine": "vllm", "max_model_len": 8192}, None, WorkTree(Path()))
+    table = memory_breakdown.build_table(
+        *memory_breakdown.build_role(LLAMA_70B, {"engine": "vllm", "max_model_len": 8192}, None, WorkTree(Path()))
     )
     assert table.verdict == "cannot tell"
     assert "H100 SXM5 80GB" in table.hardware.too_small
     assert {one.gpus for one in table.hardware.smallest} <= {1, 2, 4, 8}
     assert all(one.tensor_parallel == one.gpus for one in table.hardware.smallest)
-    (line,) = [one for one in sizes.as_text([table]).splitlines() if one.startswith("smallest that fits: ")]
+    (line,) = [one for one in memory_breakdown.as_text([table]).splitlines() if one.startswith("smallest that fits: ")]
     assert table.hardware.smallest[0].name in line
-    (data,) = json.loads(sizes.as_json([table]))
+    (data,) = json.loads(memory_breakdown.as_json([table]))
     assert data["smallest"][0]["accelerator"] == table.hardware.smallest[0].accelerator
 
 
 def test_the_table_of_a_named_card_proposes_none() -> None:
-    table = sizes.table(
-        *sizes.from_checkpoint(QWEN_8B, {"engine": "vllm", "max_model_len": 8192}, "l4", WorkTree(Path()))
+    table = memory_breakdown.build_table(
+        *memory_breakdown.build_role(QWEN_8B, {"engine": "vllm", "max_model_len": 8192}, "l4", WorkTree(Path()))
     )
     assert table.hardware == Fitting()
-    assert "smallest" not in json.loads(sizes.as_json([table]))[0]
+    assert "smallest" not in json.loads(memory_breakdown.as_json([table]))[0]

@@ -7,10 +7,10 @@ import functools
 from gpulint import adapters
 from gpulint.pipeline import check, enrichment, evaluate, file_report, parse, suggest
 from gpulint.pipeline.evaluate import Evaluated
-from gpulint.pipeline.rule_tests.samples import Alone
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.pipeline.suggest import Suggested
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Finding
 from gpulint.source.repository import Source
 from gpulint.suggestions import verification
@@ -38,8 +38,8 @@ spec:
       volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
 SOURCE = Source("chat.yaml", SPEC.encode())
-ALONE = Alone()
-POLICY = Given(tuple(shipped_rules().values()), tuple(shipped_rules()))
+ALONE = ExampleRepository()
+POLICY = ResolvedPolicy(tuple(load_shipped().values()), tuple(load_shipped()))
 
 
 @functools.cache

@@ -6,7 +6,8 @@ import pytest
 import reading
 from reading import values
 
-from gpulint.facts.resolver import Missing, of
+from gpulint.facts.model import Missing
+from gpulint.facts.resolver import resolve
 from gpulint.workload import Field
 
 PROBED = """
@@ -86,21 +87,21 @@ def test_each_term_only_ever_costs_time() -> None:
     role = reading.started(PROBED.format(probes="")).having(
         weight_bytes=Field(145.4e9), engine_start_s=Field(44.0), weight_read_s_per_byte=Field(8.3e-10)
     )
-    likely = of(role, None).likely("start_up_s")
+    expected = resolve(role, None).expected("start_up_s")
     slower = [
-        of(role.having(**{name: Field(value)}), None).likely("start_up_s")
+        resolve(role.having(**{name: Field(value)}), None).expected("start_up_s")
         for name, value in (("engine_start_s", 95.0), ("weight_read_s_per_byte", 1.9e-9))
     ]
-    assert likely == pytest.approx(164.7, abs=0.1)
+    assert expected == pytest.approx(164.7, abs=0.1)
     assert slower == pytest.approx([215.7, 320.3], abs=0.1)
 
 
-def test_the_measured_start_of_a_large_model_lies_between_the_worlds() -> None:
+def test_the_measured_start_of_a_large_model_lies_between_the_scenarios() -> None:
     """vLLM 0.19 took 175 s to start Qwen2.5-72B on two H100 (llm-d-incubation/llm-d-planner d3121e0)."""
     role = reading.started(PROBED.format(probes="")).having(weight_bytes=Field(145.4e9))
-    worlds = of(role, None).worlds("start_up_s")
-    assert not isinstance(worlds, Missing)
-    assert [worlds.favourable, worlds.adverse] == pytest.approx([18.6, 371.3], abs=0.1)
+    scenarios = resolve(role, None).scenarios("start_up_s")
+    assert not isinstance(scenarios, Missing)
+    assert [scenarios.best, scenarios.worst] == pytest.approx([18.6, 371.3], abs=0.1)
 
 
 @pytest.mark.parametrize(

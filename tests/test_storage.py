@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.report.model import Worlds
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios
 from gpulint.sizing.interconnect import storage
-from gpulint.sizing.training import checkpoint_interval as saving
-from gpulint.sizing.training import checkpoint_size as checkpoint
+from gpulint.sizing.training import checkpoint_interval, checkpoint_size
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
@@ -34,11 +32,11 @@ def known(checkpoint: str = "", **stated: Value) -> Facts:
     """The facts of a role, as an adapter would state them."""
     fields = {**stated, **({"checkpoint": checkpoint} if checkpoint else {})}
     role = Role("trainer", NOWHERE, {name: Field(value) for name, value in fields.items()})
-    return facts.of(role, architecture.resolve(checkpoint) if checkpoint else None)
+    return resolver.resolve(role, architecture.resolve(checkpoint) if checkpoint else None)
 
 
-def worlds(found: Facts, name: str) -> Worlds[float]:
-    values = found.worlds(name)
+def scenarios(found: Facts, name: str) -> Scenarios[float]:
+    values = found.scenarios(name)
     assert not isinstance(values, Missing), f"{name} lacks {values}"
     return values  # type: ignore[return-value]
 
@@ -70,22 +68,22 @@ def test_a_checkpoint_is_as_large_as_published(name: str, contents: str, band: f
     row = published(name)
     found = trained(float(row["parameters"]), checkpoint_contents=contents)
     measured = float(row["value"]) * (TERA if row["unit"] == "TB" else GIGA)
-    assert worlds(found, "checkpoint_bytes").likely == pytest.approx(measured, rel=band)
+    assert scenarios(found, "checkpoint_bytes").expected == pytest.approx(measured, rel=band)
 
 
 def test_seventy_billion_parameters_with_their_state_are_980_gb() -> None:
-    assert worlds(trained(70e9), "checkpoint_bytes").likely == 980e9
+    assert scenarios(trained(70e9), "checkpoint_bytes").expected == 980e9
 
 
 def test_adapters_of_rank_8_on_q_and_v_of_llama_2_7b_are_17_mb() -> None:
     """Hugging Face PEFT, adapter_model.bin of Llama-2-7B with r=8 in 32 bits: 16.8 MB."""
     found = trained(4194304, lora_rank=8, adapter_dtype="float32", checkpoint_contents="weights")
-    assert worlds(found, "checkpoint_bytes").likely == 16777216
+    assert scenarios(found, "checkpoint_bytes").expected == 16777216
 
 
 def test_a_checkpoint_of_pure_32_bit_training_holds_12_bytes_a_parameter() -> None:
     found = trained(8030261248, parameter_dtype="float32", master_weights=False)
-    assert worlds(found, "checkpoint_bytes").likely / 8030261248 == 12
+    assert scenarios(found, "checkpoint_bytes").expected / 8030261248 == 12
 
 
 # ---- published times
@@ -93,23 +91,23 @@ def test_a_checkpoint_of_pure_32_bit_training_holds_12_bytes_a_parameter() -> No
 
 def test_a_trillion_parameters_are_written_in_51_s_at_273_gb_per_s() -> None:
     """Narayanan et al., 2021, section 5.10: 13.8 TB, saves reach 40 % of the peak, 273 GB/s."""
-    assert checkpoint.checkpoint_write_s(13.8e12, 273e9) == pytest.approx(50.5, abs=0.1)
+    assert checkpoint_size.checkpoint_write_s(13.8e12, 273e9) == pytest.approx(50.5, abs=0.1)
 
 
 def test_bloom_is_written_in_40_s_at_the_rate_of_its_file_system() -> None:
     row = published("bloom-write")
-    assert checkpoint.checkpoint_write_s(2.3e12, 57e9) == pytest.approx(float(row["value"]), rel=0.02)
+    assert checkpoint_size.checkpoint_write_s(2.3e12, 57e9) == pytest.approx(float(row["value"]), rel=0.02)
 
 
 def test_llama_3_met_a_failure_every_three_hours() -> None:
     found = known(engine="megatron-lm", world_size=16384)
-    assert worlds(found, "mean_time_between_failures_s").likely / 3600 == pytest.approx(54 * 24 / 419, rel=0.01)
+    assert scenarios(found, "mean_time_between_failures_s").expected / 3600 == pytest.approx(54 * 24 / 419, rel=0.01)
 
 
 def test_512_gpus_meet_a_failure_in_99_hours_and_save_best_every_1_8() -> None:
     between = 1 / (512 * 419 / (54 * 24 * 3600 * 16384))
     assert between / 3600 == pytest.approx(99, rel=0.01)
-    assert checkpoint.checkpoint_optimum_s(60, between) / 3600 == pytest.approx(1.8, abs=0.03)
+    assert checkpoint_size.checkpoint_optimum_s(60, between) / 3600 == pytest.approx(1.8, abs=0.03)
 
 
 LOADS = [
@@ -121,36 +119,36 @@ LOADS = [
 
 
 @pytest.mark.parametrize(("name", "volume", "load_format"), LOADS, ids=[name for name, _, _ in LOADS])
-def test_a_published_time_of_loading_lies_between_our_worlds(
+def test_a_published_time_of_loading_lies_between_our_scenarios(
     name: str, volume: float | None, load_format: str | None
 ) -> None:
     row = published(name)
     stated = {"weight_bytes": float(row["parameters"]) * 2, "pods_per_replica": 1, "load_format": load_format}
     more = {"weights_volume": "gp3", "provisioned_bytes_per_s": volume} if volume else {}
-    found = worlds(known(engine="vllm", **stated, **more), "weight_load_s")
-    assert found.favourable * 0.95 <= float(row["value"]) <= found.adverse * 1.05
+    found = scenarios(known(engine="vllm", **stated, **more), "weight_load_s")
+    assert found.best * 0.95 <= float(row["value"]) <= found.worst * 1.05
 
 
 # ---- classes of volumes
 
 
-@pytest.mark.parametrize("row", catalog.rows("volumes"), ids=lambda row: f"{row['name']} {row['parameter']}".strip())
-def test_every_class_of_volumes_has_rates_for_both_directions(row: catalog.Row) -> None:
+@pytest.mark.parametrize("row", tables.rows("volumes"), ids=lambda row: f"{row['name']} {row['parameter']}".strip())
+def test_every_class_of_volumes_has_rates_for_both_directions(row: tables.Row) -> None:
     for name, column in (
         ("storage_read_s_per_byte", "weights_volume"),
         ("storage_write_s_per_byte", "checkpoint_volume"),
     ):
-        assert not isinstance(known(**{column: row["class"]}).worlds(name), Missing)
+        assert not isinstance(known(**{column: row["class"]}).scenarios(name), Missing)
 
 
 def test_a_volume_nobody_knows_holds_no_engine_up() -> None:
-    assert worlds(known(), "storage_read_s_per_byte") == Worlds(0, 0, 0)
-    assert isinstance(known().worlds("storage_read_bytes_per_s"), Missing)
+    assert scenarios(known(), "storage_read_s_per_byte") == Scenarios(0, 0, 0)
+    assert isinstance(known().scenarios("storage_read_bytes_per_s"), Missing)
 
 
 def test_what_a_class_is_given_on_purpose_goes_before_what_it_comes_with() -> None:
     found = known(weights_volume="gp3", provisioned_bytes_per_s=500e6)
-    assert worlds(found, "storage_read_bytes_per_s") == Worlds(500e6, 500e6, 500e6)
+    assert scenarios(found, "storage_read_bytes_per_s") == Scenarios(500e6, 500e6, 500e6)
 
 
 # ---- monotone in each fitted term
@@ -174,7 +172,7 @@ def test_a_slower_volume_never_writes_more_and_a_slower_hub_never_downloads_soon
 
 
 def test_more_failures_never_leave_more_time_between_them() -> None:
-    times = [checkpoint.mean_time_between_failures_s(1024, rate * 1e-9) for rate in range(1, 40, 4)]
+    times = [checkpoint_size.mean_time_between_failures_s(1024, rate * 1e-9) for rate in range(1, 40, 4)]
     assert times == sorted(times, reverse=True)
 
 
@@ -188,7 +186,7 @@ def test_more_failures_never_leave_more_time_between_them() -> None:
 def test_a_bound_keeps_one_more_than_it_says_and_never_more_than_are_written(
     kept: int | None, every: int | None, steps: int | None, expected: int | None
 ) -> None:
-    assert checkpoint.kept_checkpoints(kept, every, steps) == expected
+    assert checkpoint_size.kept_checkpoints(kept, every, steps) == expected
 
 
 # ---- what saving and failing cost
@@ -204,17 +202,18 @@ def test_a_bound_keeps_one_more_than_it_says_and_never_more_than_are_written(
     ],
 )
 def test_a_run_waits_for_its_checkpoints(write: float, interval: float, background: bool, expected: float) -> None:
-    assert saving.checkpoint_stall(write, interval, background) == pytest.approx(expected, abs=0.001)
+    assert checkpoint_interval.checkpoint_stall(write, interval, background) == pytest.approx(expected, abs=0.001)
 
 
 @pytest.mark.parametrize(("between", "expected"), [(36000, 0.049), (3600, 0.418), (360, 0.9995)])
 def test_failures_repeat_half_an_interval_and_in_the_end_everything(between: float, expected: float) -> None:
-    assert saving.repeated_share(3600, between) == pytest.approx(expected, abs=0.001)
+    assert checkpoint_interval.repeated_share(3600, between) == pytest.approx(expected, abs=0.001)
 
 
 def test_more_steps_between_checkpoints_never_repeat_less() -> None:
     shares = [
-        saving.repeated_share(saving.checkpoint_interval_s(steps, 3.0), 3e5) for steps in (10, 100, 10**4, 10**6, 10**9)
+        checkpoint_interval.repeated_share(checkpoint_interval.checkpoint_interval_s(steps, 3.0), 3e5)
+        for steps in (10, 100, 10**4, 10**6, 10**9)
     ]
     assert shares == sorted(shares)
     assert shares[-1] <= 1

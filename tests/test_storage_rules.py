@@ -13,7 +13,7 @@ from gpulint.source import documents
 
 OURS = [
     one
-    for one in rule.shipped_rules().values()
+    for one in rule.load_shipped().values()
     if one.family == "storage" or one.name in ("group-timeout-below-save", "gang-never-restarted")
 ]
 CLAIM = """

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 import samples
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.report.model import Suggestion
 from gpulint.source import documents
 from gpulint.suggestions import generators
@@ -704,12 +704,12 @@ HERE = Origin(next(iter(documents.load("spec.yaml", b"a: 1").documents)), ("a",)
 
 def known(**values: object) -> Facts:
     given = {"engine": "vllm", "pods_per_replica": 1, "data_parallel": 1, "pipeline_parallel": 1, **values}
-    return facts.of(Role("server", HERE, {name: Field(value, (HERE,)) for name, value in given.items()}), None)  # type: ignore[arg-type]
+    return resolver.resolve(Role("server", HERE, {name: Field(value, (HERE,)) for name, value in given.items()}), None)  # type: ignore[arg-type]
 
 
 def ranks(move: Candidate, of: Facts) -> int:
     sizes = (
-        move.values.get(name, of.likely(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
+        move.values.get(name, of.expected(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
     )
     return math.prod(size for size in sizes if isinstance(size, int))
 
@@ -739,7 +739,7 @@ def test_a_run_keeps_its_batch_where_its_parts_are_stated(quantity: str) -> None
     layouts = [move for move in generators.propose(quantity, run) if move.values.keys() != {"tensor_parallel"}]
     assert layouts or quantity == "context_parallel"
     for move in layouts:
-        size = {name: move.values.get(name, run.likely(name)) for name in ("tensor_parallel", "pipeline_parallel")}
+        size = {name: move.values.get(name, run.expected(name)) for name in ("tensor_parallel", "pipeline_parallel")}
         together = math.prod(size.values()) * move.values.get("context_parallel", 1)  # type: ignore[arg-type,operator]
         steps = move.values.get("gradient_accumulation_steps", 16)
         assert 64 // together * steps == 128, move.title  # type: ignore[operator]
@@ -760,8 +760,8 @@ def test_more_machines_share_the_same_batch() -> None:
 
 def test_a_batch_stated_whole_is_kept_only_where_it_divides() -> None:
     run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 1, "global_batch_size": 24})
-    assert training_layouts.kept(run, Fraction(1)) == {}
-    assert training_layouts.kept(run, Fraction(2)) is None
+    assert training_layouts.keep_batch(run, Fraction(1)) == {}
+    assert training_layouts.keep_batch(run, Fraction(2)) is None
 
 
 def test_micro_batches_grow_by_what_accumulation_loses() -> None:

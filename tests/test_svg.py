@@ -15,7 +15,7 @@ SPACE = "{http://www.w3.org/2000/svg}"
 
 
 def parsed(*facilities: FacilitySummary, only: tuple[str, ...] = ()) -> ElementTree.Element:
-    return ElementTree.fromstring(svg.as_svg(facilities, only))
+    return ElementTree.fromstring(svg.render(facilities, only))
 
 
 def words(root: ElementTree.Element, tag: str = "text") -> list[str]:
@@ -31,20 +31,20 @@ def test_it_is_well_formed_and_made_of_shapes_and_words_alone(facility: Facility
 
 
 def test_it_is_the_same_each_time() -> None:
-    assert svg.as_svg(test_elevation.every_facility()) == svg.as_svg(test_elevation.every_facility())
+    assert svg.render(test_elevation.every_facility()) == svg.render(test_elevation.every_facility())
 
 
 def test_nothing_of_a_file_becomes_markup() -> None:
     evil = "</text><script href='x' onload=\"y\">&amp;]]><!--"
     rack = test_elevation.FOUR._replace(name=evil, place=evil, undrawn=(evil,))
-    drawn = svg.as_svg((FacilitySummary(evil, test_elevation.at(1), racks=(rack,)),))
+    drawn = svg.render((FacilitySummary(evil, test_elevation.at(1), racks=(rack,)),))
     root = ElementTree.fromstring(drawn)
     assert "<script" not in drawn and "<!--" not in drawn
     assert any("<script" in one for one in words(root, "title"))
 
 
 def test_nothing_points_outside_of_it() -> None:
-    drawn = svg.as_svg(test_elevation.every_facility())
+    drawn = svg.render(test_elevation.every_facility())
     assert re.findall(r"url\((?!#gpulint-)|href|@import|<script|<image|https?://(?!www\.w3\.org/2000/svg)", drawn) == []
 
 

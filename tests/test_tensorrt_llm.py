@@ -11,9 +11,9 @@ import reading
 from gpulint import engines
 from gpulint.catalog import architecture
 from gpulint.engines.serving import tensorrt_llm
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.report.model import Worlds
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.workload import Field, Origin, Role, Unknown
@@ -179,9 +179,9 @@ def test_launchers_may_lend_ranks_of_other_pods(launcher: str, joins: bool | Non
 
 
 def test_arguments_are_spelled_as_every_release_has_them() -> None:
-    assert engines.spelled("tensorrt-llm", "0.19.0", "tensor_parallel", 4) == "--tp_size=4"
-    assert engines.spelled("tensorrt-llm", "1.0.0", "max_model_len", 4096) == "--max_seq_len=4096"
-    assert engines.spelled("tensorrt-llm", "1.0.0", "gpu_memory_utilization", 0.9) is None
+    assert engines.render_argument("tensorrt-llm", "0.19.0", "tensor_parallel", 4) == "--tp_size=4"
+    assert engines.render_argument("tensorrt-llm", "1.0.0", "max_model_len", 4096) == "--max_seq_len=4096"
+    assert engines.render_argument("tensorrt-llm", "1.0.0", "gpu_memory_utilization", 0.9) is None
 
 
 # ---- files
@@ -215,7 +215,7 @@ def test_a_file_of_options_is_read_with_its_places() -> None:
         cuda_graph_config: {max_batch_size: 128}
         """
     )
-    found = tensorrt_llm.of_options(document, ())
+    found = tensorrt_llm.read_options(document, ())
     assert shown(found) == {
         "tensor_parallel": 8,
         "expert_parallel_size": 4,
@@ -231,7 +231,7 @@ def test_a_file_of_options_is_read_with_its_places() -> None:
 
 
 def test_the_host_tier_of_a_single_rank_is_that_of_the_pod() -> None:
-    found = tensorrt_llm.of_options(loaded("kv_cache_config: {host_cache_size: 1073741824}"), ())
+    found = tensorrt_llm.read_options(loaded("kv_cache_config: {host_cache_size: 1073741824}"), ())
     assert found["host_kv_bytes"].value == GIB
 
 
@@ -245,7 +245,7 @@ def test_the_configuration_of_a_built_engine_is_read() -> None:
         """,
         "config.json",
     )
-    assert shown(tensorrt_llm.of_engine(document, ())) == {
+    assert shown(tensorrt_llm.read_engine(document, ())) == {
         "tensor_parallel": 2,
         "pipeline_parallel": 2,
         "context_parallel": 1,
@@ -279,7 +279,7 @@ def test_a_truss_section_is_read(kind: str, expected: dict[str, str]) -> None:
           runtime: {{kv_cache_free_gpu_mem_fraction: 0.9}}
         """
     )
-    found = tensorrt_llm.of_truss(document, ("trt_llm",))
+    found = tensorrt_llm.read_truss(document, ("trt_llm",))
     assert shown(found) == {
         "checkpoint": "meta-llama/Llama-3.1-70B-Instruct",
         "max_model_len": 8192,
@@ -291,7 +291,7 @@ def test_a_truss_section_is_read(kind: str, expected: dict[str, str]) -> None:
 
 
 def test_a_file_that_holds_nothing_of_the_kind_states_no_quantity() -> None:
-    assert shown(tensorrt_llm.of_options(loaded("server: {port: 8000}"), ())) == {
+    assert shown(tensorrt_llm.read_options(loaded("server: {port: 8000}"), ())) == {
         "max_model_len": "unknown: the engine chooses the longest length that fits"
     }
 
@@ -304,16 +304,16 @@ def known(checkpoint: str, **fields: Any) -> Facts:
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
     given = {"engine": "tensorrt-llm", "checkpoint": checkpoint, "tensor_parallel": 1, **fields}
     role = Role("server", nowhere, {name: Field(value) for name, value in given.items()})
-    return facts.of(role, architecture.resolve(checkpoint))
+    return resolver.resolve(role, architecture.resolve(checkpoint))
 
 
-def values(found: Facts, name: str) -> Worlds[Any]:
-    worlds = found.worlds(name)
-    assert isinstance(worlds, Worlds), f"{name} lacks {worlds}: {found.reasons}"
-    return worlds
+def values(found: Facts, name: str) -> Scenarios[Any]:
+    scenarios = found.scenarios(name)
+    assert isinstance(scenarios, Scenarios), f"{name} lacks {scenarios}: {found.reasons}"
+    return scenarios
 
 
-def test_the_measured_kv_cache_lies_between_the_worlds() -> None:
+def test_the_measured_kv_cache_lies_between_the_scenarios() -> None:
     """NVIDIA/TensorRT-LLM issue 6294: Llama-3.1-8B in FP8 on H100, `Allocated 52.51 GiB for max tokens in paged KV cache
     (860320)`, at a fraction of 0.8 with 23,552 tokens a pass."""
     found = known(
@@ -325,8 +325,8 @@ def test_the_measured_kv_cache_lies_between_the_worlds() -> None:
         kv_cache_free_fraction=0.8,
         max_num_batched_tokens=23_552,
     )
-    assert values(found, "weight_bytes_per_gpu").favourable / GIB == pytest.approx(8.46, abs=0.05)
-    assert values(found, "kv_bytes_per_token").likely == pytest.approx(52.51 * GIB / 860_320, rel=1e-3)
+    assert values(found, "weight_bytes_per_gpu").best / GIB == pytest.approx(8.46, abs=0.05)
+    assert values(found, "kv_bytes_per_token").expected == pytest.approx(52.51 * GIB / 860_320, rel=1e-3)
     best, usual, worst = (value / GIB for value in values(found, "kv_cache_bytes"))
     assert worst < 52.51 < best
     assert usual == pytest.approx(52.51, rel=0.03)
@@ -335,10 +335,10 @@ def test_the_measured_kv_cache_lies_between_the_worlds() -> None:
 def test_the_budget_is_what_weights_run_and_cache_take_together() -> None:
     found = known("meta-llama/Llama-3.1-8B-Instruct", accelerator="h100-sxm-80gb", max_model_len=8192)
     parts = ("loaded_bytes_per_gpu", "reserve_bytes", "kv_cache_bytes")
-    assert sum(values(found, name).likely for name in parts) == pytest.approx(
-        values(found, "memory_budget_bytes").likely
+    assert sum(values(found, name).expected for name in parts) == pytest.approx(
+        values(found, "memory_budget_bytes").expected
     )
-    assert values(found, "kv_needed_bytes").likely / GIB == 1.0
+    assert values(found, "kv_needed_bytes").expected / GIB == 1.0
 
 
 @pytest.mark.parametrize(
@@ -351,11 +351,11 @@ def test_the_budget_is_what_weights_run_and_cache_take_together() -> None:
     ],
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, fields: dict[str, str], quantity: str) -> None:
-    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).worlds(quantity), facts.Missing)
+    assert isinstance(known(checkpoint, accelerator="h100-sxm-80gb", **fields).scenarios(quantity), Missing)
 
 
 def test_an_fp8_checkpoint_keeps_its_cache_in_one_byte_or_in_two() -> None:
     """NVIDIA/TensorRT-LLM issue 6294: 860,320 tokens of 32 layers, 8 heads and 128 values in 52.51 GiB are one byte each."""
     found = known("nvidia/Llama-3.1-8B-Instruct-FP8", accelerator="h100-sxm-80gb")
-    assert found.worlds("bytes_per_kv_element") == (1.0, 1.0, 2.0)
-    assert found.likely("kv_bytes_per_token") * 860_320 / GIB == pytest.approx(52.51, abs=0.01)  # type: ignore[operator]
+    assert found.scenarios("bytes_per_kv_element") == (1.0, 1.0, 2.0)
+    assert found.expected("kv_bytes_per_token") * 860_320 / GIB == pytest.approx(52.51, abs=0.01)  # type: ignore[operator]

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from gpulint.adapters.nodes import Pool
-from gpulint.adapters.nodes import machine_types as machines
-from gpulint.adapters.nodes.terraform import pools as terraform_pools
+from gpulint.adapters.nodes import Pool, machine_types
+from gpulint.adapters.nodes.terraform import pools
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.source import documents
@@ -36,7 +35,7 @@ def read(files: Mapping[str, str]) -> tuple[Document, ...]:
 
 
 def made(files: Mapping[str, str]) -> list[Pool]:
-    return list(terraform_pools.pools(read(files)))
+    return list(pools.pools(read(files)))
 
 
 def resolved(files: Mapping[str, str]) -> object:
@@ -429,10 +428,10 @@ def test_a_pool_of_karpenter_that_terraform_applies_is_one() -> None:
 
 
 def test_series_of_machines_tell_whether_they_hold_cards() -> None:
-    assert machines.has_gpus("n2-standard-8", "gcp") is False
-    assert machines.has_gpus("a4-highgpu-8g", "gcp") is True
-    assert machines.has_gpus("ct6e-standard-4t", "gcp") is None
-    assert machines.has_gpus("m7i.large", "aws") is False
-    assert machines.has_gpus("trn2.48xlarge", "aws") is None
-    assert machines.has_gpus("Standard_D4s_v5", "azure") is False
-    assert machines.has_gpus("Standard_NP10s", "azure") is None
+    assert machine_types.has_gpus("n2-standard-8", "gcp") is False
+    assert machine_types.has_gpus("a4-highgpu-8g", "gcp") is True
+    assert machine_types.has_gpus("ct6e-standard-4t", "gcp") is None
+    assert machine_types.has_gpus("m7i.large", "aws") is False
+    assert machine_types.has_gpus("trn2.48xlarge", "aws") is None
+    assert machine_types.has_gpus("Standard_D4s_v5", "azure") is False
+    assert machine_types.has_gpus("Standard_NP10s", "azure") is None

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from samples import report
 
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import evaluate
 from gpulint.report.formats import text
 from gpulint.report.model import (
     Edit,
@@ -110,7 +110,7 @@ def test_suppressed_skipped_and_failed_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("confidence", "word"), [(3, "error["), (2, "error (likely)["), (1, "error (possible)[")])
-def test_a_rule_that_does_not_hold_in_every_world_says_so(confidence: int, word: str) -> None:
+def test_a_rule_that_does_not_hold_in_every_scenario_says_so(confidence: int, word: str) -> None:
     assert text.render(Report(findings=(finding(confidence=confidence),))).startswith(word)
 
 
@@ -333,5 +333,5 @@ def test_an_empty_or_a_nested_value_leaves_only_its_key_in_a_label() -> None:
         "list": [1, 2],
     }
     (document,) = documents.load("spec.json", json.dumps({"gpu": written}).encode()).documents
-    labels = [check._written(Origin(document, ("gpu", key))) for key in written]
+    labels = [evaluate._written(Origin(document, ("gpu", key))) for key in written]
     assert labels == ["empty", "text", "nested", "flag: false", "flat: a=1, b=x", "list: 1, 2"]

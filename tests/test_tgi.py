@@ -9,9 +9,9 @@ import reading
 
 from gpulint import engines
 from gpulint.catalog import architecture
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
-from gpulint.report.model import Worlds
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
@@ -263,7 +263,9 @@ def test_an_image_without_arguments_or_model_says_that_they_are_elsewhere() -> N
 )
 def test_defaults_are_those_of_the_release(release: str, length: int | None, prefill: int | None, share: float) -> None:
     found = known(reading.server("[--model-id=meta-llama/Llama-3.1-8B-Instruct]", f"{OFFICIAL}:{release}"))
-    assert [likely(found, name) for name in ("max_model_len", "max_num_batched_tokens", "static_memory_fraction")] == [
+    assert [
+        expected_value(found, name) for name in ("max_model_len", "max_num_batched_tokens", "static_memory_fraction")
+    ] == [
         length,
         prefill,
         share,
@@ -295,9 +297,9 @@ def test_unstated_shards_are_all_devices_or_one(release: str, gpus: int, expecte
 
 
 def test_a_missing_number_of_shards_is_spelled_as_clap_wants_it() -> None:
-    assert engines.spelled("tgi", "3.3.4", "tensor_parallel", 4) == "--num-shard=4"
-    assert engines.spelled("tgi", "2.3.1", "kv_cache_dtype", "fp8_e5m2") is None
-    assert engines.spelled("tgi", "3.3.4", "pipeline_parallel", 2) is None
+    assert engines.render_argument("tgi", "3.3.4", "tensor_parallel", 4) == "--num-shard=4"
+    assert engines.render_argument("tgi", "2.3.1", "kv_cache_dtype", "fp8_e5m2") is None
+    assert engines.render_argument("tgi", "3.3.4", "pipeline_parallel", 2) is None
 
 
 # ---- memory: figures that others measured
@@ -306,7 +308,7 @@ def test_a_missing_number_of_shards_is_spelled_as_clap_wants_it() -> None:
 def known(role: Role, **stated: Any) -> Facts:
     """The facts of a role with further fields."""
     given = role.having(**{name: Field(value) for name, value in stated.items()})
-    return facts.of(given, architecture.resolve(given.text("checkpoint")))
+    return resolver.resolve(given, architecture.resolve(given.text("checkpoint")))
 
 
 def stated(checkpoint: str, **fields: Any) -> Facts:
@@ -316,15 +318,15 @@ def stated(checkpoint: str, **fields: Any) -> Facts:
     return known(Role("server", nowhere, {name: Field(value) for name, value in given.items()}))
 
 
-def values(found: Facts, name: str) -> Worlds[Any]:
-    worlds = found.worlds(name)
-    assert isinstance(worlds, Worlds), f"{name} lacks {worlds}: {found.reasons}"
-    return worlds
+def values(found: Facts, name: str) -> Scenarios[Any]:
+    scenarios = found.scenarios(name)
+    assert isinstance(scenarios, Scenarios), f"{name} lacks {scenarios}: {found.reasons}"
+    return scenarios
 
 
-def likely(found: Facts, name: str) -> object:
-    value = found.likely(name)
-    return None if isinstance(value, facts.Missing) else value
+def expected_value(found: Facts, name: str) -> object:
+    value = found.expected(name)
+    return None if isinstance(value, Missing) else value
 
 
 @pytest.mark.parametrize(
@@ -344,9 +346,11 @@ def likely(found: Facts, name: str) -> object:
         ),
     ],
 )
-def test_the_measured_kv_cache_lies_between_the_worlds(checkpoint: str, fields: dict[str, object], tokens: int) -> None:
+def test_the_measured_kv_cache_lies_between_the_scenarios(
+    checkpoint: str, fields: dict[str, object], tokens: int
+) -> None:
     found = stated(checkpoint, **fields)
-    per_token = float(values(found, "kv_bytes_per_token").likely)
+    per_token = float(values(found, "kv_bytes_per_token").expected)
     best, usual, worst = (float(value) / per_token for value in values(found, "kv_cache_bytes"))
     assert worst < tokens < best
     assert usual == pytest.approx(tokens, rel=0.1)
@@ -355,7 +359,7 @@ def test_the_measured_kv_cache_lies_between_the_worlds(checkpoint: str, fields: 
 def test_weights_that_were_measured_not_to_fit_do_not() -> None:
     """The same guide: Llama-3.1-8B with TGI 2.2.0 on a T4, out of memory while loading."""
     found = stated("meta-llama/Llama-3.1-8B-Instruct", engine_version="2.2.0", accelerator="t4", tensor_parallel=1)
-    assert values(found, "weight_bytes_per_gpu").favourable > values(found, "device_memory_bytes").favourable
+    assert values(found, "weight_bytes_per_gpu").best > values(found, "device_memory_bytes").best
 
 
 @pytest.mark.parametrize(
@@ -381,7 +385,7 @@ def test_weights_that_were_measured_not_to_fit_do_not() -> None:
 )
 def test_the_output_head_has_a_copy_of_its_own(checkpoint: str, fields: dict[str, Any], more: int) -> None:
     found = stated(checkpoint, **fields)
-    held = values(found, "loaded_bytes_per_gpu").favourable - values(found, "weight_bytes_per_gpu").favourable
+    held = values(found, "loaded_bytes_per_gpu").best - values(found, "weight_bytes_per_gpu").best
     assert held == pytest.approx(more)
 
 
@@ -395,7 +399,7 @@ def test_the_output_head_has_a_copy_of_its_own(checkpoint: str, fields: dict[str
     ],
 )
 def test_key_and_value_heads_are_not_copied_to_further_shards(checkpoint: str, shards: int, remainder: int) -> None:
-    assert values(stated(checkpoint, tensor_parallel=shards), "kv_heads_remainder").likely == remainder
+    assert values(stated(checkpoint, tensor_parallel=shards), "kv_heads_remainder").expected == remainder
 
 
 @pytest.mark.parametrize(
@@ -404,4 +408,4 @@ def test_key_and_value_heads_are_not_copied_to_further_shards(checkpoint: str, s
 )
 def test_what_is_not_modelled_stays_unknown(checkpoint: str, quantity: str) -> None:
     found = stated(checkpoint, engine_version="2.2.0", tensor_parallel=2, accelerator="l4")
-    assert isinstance(found.worlds(quantity), facts.Missing)
+    assert isinstance(found.scenarios(quantity), Missing)

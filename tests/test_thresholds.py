@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gpulint import units
-from gpulint.facts import resolver as facts
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import cel
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Severity
 
 PHYSICS = frozenset(
@@ -15,28 +16,28 @@ PHYSICS = frozenset(
 """Families whose errors say that something cannot work."""
 
 
-def thresholds() -> dict[str, facts.Quantity]:
-    return {one.name: one for one in facts.glossary().values() if one.of == "policy" and one.type == "number"}
+def thresholds() -> dict[str, Quantity]:
+    return {one.name: one for one in glossary().values() if one.of == "policy" and one.type == "number"}
 
 
 def test_no_threshold_decides_an_error_about_physics() -> None:
-    configured = {one.name for one in facts.glossary().values() if one.of == "policy"}
+    configured = {one.name for one in glossary().values() if one.of == "policy"}
     decided = {
         rule.name
-        for rule in shipped_rules().values()
-        if rule.family in PHYSICS and rule.severity is Severity.ERROR and configured & set(cel.names(rule.when))
+        for rule in load_shipped().values()
+        if rule.family in PHYSICS and rule.severity is Severity.ERROR and configured & set(cel.find_names(rule.when))
     }
     assert decided == set()
 
 
 def taken(name: str) -> tuple[str, ...]:
     """What the formula of a fact takes: a band of several numbers, of which one is chosen, is such a fact."""
-    formula = facts.formulas(None).get(name)
-    return facts.parameters(formula) if formula else ()
+    formula = find_formulas(None).get(name)
+    return list_parameters(formula) if formula else ()
 
 
 def test_every_threshold_has_a_default_that_reads_back_in_its_unit_and_a_rule_that_compares_with_it() -> None:
-    compared = {name for rule in shipped_rules().values() for name in cel.names(rule.when)}
+    compared = {name for rule in load_shipped().values() for name in cel.find_names(rule.when)}
     compared |= {each for name in compared for each in taken(name)}
     for name, one in thresholds().items():
         (default,) = one.absent
@@ -61,4 +62,4 @@ def test_capability_capacity_and_divisibility_are_compared_with_what_the_hardwar
         "bfloat16-unsupported": "weight_dtype == 'bfloat16' && vendor == 'nvidia' && compute_capability < 8.0",
         "training-does-not-fit": "training_room_bytes < 0.0",
     }
-    assert {name: shipped_rules()[name].when for name in fixed} == fixed
+    assert {name: load_shipped()[name].when for name in fixed} == fixed

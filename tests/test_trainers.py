@@ -13,10 +13,8 @@ import pytest
 from samples import report
 
 from gpulint import engines
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.catalog import package_data, tables
+from gpulint.engines import Argument, Invocation, Reading, trainers
 from gpulint.source import documents, shell
 from gpulint.workload import CATEGORIES, Field, Origin, Unknown
 
@@ -26,7 +24,7 @@ TRAINERS = sorted(name for name, module in engines.modules().items() if hasattr(
 def invocation(script: str) -> Invocation:
     """The last command of a script, without a launcher, with the variables that are set in front of it."""
     (document,) = documents.load("run.yaml", f"- |\n{_indented(script)}".encode()).documents
-    *_, command = shell.commands(str(document.get((0,))), {})
+    *_, command = shell.read_commands(str(document.get((0,))), {})
     words = tuple(_argument(document, word) for word in command.words)
     environment = {name: _argument(document, word) for name, word in command.assignments}
     return Invocation(Argument(None, Origin(document, (0,)), "no image"), words, environment, False)
@@ -121,7 +119,7 @@ def place(script: str, name: str) -> list[str]:
 )
 def test_a_training_run_is_recognised(script: str, engine: str) -> None:
     assert values(script, "engine") == [engine]
-    assert engines.purpose(engine) == "training"
+    assert engines.find_purpose(engine) == "training"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +178,7 @@ def test_what_does_not_train_is_left_alone(script: str) -> None:
     ("engine", "purpose"), [("vllm", "inference"), ("llama.cpp", "inference"), ("torchrun", ""), ("", "")]
 )
 def test_an_inference_engine_does_not_train_and_a_launcher_has_no_purpose(engine: str, purpose: str) -> None:
-    assert engines.purpose(engine) == purpose
+    assert engines.find_purpose(engine) == purpose
 
 
 # ---- what the words state
@@ -350,7 +348,7 @@ def test_processes_and_nodes_that_a_trainer_starts_itself(script: str, counts: l
         ("swift sft --model a/b --deepspeed zero3_offload", "deepspeed_config", None),
         ("swift sft --model a/b --deepspeed ds.json", "zero_stage", "unknown: the configuration file sets it"),
         ("scripts/training/run_recipe.py --recipe a -tp 4 -pp 2 train.global_batch_size=8", "tensor_parallel", 4),
-        ("scripts/training/run_recipe.py --recipe a", "checkpoint", f"unknown: {training.RECIPE.reason}"),
+        ("scripts/training/run_recipe.py --recipe a", "checkpoint", f"unknown: {trainers.RECIPE.reason}"),
         ("nemo llm finetune --factory a trainer.strategy.tensor_model_parallel_size=8", "tensor_parallel", 8),
         ("python -m MaxText.train base.yml per_device_batch_size=8.0", "micro_batch_size", 8),
         ("swift rlhf --model a/b --vllm_tensor_parallel_size 2", "rollout_tensor_parallel", 2),
@@ -466,27 +464,27 @@ KINDS = {
 
 def test_every_row_of_the_table_belongs_to_a_trainer_and_carries_its_source() -> None:
     used = "".join(Path(str(engines.modules()[name].__file__)).read_text(encoding="utf-8") for name in TRAINERS)
-    with (Path(training.__file__).parent / "trainer_flags.csv").open(encoding="utf-8") as file:
+    with (Path(trainers.__file__).parent / "trainer_flags.csv").open(encoding="utf-8") as file:
         listed = file.read().splitlines()[1:]
     assert listed == sorted(set(listed))
     for line in listed:
         trainer, _, field, kind, source, date = line.split(",")
         assert f'"{trainer}"' in used, line
-        assert field in shipped.glossary() or field in training.OWN_FIELDS, line
+        assert field in package_data.load_glossary() or field in trainers.OWN_FIELDS, line
         assert kind.partition(":")[0] in KINDS, line
         assert source, line
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", date), line
 
 
 def test_the_defaults_of_a_trainer_are_of_a_trainer() -> None:
-    known = {row["engine"] for row in catalog.rows("engine_defaults")}
+    known = {row["engine"] for row in tables.rows("engine_defaults")}
     assert {one for one in known if one.startswith("megatron")} == {
         *("megatron-lm", "megatron-deepspeed", "megatron-bridge")
     }
 
 
 @pytest.mark.parametrize(
-    "unknown", [training.SHAPE, training.FAMILY, training.RECIPE, training.configured(Field("a")).value]
+    "unknown", [trainers.SHAPE, trainers.FAMILY, trainers.RECIPE, trainers.build_configured_field(Field("a")).value]
 )
 def test_explanations_have_a_category(unknown: Unknown) -> None:
     assert unknown.category in CATEGORIES

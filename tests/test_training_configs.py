@@ -25,7 +25,7 @@ def roles(files: Files, path: str) -> tuple[Role, ...]:
     """The roles of the one workload of a file among others."""
     held = {name: text.encode() for name, text in files.items()}
     (document,) = documents.load(path, held[path]).documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     assert adapter is not None
     (workload,) = adapters.workloads(adapter, document, samples.Alone(held))
     return workload.roles
@@ -361,7 +361,7 @@ def test_settings_of_megatron_are_not_those_of_gpt_neox() -> None:
         "model_parallel_size: null\nnum_layers: 24\nhidden_size: 1024\nnum_attention_heads: 16\nextends: [base.yaml]\n"
     )
     (document,) = documents.load("language_model.yaml", text.encode()).documents
-    assert adapters.claiming(document) is None
+    assert adapters.find_adapter(document) is None
 
 
 @pytest.mark.parametrize(("strange", "said"), [(1, 1), (3, 3), (4, 0)])
@@ -442,7 +442,7 @@ spec:
 
 def test_a_pod_reads_the_mounted_file_and_the_trainer_behind_its_launcher() -> None:
     _, job = documents.load("job.yaml", POD.encode()).documents
-    adapter = adapters.claiming(job)
+    adapter = adapters.find_adapter(job)
     assert adapter is not None
     (workload,) = adapters.workloads(adapter, job, samples.Alone({"job.yaml": POD.encode()}))
     expected: Expected = {"sharding": "fsdp", "processes_per_pod": 8, "micro_batch_size": 4, "checkpoint": "gpt2"}

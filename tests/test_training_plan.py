@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 import samples
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules.rule import shipped_rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source
 from gpulint.suggestions import changed_role
@@ -295,18 +295,18 @@ RIGHT = {
 
 def planned(text: str) -> tuple[Plan, Facts]:
     """The plan of the one role of a text, and its facts."""
-    source, given = Source(samples.path_of(text), text.encode()), Given(tuple(shipped_rules().values()))
+    source, given = Source(samples.path_of(text), text.encode()), ResolvedPolicy(tuple(load_shipped().values()))
     (found,) = plan_file(source, None, samples.Alone(), given)
     (one,) = evaluate.file(source, samples.Alone(), given).roles
     return found, one.facts
 
 
 def after(option: Suggestion, known: Facts) -> Facts:
-    return facts.of(changed_role.apply(known.role, option.values), known.resolved)  # type: ignore[arg-type]
+    return resolver.resolve(changed_role.apply(known.role, option.values), known.resolved)  # type: ignore[arg-type]
 
 
 def meets(terms: Mapping[str, object], known: Facts) -> bool:
-    return all(_within(known.likely(name), wanted) for name, wanted in terms.items())
+    return all(_within(known.expected(name), wanted) for name, wanted in terms.items())
 
 
 def _within(value: object, wanted: object) -> bool:
@@ -332,7 +332,7 @@ def test_what_a_run_learns_stays_as_it_is_in_the_first_option(name: str) -> None
     plan, known = planned(WRONG[name].text)
     first = after(plan.options[0], known)
     for quantity in ("lora_rank", "quantization", "sequence_length", "step_sequences"):
-        assert first.likely(quantity) == known.likely(quantity), plan.options[0].title
+        assert first.expected(quantity) == known.expected(quantity), plan.options[0].title
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.catalog import architecture, tables
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline import memory_breakdown
 from gpulint.source import documents
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Origin, Role
@@ -43,17 +42,17 @@ PLAIN: Mapping[str, Any] = {
 
 def known(checkpoint: str = LLAMA_8B, **stated: Any) -> Facts:
     fields = {name: Field(value) for name, value in {**PLAIN, "checkpoint": checkpoint, **stated}.items()}
-    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
+    return resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
 
 
-def likely(found: Facts, name: str) -> float:
-    value = found.likely(name)
+def expected_value(found: Facts, name: str) -> float:
+    value = found.expected(name)
     assert isinstance(value, int | float), (name, value, found.reasons)
     return float(value)
 
 
 def gib(found: Facts, name: str) -> float:
-    return likely(found, name) / GIB
+    return expected_value(found, name) / GIB
 
 
 # ---- states
@@ -62,7 +61,7 @@ def gib(found: Facts, name: str) -> float:
 def test_mixed_precision_adam_keeps_112_gb_for_7_billion_parameters_and_not_84() -> None:
     """ZeRO, section 3.1: 2 bytes of weight, 2 of gradient, 12 of master copy and moments."""
     found = known(parameters=7_000_000_000, sharding="deepspeed", zero_stage=0, **of_a_trainer("deepspeed"))
-    assert likely(found, "state_bytes_per_gpu") == pytest.approx(112e9, rel=0.001)
+    assert expected_value(found, "state_bytes_per_gpu") == pytest.approx(112e9, rel=0.001)
 
 
 def of_a_trainer(engine: str) -> dict[str, Any]:
@@ -79,7 +78,7 @@ def test_the_stages_of_zero_are_those_of_its_first_figure(stage: int, published_
         gpus_per_replica=64,
         **of_a_trainer("deepspeed"),
     )
-    assert likely(found, "state_bytes_per_gpu") / 1e9 == pytest.approx(published_gb, abs=0.06)
+    assert expected_value(found, "state_bytes_per_gpu") / 1e9 == pytest.approx(published_gb, abs=0.06)
 
 
 @pytest.mark.parametrize(
@@ -97,18 +96,21 @@ def test_the_stages_of_zero_are_those_of_its_first_figure(stage: int, published_
 def test_optimizers_keep_what_their_papers_say(optimizer: str, master: bool, bytes_each: float) -> None:
     """EleutherAI cookbook, calc_transformer_mem.py, for 32-bit states: AdamW 12, Muon 8, SGD 8 with the master copy."""
     found = known(optimizer=optimizer, master_weights=master, parameter_dtype="float32")
-    assert likely(found, "optimizer_bytes_per_parameter") == bytes_each
+    assert expected_value(found, "optimizer_bytes_per_parameter") == bytes_each
 
 
 def test_an_optimizer_in_the_backward_pass_keeps_no_gradients() -> None:
-    assert likely(known(optimizer="adamw-in-backward"), "gradient_bytes") == 0
+    assert expected_value(known(optimizer="adamw-in-backward"), "gradient_bytes") == 0
 
 
 @pytest.mark.parametrize(("moments", "bytes_each"), [(None, 12), ("bfloat16", 6)])
 def test_a_precision_aware_optimizer_halves_moments_and_master_copy(moments: str | None, bytes_each: int) -> None:
     """Megatron-LM, --exp-avg-dtype bf16: two moments of 2 bytes, and the lower half of the 32-bit weight (2 bytes)."""
     stated = {"optimizer": "adam-fused", "sharding": "megatron", "moment_dtype": moments}
-    assert likely(known(**{**of_a_trainer("megatron-lm"), **stated}), "optimizer_bytes_per_parameter") == bytes_each
+    assert (
+        expected_value(known(**{**of_a_trainer("megatron-lm"), **stated}), "optimizer_bytes_per_parameter")
+        == bytes_each
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,10 +118,10 @@ def test_a_precision_aware_optimizer_halves_moments_and_master_copy(moments: str
 )
 def test_trainers_without_a_measured_case_answer_more_widely(engine: str, sharding: str) -> None:
     stated = {"engine": engine, "sharding": sharding, "zero_stage": 2}
-    found, measured = known(**stated).worlds("activation_ratio"), known().worlds("activation_ratio")
+    found, measured = known(**stated).scenarios("activation_ratio"), known().scenarios("activation_ratio")
     assert not isinstance(found, Missing)
     assert not isinstance(measured, Missing)
-    assert float(found.adverse) - float(found.favourable) > float(measured.adverse) - float(measured.favourable)  # type: ignore[arg-type]
+    assert float(found.worst) - float(found.best) > float(measured.worst) - float(measured.best)  # type: ignore[arg-type]
     assert gib(known(**stated), "training_peak_bytes") > 0
 
 
@@ -128,7 +130,7 @@ def test_without_zero_init_every_card_holds_the_whole_network_first(zero_init: b
     """DeepSpeed's engine moves the whole network to the card: 8.03 billion weights of 2 bytes on 14.6 GiB of a T4."""
     stated = {"sharding": "deepspeed", "zero_stage": 3, "gpus_per_replica": 32, "zero_init": zero_init}
     found = known(accelerator="t4", sequence_length=256, loss_kernel="fused", **stated)
-    assert sizes.verdict(found) == verdict
+    assert memory_breakdown.find_verdict(found) == verdict
 
 
 def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
@@ -136,7 +138,7 @@ def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
     stated = {"sharding": "distributed-optimizer", "gpus_per_replica": 8, "expert_parallel_size": 8}
     found = known(MIXTRAL, **{**of_a_trainer("megatron-lm"), **stated})
     experts, dense = 45_097_156_608 / 8, 46_702_792_704 - 45_097_156_608
-    assert likely(found, "optimizer_state_bytes") == pytest.approx(12 * (experts + dense / 8), rel=0.001)
+    assert expected_value(found, "optimizer_state_bytes") == pytest.approx(12 * (experts + dense / 8), rel=0.001)
 
 
 # ---- adapters
@@ -146,14 +148,14 @@ def test_tables_that_are_trained_beside_adapters_are_copies() -> None:
     """PEFT's modules_to_save for Llama-3.1-8B: two tables of 128,256 x 4,096 and LoRA of rank 8 on queries and values."""
     adapted = {"lora_rank": 8, "lora_targets": "qv"}
     lora = 8 * 32 * (4096 + 4096 + 4096 + 1024)
-    assert likely(known(**adapted), "trainable_parameters") == lora
-    assert likely(known(**adapted, trained_tables=2), "trainable_parameters") == lora + 2 * 128_256 * 4096
+    assert expected_value(known(**adapted), "trainable_parameters") == lora
+    assert expected_value(known(**adapted, trained_tables=2), "trainable_parameters") == lora + 2 * 128_256 * 4096
 
 
 def test_unsloth_keeps_one_input_for_queries_keys_and_values_and_one_for_the_mlp() -> None:
     """unsloth/kernels/fast_lora.py saves X in 16 bits once in LoRA_QKV and once in LoRA_MLP; PEFT casts one for each matrix."""
     adapted = {"lora_rank": 8, "lora_targets": "qkvogud"}
-    assert likely(known(engine="unsloth", **adapted), "adapter_activation_bytes") == 2 * 2 * 4096
+    assert expected_value(known(engine="unsloth", **adapted), "adapter_activation_bytes") == 2 * 2 * 4096
 
 
 @pytest.mark.parametrize(
@@ -164,12 +166,12 @@ def test_unsloth_keeps_one_input_for_queries_keys_and_values_and_one_for_the_mlp
     ],
 )
 def test_adapters_have_the_parameters_that_are_printed(checkpoint: str, rank: int, targets: str, printed: int) -> None:
-    assert likely(known(checkpoint, lora_rank=rank, lora_targets=targets), "trainable_parameters") == printed
+    assert expected_value(known(checkpoint, lora_rank=rank, lora_targets=targets), "trainable_parameters") == printed
 
 
 def test_a_quantised_base_without_adapters_is_not_sized() -> None:
     found = known(quantization="nf4")
-    assert isinstance(found.likely("training_peak_bytes"), Missing)
+    assert isinstance(found.expected("training_peak_bytes"), Missing)
     assert "rank of adapters" in found.reasons["trainable_parameters"]
 
 
@@ -210,7 +212,7 @@ def test_a_layer_keeps_what_was_traced(checkpoint: str, layer_gib: float) -> Non
 def test_a_layer_keeps_of_a_token_what_was_traced(checkpoint: str, traced_bytes: int) -> None:
     """What one layer more adds after the forward pass at 2,048 tokens, by Transformers' choice of attention (torch 2.15)."""
     found = known(checkpoint, sequence_length=2048)
-    kept = sum(likely(found, f"{part}_bytes") for part in ("norm", "attention_activation", "mlp_activation"))
+    kept = sum(expected_value(found, f"{part}_bytes") for part in ("norm", "attention_activation", "mlp_activation"))
     assert kept == pytest.approx(traced_bytes, rel=0.005)
 
 
@@ -220,30 +222,30 @@ def test_fully_sharded_weights_are_gathered_by_layer_and_the_tables_reduced_last
         sharding="fsdp", gpus_per_replica=64, gpus_per_pod=64, parameter_dtype="float32", reduction_dtype="float32"
     )
     table, layer = 128_256 * 4096, 218_112_128  # a layer's matrices and norms, the last norm shared out over 32 layers
-    assert likely(found, "gathered_bytes") == pytest.approx(2 * (2 * table + layer), rel=1e-6)
-    assert likely(found, "waiting_bytes") == pytest.approx(2 * (table + layer), rel=1e-6)
-    assert likely(found, "root_reduction_bytes") == pytest.approx((2 + 4) * 2 * table, rel=1e-6)
+    assert expected_value(found, "gathered_bytes") == pytest.approx(2 * (2 * table + layer), rel=1e-6)
+    assert expected_value(found, "waiting_bytes") == pytest.approx(2 * (table + layer), rel=1e-6)
+    assert expected_value(found, "root_reduction_bytes") == pytest.approx((2 + 4) * 2 * table, rel=1e-6)
 
 
 def test_weights_that_stay_gathered_after_the_forward_pass_are_shards_between_steps() -> None:
     """FSDP's stage 2: 32-bit shards of an eighth, and the whole in 16 bits while a step runs."""
     found = known(sharding="fsdp", zero_stage=2, gpus_per_replica=8, gpus_per_pod=8, parameter_dtype="float32")
-    assert likely(found, "training_weight_bytes") == 8_030_261_248 * 4 / 8
-    assert likely(found, "gathered_bytes") == 8_030_261_248 * 2
+    assert expected_value(found, "training_weight_bytes") == 8_030_261_248 * 4 / 8
+    assert expected_value(found, "gathered_bytes") == 8_030_261_248 * 2
 
 
 def test_ddp_holds_buckets_beside_the_gradients() -> None:
     """Measured with PyTorch's allocator on a CPU: two bytes a parameter more than the same step without DDP, at its peak."""
     ddp = known(sharding="ddp", gpus_per_replica=8, gpus_per_pod=8, activation_checkpointing="full")
     alone = known(activation_checkpointing="full")
-    apart = likely(ddp, "training_peak_bytes") - likely(alone, "training_peak_bytes")
+    apart = expected_value(ddp, "training_peak_bytes") - expected_value(alone, "training_peak_bytes")
     assert apart == pytest.approx(2 * 8_030_261_248, rel=1e-6)
 
 
 def test_adapters_have_one_input_where_one_matrix_projects_and_none_on_a_gate_that_is_not_there() -> None:
     """MPT-7B, all linear, 32-bit adapters: inputs of Wqkv, out_proj and up_proj (4,096 wide) and of down_proj (16,384)."""
     found = known("mosaicml/mpt-7b", lora_rank=16, lora_targets="qkvogud", adapter_dtype="float32", autocast=False)
-    assert likely(found, "adapter_activation_bytes") == 4 * (3 * 4096 + 16384)
+    assert expected_value(found, "adapter_activation_bytes") == 4 * (3 * 4096 + 16384)
 
 
 def test_a_step_peaks_where_it_was_traced() -> None:
@@ -264,15 +266,15 @@ def test_fused_kernels_keep_34_bytes_a_value_of_gpts_layer_without_dropout() -> 
     """Korthikanti et al., equation 6: 34 sbh with flash attention, of which 2 are dropout masks."""
     shape = {"hidden": 2048, "intermediate": 8192, "attention_heads": 16, "kv_heads": 16, "head_dim": 128}
     found = known(LLAMA_8B, activation_ratio=1, training_kernels="fused", gated_mlp=False, family="", **shape)
-    assert likely(found, "kept_layer_bytes") / (4096 * 2048) == pytest.approx(32, rel=0.01)
+    assert expected_value(found, "kept_layer_bytes") / (4096 * 2048) == pytest.approx(32, rel=0.01)
 
 
 def test_tensor_and_sequence_parallelism_share_a_layer_out() -> None:
     """Korthikanti et al., equation 4: everything is divided by the ranks."""
-    whole = likely(known(training_kernels="fused"), "kept_layer_bytes")
+    whole = expected_value(known(training_kernels="fused"), "kept_layer_bytes")
     ranks = {"tensor_parallel": 4, "gpus_per_replica": 4, "training_kernels": "fused"}
-    assert likely(known(sequence_parallel=True, **ranks), "kept_layer_bytes") == pytest.approx(whole / 4)
-    assert likely(known(**ranks), "kept_layer_bytes") > whole / 4
+    assert expected_value(known(sequence_parallel=True, **ranks), "kept_layer_bytes") == pytest.approx(whole / 4)
+    assert expected_value(known(**ranks), "kept_layer_bytes") > whole / 4
 
 
 @pytest.mark.parametrize(
@@ -283,13 +285,13 @@ def test_the_first_stage_keeps_the_micro_batches_of_its_schedule(
 ) -> None:
     """Narayanan et al. 2021, section 2.2; Korthikanti et al., section 4.2.3: interleaving costs (1 + (p − 1) / (p v))."""
     stated = {"pipeline_parallel": stages, "gradient_accumulation_steps": micro_batches, "virtual_stages": virtual}
-    assert likely(known(gpus_per_replica=stages, **stated), "micro_batches_in_flight") == in_flight
+    assert expected_value(known(gpus_per_replica=stages, **stated), "micro_batches_in_flight") == in_flight
 
 
 def test_recomputation_and_a_fused_loss_only_ever_save() -> None:
     peaks = [gib(known(activation_checkpointing=kind), "training_peak_bytes") for kind in ("none", "products", "full")]
     assert peaks == sorted(peaks, reverse=True)
-    assert likely(known(loss_kernel="fused"), "loss_bytes") < likely(known(), "loss_bytes") / 10
+    assert expected_value(known(loss_kernel="fused"), "loss_bytes") < expected_value(known(), "loss_bytes") / 10
 
 
 # ---- what was measured (torchtitan benchmarks/, commit 9dec370: Llama 3.1 on H100 of 96 GB, reserved memory)
@@ -325,15 +327,15 @@ def test_what_no_default_covers_is_asked_for(name: str) -> None:
     stated |= {"engine": "colossalai", "gpus_per_replica": 8, "training_kernels": "fused"}
     stated |= {} if name == "loss_kernel" else {"loss_kernel": "plain"}
     fields = {key: Field(value) for key, value in {**stated, "checkpoint": LLAMA_8B}.items()}
-    found = facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B))
+    found = resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B))
     assert name in found.missing(["training_peak_bytes"])
 
 
 def test_a_micro_batch_that_is_not_stated_leaves_the_states_known() -> None:
     found = known(micro_batch_size=None, parameter_dtype="float32")
-    assert isinstance(found.likely("training_peak_bytes"), Missing)
+    assert isinstance(found.expected("training_peak_bytes"), Missing)
     assert gib(found, "state_bytes_per_gpu") == pytest.approx(16 * 8_030_261_248 / GIB, rel=0.001)
-    assert sizes.verdict(found) == "does not fit"
+    assert memory_breakdown.find_verdict(found) == "does not fit"
 
 
 # ---- dropout
@@ -344,7 +346,7 @@ def test_bert_keeps_scores_and_masks_until_its_attention_was_fused(release: str,
     """A layer of BERT-base, 32 bits, 512 tokens of width 768: 66 bytes a value (norms 16, masks 2, attention 16, MLP 32) and
     for each of 12 x 512 scores a softmax, a mask and its product (4 + 1 + 4); fused one 32-bit sum a head instead."""
     stated = {"training_dtype": "float32", "parameter_dtype": "float32", "sequence_length": 512, "activation_ratio": 1}
-    assert likely(known(BERT, engine_version=release, **stated), "layer_activation_bytes") == kept
+    assert expected_value(known(BERT, engine_version=release, **stated), "layer_activation_bytes") == kept
 
 
 # ---- terms
@@ -383,12 +385,12 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("term", TERMS)
 def test_more_of_a_fitted_term_takes_more_memory(term: str) -> None:
-    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
-    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    rows = [row for row in tables.rows("fitted") if row["name"] == term]
+    low, high = min(float(row["best"]) for row in rows), max(float(row["worst"]) for row in rows)
     stated = {key: value for key, value in TERMS[term].items() if key != "checkpoint"}
     checkpoint = str(TERMS[term].get("checkpoint", LLAMA_8B))
     steps = [low + (high - low) * step / 4 for step in range(5)]
-    needed = [likely(known(checkpoint, **{**stated, term: value}), "training_device_bytes") for value in steps]
+    needed = [expected_value(known(checkpoint, **{**stated, term: value}), "training_device_bytes") for value in steps]
     assert needed == sorted(needed)
     assert needed[0] < needed[-1]
 
@@ -410,7 +412,7 @@ def of_litgpt(gpus: int, **stated: Any) -> Facts:
     sharding = "fsdp" if gpus > 1 else "none"
     given = {**PLAIN, **LITGPT, "checkpoint": LLAMA_7B, "gpus_per_replica": gpus, "sharding": sharding, **stated}
     fields = {name: Field(value) for name, value in given.items() if value is not None}
-    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_7B))
+    return resolver.resolve(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_7B))
 
 
 @pytest.mark.parametrize(("micro_batch_size", "printed_gb"), [(1, 22.18), (2, 22.47), (4, 23.39)])
@@ -429,7 +431,7 @@ def test_four_bits_keep_the_inputs_of_frozen_matrices_in_litgpt() -> None:
 def test_paged_moments_lie_outside_the_allocator() -> None:
     """torchtune's README: Llama-3.1-8B in full with PagedAdamW8bit in the backward pass peaks at 18.9 GiB on a 24 GB card."""
     found = known(engine="torchtune", optimizer="paged-adamw-8bit-in-backward", activation_checkpointing="full")
-    assert likely(found, "optimizer_state_bytes") == 0
+    assert expected_value(found, "optimizer_state_bytes") == 0
     assert gib(found, "training_peak_bytes") == pytest.approx(18.9, rel=0.12)
 
 
@@ -437,17 +439,17 @@ def test_megatron_keeps_its_gradients_on_the_card_when_the_optimizer_is_offloade
     """32 bits for each weight of a rank; DeepSpeed sends 16-bit gradients to the host as they are made."""
     offloaded: dict[str, Any] = {"optimizer_offload": True, "gradient_dtype": "float32", "gpus_per_replica": 8}
     found = known(sharding="distributed-optimizer", **offloaded)
-    assert likely(found, "gradient_bytes") == pytest.approx(4 * 8030261248)
-    assert likely(found, "optimizer_state_bytes") == 0
-    assert likely(known(sharding="deepspeed", zero_stage=2, **offloaded), "gradient_bytes") == 0
+    assert expected_value(found, "gradient_bytes") == pytest.approx(4 * 8030261248)
+    assert expected_value(found, "optimizer_state_bytes") == 0
+    assert expected_value(known(sharding="deepspeed", zero_stage=2, **offloaded), "gradient_bytes") == 0
 
 
 def test_adapters_reach_the_experts_of_megatron_alone() -> None:
     """Qwen3-30B-A3B at rank 8: 48 layers of 128 experts, three matrices between 2,048 and 768."""
     stated: dict[str, Any] = {"lora_rank": 8, "lora_targets": "gud"}
     routed = 8 * 48 * 128 * 3 * (2048 + 768)
-    assert likely(known("Qwen/Qwen3-30B-A3B", engine="megatron-lm", **stated), "adapter_parameters") == routed
-    assert likely(known("Qwen/Qwen3-30B-A3B", **stated), "adapter_parameters") == 0
+    assert expected_value(known("Qwen/Qwen3-30B-A3B", engine="megatron-lm", **stated), "adapter_parameters") == routed
+    assert expected_value(known("Qwen/Qwen3-30B-A3B", **stated), "adapter_parameters") == 0
 
 
 def test_the_experts_of_gpt_oss_are_in_four_bits_with_unsloth() -> None:
@@ -461,19 +463,19 @@ def test_the_experts_of_gpt_oss_are_in_four_bits_with_unsloth() -> None:
 def test_torchtitan_compiles_its_loss_since_0_1(release: str, bytes_each: float) -> None:
     """Commits of 2024-12-18 turn the compiled loss off; with it the 32-bit copies of 16-bit logits are not kept."""
     found = known(engine="torchtitan", engine_version=release, compiled=True, loss_kernel="plain")
-    assert likely(found, "loss_bytes_per_logit") == bytes_each
+    assert expected_value(found, "loss_bytes_per_logit") == bytes_each
 
 
 def test_the_gradient_takes_the_logits_place_under_sequence_parallelism_of_ms_swift() -> None:
-    assert known(engine="ms-swift", context_parallel=8).likely("loss_kernel") == "in-place"
-    assert known(engine="ms-swift").likely("loss_kernel") == "plain"
+    assert known(engine="ms-swift", context_parallel=8).expected("loss_kernel") == "in-place"
+    assert known(engine="ms-swift").expected("loss_kernel") == "plain"
 
 
-def test_the_worlds_of_a_training_role_are_in_order() -> None:
-    left = known().worlds("training_headroom_bytes")
+def test_the_scenarios_of_a_training_role_are_in_order() -> None:
+    left = known().scenarios("training_headroom_bytes")
     assert not isinstance(left, Missing)
-    favourable, middle, adverse = (float(value or 0) for value in left)  # type: ignore[arg-type]
-    assert favourable >= middle >= adverse
+    best, middle, worst = (float(value or 0) for value in left)  # type: ignore[arg-type]
+    assert best >= middle >= worst
 
 
 # ---- gpulint size
@@ -500,19 +502,23 @@ spec:
 def test_a_training_job_of_our_own_spec_is_sized_by_the_terms_of_training(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(SPEC, encoding="utf-8")
-    ((role, resolved),) = sizes.from_file(str(file), "finetune", WorkTree(tmp_path), {}, None)
-    table = sizes.table(role, resolved)
+    ((role, resolved),) = memory_breakdown.read_roles(str(file), "finetune", WorkTree(tmp_path), {}, None)
+    table = memory_breakdown.build_table(role, resolved)
     assert table.missing == ()
     names = [row.name for row in table.terms]
-    assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS, *sizes.TRAINING_SPEED[:4]]
+    assert names == [
+        *memory_breakdown.TRAINING_TERMS,
+        *memory_breakdown.TRAINING_TOTALS,
+        *memory_breakdown.TRAINING_SPEED[:4],
+    ]
     assert table.verdict == "fits"
 
 
 def test_the_loss_of_a_supervised_fine_tune_with_trl_is_bounded_by_those_of_its_releases() -> None:
     """Logits in 32 bits as Transformers keeps them, or none (chunked_nll): huggingface/trl f2cd5771 SFTConfig.loss_type."""
-    each = known(engine="trl", loss_kernel="by-release").worlds("loss_bytes_per_logit")
-    plain = known(engine="trl", loss_kernel="plain").worlds("loss_bytes_per_logit")
-    fused = known(engine="trl", loss_kernel="fused").worlds("loss_bytes_per_logit")
+    each = known(engine="trl", loss_kernel="by-release").scenarios("loss_bytes_per_logit")
+    plain = known(engine="trl", loss_kernel="plain").scenarios("loss_bytes_per_logit")
+    fused = known(engine="trl", loss_kernel="fused").scenarios("loss_bytes_per_logit")
     assert not isinstance(each, Missing) and not isinstance(plain, Missing) and not isinstance(fused, Missing)
-    assert each.favourable <= fused.favourable < plain.favourable <= each.likely  # type: ignore[operator]
-    assert each.adverse >= max(plain.adverse, fused.adverse)  # type: ignore[type-var]
+    assert each.best <= fused.best < plain.best <= each.expected  # type: ignore[operator]
+    assert each.worst >= max(plain.worst, fused.worst)  # type: ignore[type-var]

@@ -10,9 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.cli.scaffold import rule as rule_scaffold
-from gpulint.pipeline.rule_tests import runner as trials
-from gpulint.pipeline.rule_tests import samples
+from gpulint.cli.scaffold import rule
+from gpulint.pipeline.rule_tests import runner, samples
 
 FOLDER = "policies/gpulint"
 
@@ -30,7 +29,7 @@ def run(*words: str) -> Result:
 
 def begun(name: str, old: str = "", new: str = "", scope: str = "workload") -> Path:
     """The file that `rule new` writes, with one text in the place of another."""
-    text = rule_scaffold.text(name, scope, FOLDER)
+    text = rule.render(name, scope, FOLDER)
     assert old in text
     path = Path(FOLDER) / "organisation" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +39,7 @@ def begun(name: str, old: str = "", new: str = "", scope: str = "workload") -> P
 
 def complaints(path: Path) -> list[str]:
     """What is wrong with a rule and its samples."""
-    (found,) = trials.run([path], ())
+    (found,) = runner.run([path], ())
     return [*found.complaints, *(line for trial in found.trials for line in trial.complaints)]
 
 
@@ -65,7 +64,7 @@ def test_what_is_begun_passes_its_own_samples_as_it_is_written(scope: str) -> No
 
 @pytest.mark.parametrize("scope", ["workload", "document"])
 def test_every_key_of_what_is_begun_is_explained_above_it(scope: str) -> None:
-    lines = rule_scaffold.text("pod-too-large", scope, FOLDER).splitlines()
+    lines = rule.render("pod-too-large", scope, FOLDER).splitlines()
     keys = [number for number, line in enumerate(lines) if line[:1].isalpha()]
     assert len(keys) >= 7
     assert all(lines[number - 1].startswith("# ") for number in keys)
@@ -87,7 +86,7 @@ def test_a_further_folder_is_named_beside_those_of_the_settings() -> None:
 
 
 def test_a_rule_of_ones_own_is_listed_explained_and_run_beside_ours() -> None:
-    (found,) = trials.run([begun("pod-too-large")], ())
+    (found,) = runner.run([begun("pod-too-large")], ())
     Path("gpulint.yaml").write_text("rules: [policies/gpulint]\n", encoding="utf-8")
     Path("pod.yaml").write_text(found.trials[0].text, encoding="utf-8")
     listed = CliRunner().invoke(cli.main, ["rules"]).stdout.splitlines()
@@ -135,7 +134,7 @@ def test_a_name_that_is_no_name_of_a_defect_is_refused_and_nothing_is_written(na
 
 
 def test_a_name_that_only_begins_like_a_forbidden_word_is_let_pass() -> None:
-    assert [rule_scaffold.unfit(name) for name in ("node-too-large", "checkpoints-lost", "anode-missing")] == [
+    assert [rule.find_naming_error(name) for name in ("node-too-large", "checkpoints-lost", "anode-missing")] == [
         "",
         "",
         "",
@@ -283,7 +282,7 @@ CARD = """\
 """
 
 
-def test_a_bad_sample_that_the_rule_finds_in_some_worlds_only_is_not_clear_enough() -> None:
+def test_a_bad_sample_that_the_rule_finds_in_some_scenarios_only_is_not_clear_enough() -> None:
     path = begun("weights-near-memory", "gpus_per_replica > 8", "required_bytes_per_gpu > 19e9")
     text = path.read_text(encoding="utf-8").replace("{gpus_per_replica} GPUs", "{required_bytes_per_gpu}")
     text = text.replace("      spec:\n        containers:\n          - name: server\n", CARD)
@@ -415,7 +414,7 @@ RIGHT = SEVERAL.replace("64  # <- here", "8")
 
 
 def test_a_sample_of_several_files_is_read_as_a_repository_and_its_lines_are_counted_through() -> None:
-    found = samples.files_of(SEVERAL)
+    found = samples.split_files(SEVERAL)
     assert [(one.path, one.above, one.text.splitlines()[0]) for one in found] == [
         ("serving/chat.yaml", 1, "apiVersion: apps/v1"),
         ("serving/scaler.yaml", 13, "apiVersion: autoscaling/v2"),
@@ -429,16 +428,16 @@ def test_a_sample_of_several_files_is_read_as_a_repository_and_its_lines_are_cou
 
 
 def test_a_comment_on_the_first_line_names_the_one_file_of_a_sample() -> None:
-    assert samples.path_of("# main.tf\nresource {}\n") == "main.tf"
-    assert samples.path_of("# apps/dev/chat.yaml\nkind: Pod\n") == "apps/dev/chat.yaml"
-    assert samples.path_of("# see the docs.\nkind: Pod\n") == "spec.yaml"
+    assert samples.find_path("# main.tf\nresource {}\n") == "main.tf"
+    assert samples.find_path("# apps/dev/chat.yaml\nkind: Pod\n") == "apps/dev/chat.yaml"
+    assert samples.find_path("# see the docs.\nkind: Pod\n") == "spec.yaml"
 
 
 def test_each_of_several_marks_wants_a_finding_of_its_own() -> None:
     pod = "kind: Pod\nspec:\n  a: 1  # <- here\n---\nb: 2  # <- here\n"
-    assert samples.marked_lines(pod) == (3, 5)
-    said = (trials.Said(3, "warning", "m"), trials.Said(3, "warning", "n"))
-    trial = trials.Trial("bad", 1, 1, pod, (3, 5), said)
+    assert samples.find_marked_lines(pod) == (3, 5)
+    said = (runner.ReportedLine(3, "warning", "m"), runner.ReportedLine(3, "warning", "n"))
+    trial = runner.Trial("bad", 1, 1, pod, (3, 5), said)
     assert (trial.silent, trial.astray) == ((5,), (said[1],))
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from gpulint import adapters
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.cli.explain import seen
 
 ROOT = Path(__file__).parent.parent
-FORMATS = shipped.mentions(adapters.HERE)
+FORMATS = package_data.list_mentions(adapters.HERE)
 
 MODULE = '''
 """Zebra fleet: the herds of a savanna."""
@@ -84,7 +84,7 @@ def test_a_new_format_of_a_module_and_a_sample_is_reached(extended: Path) -> Non
 
 def test_a_new_format_is_reached_through_the_built_index(extended: Path) -> None:
     build = "import json; from gpulint.catalog import package_data as p; "
-    build += "(p.PACKAGE / 'index.json').write_text(json.dumps(p.built(p.folder('rules'))))"
+    build += "(p.PACKAGE / 'index.json').write_text(json.dumps(p.list_built(p.find_folder('rules'))))"
     run(extended, build)
     (workload,) = json.loads(run(extended, CHECK, *ARGUMENTS))["workloads"]
     assert (workload["name"], workload["adapter"]) == ("herd", "zebra_fleet")
@@ -93,15 +93,17 @@ def test_a_new_format_is_reached_through_the_built_index(extended: Path) -> None
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_is_reached_without_its_neighbours_words(name: str) -> None:
-    owned = shipped.trigger_words_by_module()
-    neighbours = {f"adapters.{module}" for other, module in shipped.modules(adapters.HERE).items() if other != name}
+    owned = package_data.trigger_words_by_module()
+    neighbours = {
+        f"adapters.{module}" for other, module in package_data.modules(adapters.HERE).items() if other != name
+    }
     words = {word.lower() for module, words in owned.items() if module not in neighbours for word in words}
-    text = seen.sample(name).lower()
+    text = seen.find_sample(name).lower()
     assert any(word in text for word in words) == (name not in WITHOUT_WORKLOAD)
 
 
 def test_the_trigger_words_of_a_module_are_its_mentions_unless_it_states_others() -> None:
-    owned = shipped.trigger_words_by_module()
+    owned = package_data.trigger_words_by_module()
     assert owned["adapters.trainers.verl"] == ("actor_rollout_ref", "verl.workers", "ppo_mini_batch_size")
     assert owned["adapters.kubernetes"] == ()
     assert owned["engines.serving.sglang"] == ("sglang",)
@@ -110,13 +112,13 @@ def test_the_trigger_words_of_a_module_are_its_mentions_unless_it_states_others(
 
 def test_every_line_that_states_words_is_read() -> None:
     stated = {
-        (shipped.dotted(file, shipped.PACKAGE), line.partition(" = ")[0])
+        (package_data.dotted(file, package_data.PACKAGE), line.partition(" = ")[0])
         for package in ("adapters", "engines", "catalog")
-        for file in (shipped.PACKAGE / package).rglob("*.py")
+        for file in (package_data.PACKAGE / package).rglob("*.py")
         for line in file.read_text().splitlines()
         if line.startswith(("MENTIONS = ", "TRIGGERS = "))
     }
-    owned = shipped.trigger_words_by_module()
+    owned = package_data.trigger_words_by_module()
     assert {module for module, _ in stated} == set(owned)
     for module, name in stated:
         if name == "TRIGGERS":
@@ -147,7 +149,7 @@ def _import(module: str) -> object:
     ],
 )
 def test_words_of_gpu_work_make_a_text_worth_reading(text: str) -> None:
-    assert adapters.concerns_gpus(text)
+    assert adapters.mentions_gpus(text)
 
 
 @pytest.mark.parametrize(
@@ -189,4 +191,4 @@ def test_what_is_wrong_is_a_problem_in_yaml_about_gpus_and_in_specs(text: str, f
     ],
 )
 def test_words_of_other_work_do_not(text: str) -> None:
-    assert not adapters.concerns_gpus(text)
+    assert not adapters.mentions_gpus(text)

@@ -111,5 +111,5 @@ def test_what_is_no_torchserve_server_has_no_engine(lines: str) -> None:
 
 
 def test_neither_has_an_argument_for_the_network_it_serves() -> None:
-    assert engines.spelled("triton", "24.07", "tensor_parallel", 2) is None
-    assert engines.spelled("torchserve", "0.12.0", "tensor_parallel", 2) is None
+    assert engines.render_argument("triton", "24.07", "tensor_parallel", 2) is None
+    assert engines.render_argument("torchserve", "0.12.0", "tensor_parallel", 2) is None

@@ -34,7 +34,7 @@ def asked(found: Role, name: str) -> object:
 
 def test_a_model_configuration_is_recognised() -> None:
     (document,) = documents.load(PATH, b'backend: "onnxruntime"\nmax_batch_size: 8\ninput { name: "x" }').documents
-    adapter = adapters.claiming(document)
+    adapter = adapters.find_adapter(document)
     assert adapter is not None
     assert adapters.kind(adapter, document) == "Triton config.pbtxt"
 
@@ -49,7 +49,7 @@ def test_a_model_configuration_is_recognised() -> None:
 )
 def test_another_message_is_none(text: str) -> None:
     (document,) = documents.load(PATH, text.encode()).documents
-    assert adapters.claiming(document) is None
+    assert adapters.find_adapter(document) is None
 
 
 @pytest.mark.parametrize(

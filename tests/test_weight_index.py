@@ -11,9 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint import cli
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
-from gpulint.catalog.architecture import Architecture, Resolved, index
+from gpulint.catalog import architecture, tables
+from gpulint.catalog.architecture import Architecture, Resolution, index
 from gpulint.facts import checkpoints
 from gpulint.source import documents, repository
 from gpulint.source.repository import WorkTree
@@ -80,18 +79,18 @@ def head(files: Mapping[str, bytes]) -> index.Head:
     return lambda name, length: files[name][:length] if name in files else None
 
 
-def loaded(layout: Layout, config: Mapping[str, object] = TINY, tied: bool = False) -> index.Loaded:
-    held = index.stored(head({"model.safetensors": header(layout)}))
+def loaded(layout: Layout, config: Mapping[str, object] = TINY, tied: bool = False) -> index.LoadedWeights:
+    held = index.read_stored(head({"model.safetensors": header(layout)}))
     assert held is not None
-    return index.loaded(held, json.dumps(config), tied)
+    return index.select_loaded(held, json.dumps(config), tied)
 
 
 def weighed(
     files: Mapping[str, bytes], config: Mapping[str, object], reference: str = "acme/net"
 ) -> tuple[Architecture, str]:
     text = json.dumps(config)
-    shape = architecture.from_config(reference, text)
-    found = index.with_files(Resolved(shape, "config.json"), text, head(files))
+    shape = architecture.read_config(reference, text)
+    found = index.apply_files(Resolution(shape, "config.json"), text, head(files))
     assert found.architecture is not None
     return found.architecture, found.assumption
 
@@ -101,7 +100,7 @@ def weighed(
 
 def test_a_header_tells_format_shape_and_bytes_of_each_tensor() -> None:
     content = header({"a": ("F16", (1, 16, 256)), "b": ("F8_E4M3", (3, 5)), "c": ("F32", ())}, {"format": "pt"})
-    found = index.header("model.safetensors", head({"model.safetensors": content}))
+    found = index.read_header("model.safetensors", head({"model.safetensors": content}))
     assert found is not None
     assert [(one.name, one.dtype, one.shape, one.bytes) for one in found] == [
         ("a", "F16", (1, 16, 256), 8192),
@@ -118,7 +117,7 @@ def test_a_long_header_is_read_whole_and_nothing_behind_it() -> None:
         asked.append(length)
         return (content + b"data")[:length]
 
-    assert len(index.header("a.safetensors", first) or ()) == 5_000
+    assert len(index.read_header("a.safetensors", first) or ()) == 5_000
     assert asked == [index.FIRST_BYTES, len(content)]
 
 
@@ -138,7 +137,7 @@ def test_a_long_header_is_read_whole_and_nothing_behind_it() -> None:
 )
 def test_a_file_that_is_none_is_told_apart(content: bytes, reason: str) -> None:
     with pytest.raises(index.Unreadable, match=reason.replace(".", r"\.")):
-        index.header("a.safetensors", head({"a.safetensors": content}))
+        index.read_header("a.safetensors", head({"a.safetensors": content}))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_a_tensor_that_contradicts_itself_is_refused(entry: object, reason: str)
     text = json.dumps({"a": entry}).encode()
     content = len(text).to_bytes(8, "little") + text
     with pytest.raises(index.Unreadable, match=reason):
-        index.header("model.safetensors", head({"model.safetensors": content}))
+        index.read_header("model.safetensors", head({"model.safetensors": content}))
 
 
 # ---- indexes
@@ -171,13 +170,13 @@ def test_a_tensor_that_contradicts_itself_is_refused(entry: object, reason: str)
 )
 def test_an_index_names_files_beside_it_and_no_others(file: object) -> None:
     with pytest.raises(index.Unreadable, match="which is not a safetensors file next to it"):
-        index.index(json.dumps({"weight_map": {"a": file}}).encode())
+        index.read_index(json.dumps({"weight_map": {"a": file}}).encode())
 
 
 @pytest.mark.parametrize("content", [b"{}", b'{"weight_map": {}}', b'{"weight_map": []}'])
 def test_an_index_without_tensors_is_refused(content: bytes) -> None:
     with pytest.raises(index.Unreadable, match="has no weight_map"):
-        index.index(content)
+        index.read_index(content)
 
 
 INDEX_FILES = {
@@ -371,7 +370,7 @@ LAYOUTS: dict[str, tuple[Layout, float]] = {
 def test_a_layouts_tensors_weigh_what_the_catalog_says(name: str) -> None:
     layout, tolerance = LAYOUTS[name]
     found = loaded({**layout, "norm.weight": ("BF16", (IN,))})
-    row = catalog.by("quantization", "quantization")[name]
+    row = tables.index_rows("quantization", "quantization")[name]
     assert (found.quantised, found.unquantised_parameters) == (True, IN)
     held = (found.total_bytes - 2 * IN) / (IN * OUT)
     assert held == pytest.approx(float(row["bytes_per_weight"]), rel=tolerance, abs=0)
@@ -393,7 +392,7 @@ def test_a_formats_bytes_give_published_totals_to_the_byte(reference: str, forma
     shape = architecture.resolve(reference).architecture
     assert shape is not None
     assert shape.parameters is not None
-    width = float(catalog.by("quantization", "quantization")[format_]["bytes_per_weight"])
+    width = float(tables.index_rows("quantization", "quantization")[format_]["bytes_per_weight"])
     assert (shape.parameters - kept) * width + kept * 2 == total
 
 
@@ -456,7 +455,7 @@ def test_the_weights_of_a_quantised_folder_are_those_of_its_files(
         == "F8_E4M3 36 KiB, BF16 26.44 KiB (header of model.safetensors); 26.1% of the parameters are not quantised"
     )
     weights = table["terms"]["weight_bytes_per_gpu"]  # type: ignore[index]
-    assert {weights[world] for world in ("favourable", "likely", "adverse")} == {FP8_BYTES}
+    assert {weights[scenario] for scenario in ("best", "expected", "worst")} == {FP8_BYTES}
     shape = resolved("models/tiny", WorkTree(tmp_path))
     assert shape is not None
     assert (shape.stored_bytes, shape.unquantised_parameters) == (FP8_BYTES, 13_024)
@@ -490,6 +489,6 @@ def resolved(reference: str, tree: repository.Repository) -> Architecture | None
 
 def test_check_sizes_a_checkpoint_of_the_repository_by_its_files() -> None:
     files = {"models/tiny/config.json": json.dumps(FP8).encode(), "models/tiny/model.safetensors": header(QUANTISED)}
-    shape = resolved("models/tiny", samples.Alone(files))
+    shape = resolved("models/tiny", samples.ExampleRepository(files))
     assert shape is not None
     assert shape.stored_bytes == FP8_BYTES

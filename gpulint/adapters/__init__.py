@@ -16,8 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gpulint.adapters.claim import Claim
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import resource_names
+from gpulint.catalog import package_data, resource_names
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -32,10 +31,10 @@ OBJECTS = ("object",)
 """What a module without `READS` reads."""
 
 
-def concerns_gpus(text: str) -> bool:
+def mentions_gpus(text: str) -> bool:
     """Return whether a trigger word of an adapter, an engine or the catalog occurs in a text."""
     lowered = text.lower()
-    return any(word in lowered for word in shipped.trigger_words())
+    return any(word in lowered for word in package_data.trigger_words())
 
 
 def is_relevant(text: str, format: str) -> bool:
@@ -43,7 +42,7 @@ def is_relevant(text: str, format: str) -> bool:
 
     Most files of JSON and TOML deploy nothing, so a trigger word alone is not enough there.
     """
-    return concerns_gpus(text) and (format in ("", "yaml") or _is_spec(text))
+    return mentions_gpus(text) and (format in ("", "yaml") or _is_spec(text))
 
 
 def _is_spec(text: str) -> bool:
@@ -54,7 +53,7 @@ def _is_spec(text: str) -> bool:
     )
 
 
-def claiming(document: Document) -> ModuleType | None:
+def find_adapter(document: Document) -> ModuleType | None:
     """Return the adapter with the strongest claim to a document; of equal claims that of the first name."""
     found: ModuleType | None = None
     strongest = Claim.NONE
@@ -69,13 +68,13 @@ def claiming(document: Document) -> ModuleType | None:
 
 def _most(name: str) -> Claim:
     """Return the strongest claim that an adapter makes of any document, without importing it."""
-    stated = shipped.declared(HERE, "CLAIMS").get(name)
+    stated = package_data.list_declared(HERE, "CLAIMS").get(name)
     return Claim[stated[0].upper()] if stated else Claim.EXACT
 
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield the workloads of a document, from the adapter that claims it."""
-    adapter = claiming(document)
+    adapter = find_adapter(document)
     yield from workloads(adapter, document, repository) if adapter else ()
 
 
@@ -85,28 +84,28 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
     Values of other files that the document refers to are merged in.
     """
     if "configMap" in document.text:
-        from gpulint.adapters.objects import references as joins
+        from gpulint.adapters.objects import references
 
-        joins.complete(document, repository)
+        references.complete(document, repository)
     yield from adapter.workloads(document, repository)
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems of a document: of its format, as a Kubernetes object, and of its nodes."""
     if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
-        from gpulint.adapters.objects import problems as object_problems
+        from gpulint.adapters.objects import problems as objects_problems
 
-        yield from object_problems.of(document)
+        yield from objects_problems.find_problems(document)
     if "gpulint/" in document.text:
-        from gpulint.adapters.objects import objective_annotations as stated_objectives
+        from gpulint.adapters.objects import objective_annotations
 
-        yield from stated_objectives.misspelt(document)
+        yield from objective_annotations.find_malformed(document)
     if any(word in document.text for word in OF_NODES):
-        from gpulint.adapters.nodes import problems as node_problems
+        from gpulint.adapters.nodes import problems as nodes_problems
 
-        yield from node_problems.of(document, repository)
+        yield from nodes_problems.find_problems(document, repository)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
-    yield from adapter.settled(document, repository) if hasattr(adapter, "settled") else ()
+    yield from adapter.settle(document, repository) if hasattr(adapter, "settle") else ()
 
 
 def kind(adapter: ModuleType, document: Document) -> str:
@@ -122,7 +121,7 @@ def name(adapter: ModuleType) -> str:
     return adapter.__name__.rpartition(".")[2]
 
 
-def mentioned(document: Document) -> Iterator[ModuleType]:
+def find_candidates(document: Document) -> Iterator[ModuleType]:
     """Yield the adapters that read such documents and one of whose words occurs in this one.
 
     The other adapters need not be imported.
@@ -131,7 +130,7 @@ def mentioned(document: Document) -> Iterator[ModuleType]:
 
 
 def _import(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
+    return importlib.import_module(f"{__name__}.{package_data.modules(HERE)[name]}")
 
 
 def _classify(document: Document) -> str:
@@ -143,9 +142,9 @@ def _classify(document: Document) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _find_mentioned(text: str, such: str) -> tuple[str, ...]:
-    reads = shipped.declared(HERE, "READS")
+    reads = package_data.list_declared(HERE, "READS")
     return tuple(
         name
-        for name, words in shipped.mentions(HERE).items()
+        for name, words in package_data.list_mentions(HERE).items()
         if such in reads.get(name, OBJECTS) and any(word in text for word in words)
     )

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 TABLE = "engines"
 DOES, LACKS, DEPENDS, OTHER_KIND = "yes", "no", "varies", ""
@@ -125,7 +125,7 @@ def lacks(engine: str, capability: str) -> bool:
 def select_engines(capabilities: Iterable[str]) -> tuple[str, ...]:
     """Return the engines that have all of these capabilities, in the order of the table."""
     wanted = tuple(capabilities)
-    return tuple(row["engine"] for row in catalog.rows(TABLE) if does(row["engine"], *wanted))
+    return tuple(row["engine"] for row in tables.rows(TABLE) if does(row["engine"], *wanted))
 
 
 @functools.cache
@@ -134,17 +134,17 @@ def compile_gpu_images() -> re.Pattern[str]:
 
     Builds for other devices have other repositories or tags, which the engines' modules read.
     """
-    words = (word for row in catalog.rows(TABLE) for word in row["gpu_images"].split())
+    words = (word for row in tables.rows(TABLE) for word in row["gpu_images"].split())
     return re.compile("|".join(re.escape(word) + r"\b" * word[-1].isalnum() for word in words))
 
 
 @functools.cache
 def compile_packages() -> re.Pattern[str]:
     """Return a pattern of the Python packages that install an engine; `-` and `_` are the same in their names."""
-    names = (re.escape(name).replace(r"\-", "[-_]") for row in catalog.rows(TABLE) for name in row["packages"].split())
+    names = (re.escape(name).replace(r"\-", "[-_]") for row in tables.rows(TABLE) for name in row["packages"].split())
     return re.compile(rf"\b(?:{'|'.join(names)})\b")
 
 
 def _read_cell(engine: str, capability: str) -> str:
-    row = catalog.by(TABLE, "engine").get(engine)
+    row = tables.index_rows(TABLE, "engine").get(engine)
     return row[capability] if row else ""

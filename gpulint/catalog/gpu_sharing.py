@@ -11,17 +11,17 @@ CLIENTS_KEY = "cloud.google.com/gke-max-shared-clients-per-gpu"
 CLIENTS = re.compile(r"(\d+) clients$")
 
 
-def named(strategy: str, clients: int | str) -> str:
+def describe(strategy: str, clients: int | str) -> str:
     """Return the words for a strategy, if any, and the maximum number of clients of a GPU."""
     return f"{strategy} by {clients} clients" if strategy else f"{clients} clients"
 
 
-def strategy(sharing: str) -> str:
+def parse_strategy(sharing: str) -> str:
     """Return the strategy in the words; empty if they only count."""
     return CLIENTS.sub("", sharing).removesuffix("by ").strip()
 
 
-def clients(sharing: str) -> int | None:
+def parse_clients(sharing: str) -> int | None:
     """Return the maximum number of clients of a GPU; None if the words do not tell."""
     found = CLIENTS.search(sharing)
     return int(found[1]) or None if found else None

@@ -10,8 +10,7 @@ import math
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, tables
 from gpulint.catalog.hardware import Node
 
 SETTINGS = "gpulint.yaml"
@@ -96,7 +95,7 @@ EVERYTHING = Available()
 
 
 @functools.lru_cache(maxsize=512)
-def of(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
+def list_offers(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
     """Return all available machines, or those with one accelerator: the team's pools, and what the
     named or given clouds offer.
 
@@ -109,30 +108,30 @@ def of(available: Available, cloud: str | None = None, accelerator: str = "") ->
     return tuple(sorted((offer for offer in wanted if available.allows(offer.accelerator)), key=_sort_key))
 
 
-def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
+def find_cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
     """Return the cheapest available machine that holds so many of an accelerator, else a pool
     without a price.
     """
-    return _find_cheapest(of(available, cloud, accelerator), gpus, cloud)
+    return _find_cheapest(list_offers(available, cloud, accelerator), gpus, cloud)
 
 
-def machine(available: Available, instance_type: str) -> Offer | None:
+def find_machine(available: Available, instance_type: str) -> Offer | None:
     """Return a machine type at the price that a team pays, even if the settings do not offer it."""
     node = hardware.node(instance_type)
     return _price_node(node, available) if node else None
 
 
-def carrying(
+def select_machine(
     available: Available, accelerator: str, gpus: int, instance_type: str = "", pool: str = "", cloud: str | None = None
 ) -> Offer | None:
     """Return the machine that a pod runs on: its pool or type, else the cheapest available, else
     the cheapest at all.
     """
     own = next((_price_pool(one, available) for one in available.pools if pool and one.name == pool), None)
-    stated = machine(available, instance_type)
+    stated = find_machine(available, instance_type)
     if own or (stated and cloud in (None, stated.cloud)):
         return own or stated
-    found = cheapest(available, accelerator, gpus, cloud)
+    found = find_cheapest(available, accelerator, gpus, cloud)
     if found or available.pools_only:
         return found
     return _find_cheapest(_list_types(available.prices, available.regions, accelerator), gpus, cloud)
@@ -142,26 +141,26 @@ SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
 """Facts of a machine's site."""
 
 
-def of_machine(offer: Offer, fact: str) -> tuple[float | None, str]:
+def find_machine_fact(offer: Offer, fact: str) -> tuple[float | None, str]:
     """Return a fact of an offered machine with its source."""
     match fact:
         case "machine_gpus":
             return offer.node_gpus, offer.instance_type or offer.pool
         case "machine_usd_per_hour":
-            return offer.cost_usd_per_hour, listing(offer)
+            return offer.cost_usd_per_hour, describe_price(offer)
         case _:
-            return offer.spot_usd_per_hour, listing(offer)
+            return offer.spot_usd_per_hour, describe_price(offer)
 
 
-def listing(offer: Offer, today: str = "") -> str:
+def describe_price(offer: Offer, today: str = "") -> str:
     """Return whose price it is, where, from which day, and how old it is today."""
     if offer.cost_usd_per_hour is None:
         return ""
     where = " ".join(filter(None, (offer.pool or offer.cloud, offer.region)))
-    return f"{'own' if offer.own else 'list'} price {where} {offer.price_date}{age(offer.price_date, today)}"
+    return f"{'own' if offer.own else 'list'} price {where} {offer.price_date}{describe_age(offer.price_date, today)}"
 
 
-def age(day: str, today: str) -> str:
+def describe_age(day: str, today: str) -> str:
     """Return the end of a sentence about the age of a date."""
     if not today:
         return ""
@@ -171,7 +170,7 @@ def age(day: str, today: str) -> str:
     return "" if days < 0 else f", {days} day{'' if days == 1 else 's'} old"
 
 
-def site(available: Available, offer: Offer | None, fact: str) -> tuple[float | None, str]:
+def find_site_fact(available: Available, offer: Offer | None, fact: str) -> tuple[float | None, str]:
     """Return a fact of the site from settings, else the published one of the named region or the
     cloud.
     """
@@ -180,7 +179,7 @@ def site(available: Available, offer: Offer | None, fact: str) -> tuple[float | 
     if offer is None or not offer.cloud:
         return None, ""
     region = "" if fact == "pue" else offer.region if offer.region in available.regions else None
-    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (offer.cloud, region)), None)
+    row = next((row for row in tables.rows("grids") if (row["cloud"], row["region"]) == (offer.cloud, region)), None)
     return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 

@@ -23,7 +23,7 @@ TRIGGERING = (*SEARCHED, "catalog")
 """Packages whose modules state the words that make a file worth reading."""
 
 
-def folder(name: str) -> Path:
+def find_folder(name: str) -> Path:
     """A folder of shipped data: inside an installed package, else beside it in a source tree."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
@@ -40,18 +40,27 @@ def index() -> Mapping[str, object] | None:
 
 
 @functools.cache
-def glossary() -> Mapping[str, Mapping[str, object]]:
-    """The rows of glossary.yaml by name."""
+def load_glossary() -> Mapping[str, Mapping[str, object]]:
+    """The rows of the glossary by name: those of its topics, and those of formulas."""
     built = index()
-    return built["glossary"] if built else read_yaml(PACKAGE / "facts" / "glossary.yaml")  # type: ignore[return-value]
+    return built["glossary"] if built else _merge_glossary()  # type: ignore[return-value]
+
+
+def _merge_glossary() -> Mapping[str, Mapping[str, object]]:
+    from gpulint.catalog import quantity_rows
+
+    topics = (read_yaml(path) for path in sorted((PACKAGE / "facts" / "glossary").glob("*.yaml")))
+    package = PACKAGE / "sizing"
+    modules = {dotted(file, package): text for file, text in _texts(package) if not file.stem.startswith("_")}
+    return quantity_rows.merge(topics, modules)  # type: ignore[arg-type]
 
 
 def read_yaml(path: Path) -> object:
     """The data of one YAML file of ours."""
-    return document(path).data
+    return load_document(path).data
 
 
-def document(path: Path) -> Document:
+def load_document(path: Path) -> Document:
     """The one document of a YAML file of ours, or of a team's that was held against its contract."""
     from gpulint.source import documents
 
@@ -61,7 +70,7 @@ def document(path: Path) -> Document:
     return loaded.documents[0]
 
 
-def built(rules: Path) -> Mapping[str, object]:
+def list_built(rules: Path) -> Mapping[str, object]:
     """The index: the glossary, the rules without their examples, and when a module need be imported."""
     rows = []
     for path in sorted(rules.rglob("*.yaml")):
@@ -76,7 +85,7 @@ def built(rules: Path) -> Mapping[str, object]:
     }
     functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats", FINDING_POOLS)}
     return {
-        "glossary": read_yaml(PACKAGE / "facts" / "glossary.yaml"),
+        "glossary": _merge_glossary(),
         "rules": rows,
         "declared": declarations,
         "functions": functions,
@@ -86,13 +95,13 @@ def built(rules: Path) -> Mapping[str, object]:
 
 
 @functools.cache
-def mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
+def list_mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
     """The modules of a package that say, in a line of their own, which words must occur before they need be imported."""
-    return declared(package, "MENTIONS")
+    return list_declared(package, "MENTIONS")
 
 
 @functools.cache
-def declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+def list_declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     """The words that modules of a package and its folders give a name in a line of their own, without importing them."""
     if index():
         kept: Mapping[str, list[str]] = index()["declared"][_key(package)][name]  # type: ignore[index]
@@ -139,7 +148,7 @@ def modules(package: Path) -> Mapping[str, str]:
     return built["modules"][_key(package)] if built else _modules(package)  # type: ignore[index]
 
 
-def functions(package: Path) -> Mapping[str, tuple[str, ...]]:
+def list_functions(package: Path) -> Mapping[str, tuple[str, ...]]:
     """The public functions of each module of a package and its folders, by dotted name, without importing them.
 
     A module whose name begins with `_` has none that count.

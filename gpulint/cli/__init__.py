@@ -13,7 +13,7 @@ import click
 from gpulint.version import __version__
 
 if TYPE_CHECKING:
-    from gpulint.pipeline.session import Options, Run
+    from gpulint.pipeline.session import Options, Session
     from gpulint.policy.rules.rule import Rule
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
@@ -26,7 +26,7 @@ class Misuse(click.ClickException):
     exit_code = MISUSED
 
     def show(self, file: object = None) -> None:
-        click.echo("\n".join(map(printable, f"gpulint: {self.format_message()}".split("\n"))), err=True)
+        click.echo("\n".join(map(replace_unprintable, f"gpulint: {self.format_message()}".split("\n"))), err=True)
 
 
 class Commands(click.Group):
@@ -66,9 +66,9 @@ def _print_version(context: click.Context, _: click.Parameter, is_set: bool) -> 
 
 def _parse_day(context: click.Context, _: click.Parameter, day: str | None) -> str:
     if day is None:
-        from gpulint.pipeline import today as clock
+        from gpulint.pipeline import today
 
-        return clock.today()
+        return today.today()
     from datetime import date
 
     try:
@@ -93,43 +93,43 @@ def main() -> None:
     """Check GPU deployment specs against what the hardware can do."""
 
 
-def prepared(paths: Iterable[str], options: Options) -> Run:
+def prepare_session(paths: Iterable[str], options: Options) -> Session:
     """Return the session of a run; raise Misuse if its options or settings are wrong."""
-    from gpulint.pipeline import session as preparation
+    from gpulint.pipeline import session
 
     try:
-        return preparation.prepared(tuple(paths), options)
-    except preparation.Unusable as error:
+        return session.prepare(tuple(paths), options)
+    except session.Unusable as error:
         raise Misuse(str(error)) from None
 
 
-def known_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
+def load_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
     """Return the built-in rules and those of the nearest gpulint.yaml and of the given folders."""
     from gpulint.pipeline.session import Options
     from gpulint.policy.rules import selection
 
-    run = prepared((), Options(rules=tuple(folders)))
-    return tuple(selection.known(run.settings, folders).values())
+    run = prepare_session((), Options(rules=tuple(folders)))
+    return tuple(selection.load_rules(run.settings, folders).values())
 
 
-def words(values: Iterable[str]) -> tuple[str, ...]:
+def split_values(values: Iterable[str]) -> tuple[str, ...]:
     """Return the values of a repeatable option that also takes comma-separated values."""
     return tuple(word for value in values for word in value.split(",") if word)
 
 
-def tell(lines: Iterable[str]) -> None:
+def print_stderr(lines: Iterable[str]) -> None:
     """Print lines to stderr without terminal control characters."""
     for line in lines:
-        click.echo(f"gpulint: {printable(line)}", err=True)
+        click.echo(f"gpulint: {replace_unprintable(line)}", err=True)
 
 
-def printable(line: str) -> str:
+def replace_unprintable(line: str) -> str:
     """Return a line in which every non-printable character is replaced."""
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
-def near(word: str, known: Iterable[str]) -> str:
+def suggest_name(word: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the closest known one, if any."""
-    from gpulint.policy.config import did_you_mean as spelling
+    from gpulint.policy.config import did_you_mean
 
-    return spelling.near(word, known)
+    return did_you_mean.suggest(word, known)

@@ -6,27 +6,26 @@ import dataclasses
 
 from gpulint import units
 from gpulint.catalog import architecture, hardware
-from gpulint.catalog.hardware import servers, switches
-from gpulint.catalog.hardware import transceivers as optics
-from gpulint.pipeline.memory_breakdown import columns
+from gpulint.catalog.hardware import servers, switches, transceivers
+from gpulint.pipeline.memory_breakdown import align_columns
 
 
-def rows(name: str) -> list[tuple[str, ...]]:
+def list_rows(name: str) -> list[tuple[str, ...]]:
     """Return a table of the catalog with its header."""
     if name == "accelerators":
         head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
         return [head, *(_render_accelerator(accelerator) for accelerator in hardware.list_accelerators())]
     if name == "servers":
         head = ("server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling")
-        return [head, *(_render_server(server) for server in servers.servers())]
+        return [head, *(_render_server(server) for server in servers.list_servers())]
     if name == "optics":
         head = ("optic", "kind", "rate", "links", "reach", "connectors", "plug")
-        return [head, *(_render_optic(optic) for optic in optics.optics())]
+        return [head, *(_render_optic(optic) for optic in transceivers.optics())]
     if name == "switches":
         head = ("switch", "ports", "of", "split", "cage", "network")
-        return [head, *(_render_switch(switch) for switch in switches.switches())]
+        return [head, *(_render_switch(switch) for switch in switches.list_switches())]
     head = ("architecture", "parameters", "layers", "hidden", "heads", "KV heads", "trained context")
-    return [head, *(_render_architecture(architecture) for architecture in architecture.architectures())]
+    return [head, *(_render_architecture(architecture) for architecture in architecture.load_architectures())]
 
 
 def _render_accelerator(accelerator: hardware.Accelerator) -> tuple[str, ...]:
@@ -49,7 +48,7 @@ def _render_server(server: servers.Server) -> tuple[str, ...]:
     return (server.id, server.vendor, *("?" if cell is None else str(cell) for cell in cells))
 
 
-def _render_optic(optic: optics.Optic) -> tuple[str, ...]:
+def _render_optic(optic: transceivers.Transceiver) -> tuple[str, ...]:
     reach = ", ".join(f"{units.human(metres, 'm')} {grade}" for grade, metres in optic.reach_m.items())
     own = units.human(optic.length_m, "m") if optic.length_m is not None else reach
     rate = units.human(optic.line_bytes_per_s, "line_bytes_per_s")
@@ -80,23 +79,30 @@ def _render_architecture(architecture: architecture.Architecture) -> tuple[str, 
     return (architecture.id, *(units.human(value, "") for value in counts))
 
 
-def row(name: str, wanted: str) -> str | None:
+def find_row(name: str, wanted: str) -> str | None:
     """Return one row with every cell and its source; None if there is none of that name."""
-    record: hardware.Accelerator | servers.Server | optics.Optic | switches.Switch | architecture.Architecture | None
+    record: (
+        hardware.Accelerator
+        | servers.Server
+        | transceivers.Transceiver
+        | switches.Switch
+        | architecture.Architecture
+        | None
+    )
     if name == "accelerators":
         record = hardware.named(wanted)
     elif name == "servers":
-        record = servers.named(wanted)
+        record = servers.find_server(wanted)
     elif name == "optics":
-        record = optics.named(wanted)
+        record = transceivers.find_optic(wanted)
     elif name == "switches":
-        record = switches.named(wanted)
+        record = switches.find_switch(wanted)
     else:
-        record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
+        record = architecture.resolve(wanted).architecture if wanted in architecture.list_ids() else None
     if record is None:
         return None
     cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
-    return columns([(key, _render_cell(key, value)) for key, value in cells if value not in (None, "", (), {})])
+    return align_columns([(key, _render_cell(key, value)) for key, value in cells if value not in (None, "", (), {})])
 
 
 def _render_cell(key: str, value: object) -> str:
@@ -125,12 +131,12 @@ ENDINGS = {
 """The unit of a column by the ending of its name."""
 
 
-def accelerator_id(name: str) -> str:
+def find_accelerator_id(name: str) -> str:
     """Return the id of an accelerator with any of its names."""
     product = hardware.named(name)
     return product.id if product else name
 
 
-def known(name: str) -> tuple[str, ...]:
+def list_names(name: str) -> tuple[str, ...]:
     """Return the first column of a table."""
-    return tuple(row[0] for row in rows(name)[1:]) if name != "architectures" else architecture.ids()
+    return tuple(row[0] for row in list_rows(name)[1:]) if name != "architectures" else architecture.list_ids()

@@ -16,38 +16,38 @@ def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     from gpulint.policy.rules import rule
 
     before, comma, _last = typed.rpartition(",")
-    shipped = rule.shipped_rules()
+    shipped = rule.load_shipped()
     names = {*shipped, *(rule_.family for rule_ in shipped.values())}
     return _match_prefix((before + comma + name for name in names), typed)
 
 
 def packs(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Return the packs that a policy can extend."""
-    from gpulint.policy.config import packs as known
+    from gpulint.policy.config import packs as config_packs
 
-    return _match_prefix(known.names(), typed)
+    return _match_prefix(config_packs.list_names(), typed)
 
 
 def families(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Return the families of the built-in rules."""
     from gpulint.policy.rules import rule
 
-    return _match_prefix((shipped.family for shipped in rule.shipped_rules().values()), typed)
+    return _match_prefix((shipped.family for shipped in rule.load_shipped().values()), typed)
 
 
 def facts(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Return the facts of the glossary."""
-    from gpulint.facts import resolver as known
+    from gpulint.facts.glossary import glossary
 
-    return _match_prefix(known.glossary(), typed)
+    return _match_prefix(glossary(), typed)
 
 
-def explained(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+def explainable_names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Return the names that `gpulint explain` accepts: rules, families, facts, adapters, engines."""
-    from gpulint.cli import explain as explanations
+    from gpulint.cli import explain
     from gpulint.policy.rules import rule
 
-    return _match_prefix(explanations.names(tuple(rule.shipped_rules().values())), typed)
+    return _match_prefix(explain.list_names(tuple(rule.load_shipped().values())), typed)
 
 
 def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
@@ -59,9 +59,9 @@ def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]
 
 def engines(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Return the engines that a checkpoint can be sized for."""
-    from gpulint import engines as known
+    from gpulint import engines as gpulint_engines
 
-    return _match_prefix(known.modules(), typed)
+    return _match_prefix(gpulint_engines.modules(), typed)
 
 
 def checkpoints(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -73,22 +73,21 @@ def checkpoints(context: click.Context, parameter: click.Parameter, typed: str) 
 
     from gpulint.catalog import architecture
 
-    names = _match_prefix(architecture.ids(), typed) if typed else []
+    names = _match_prefix(architecture.list_ids(), typed) if typed else []
     return [CompletionItem(name) for name in names] or click.Path().shell_complete(context, parameter, typed)
 
 
-def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+def catalog_names(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """Return the first column of the table named earlier on the command line."""
-    from gpulint.cli import catalog_tables as listings
-    from gpulint.cli import price_table as price_list
+    from gpulint.cli import catalog_tables, price_table
 
     match context.params.get("table"):
         case "accelerators":
             return accelerators(context, parameter, typed)
         case "architectures" | "servers" | "optics" | "switches" as table:
-            return _match_prefix(listings.known(table), typed)
+            return _match_prefix(catalog_tables.list_names(table), typed)
         case "prices":
-            return _match_prefix(price_list.names(), typed)
+            return _match_prefix(price_table.list_names(), typed)
     return []
 
 
@@ -99,17 +98,17 @@ class Formats(click.ParamType):  # type: ignore[type-arg]
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """Return the formats in the style of a click.Choice."""
-        from gpulint.cli import output_files as outputs
+        from gpulint.cli import output_files
 
-        return f"[{'|'.join(outputs.formats())}]"
+        return f"[{'|'.join(output_files.list_formats())}]"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the matching formats."""
         from click.shell_completion import CompletionItem
 
-        from gpulint.cli import output_files as outputs
+        from gpulint.cli import output_files
 
-        return [CompletionItem(name) for name in _match_prefix(outputs.formats(), incomplete)]
+        return [CompletionItem(name) for name in _match_prefix(output_files.list_formats(), incomplete)]
 
 
 def _match_prefix(names: Iterable[str], typed: str) -> list[str]:

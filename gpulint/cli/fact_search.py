@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts.resolver import Known, Missing, Quantity, glossary
-from gpulint.pipeline.rule_tests.runner import literal
-from gpulint.policy.rules.evaluate import EvaluatedRole, shown
-from gpulint.report.model import Worlds
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.model import Missing, ResolvedFact
+from gpulint.pipeline.rule_tests.runner import render_literal
+from gpulint.policy.rules.evaluate import EvaluatedRole, render_fact
+from gpulint.report.model import Scenarios
 from gpulint.workload import Value
 
 FORMAT = "gpulint-facts/1"
@@ -25,29 +26,29 @@ NEEDS_MAX = 8
 """Maximum number of missing inputs that are named, most frequent first."""
 
 
-class Worth(NamedTuple):
+class FactValue(NamedTuple):
     """A fact of one role: its value in each scenario, as printed, and its source;
 
     `needs` are missing inputs.
     """
 
     quantity: Quantity
-    worlds: Worlds[Value] | None = None
+    scenarios: Scenarios[Value] | None = None
     printed: str = ""
     how: str = ""
     needs: tuple[str, ...] = ()
 
 
-class Held(NamedTuple):
+class RoleFacts(NamedTuple):
     """A role of a workload with its facts."""
 
     workload: str
     role: str
     place: str
-    facts: tuple[Worth, ...]
+    facts: tuple[FactValue, ...]
 
 
-def found(words: Sequence[str]) -> list[Quantity]:
+def find_facts(words: Sequence[str]) -> list[Quantity]:
     """Return the facts whose name, unit or meaning contains every one of these words."""
     wanted = [word.lower() for word in words]
     return [quantity for quantity in glossary().values() if all(word in _join_words(quantity) for word in wanted)]
@@ -59,11 +60,11 @@ def _join_words(quantity: Quantity) -> str:
     )
 
 
-def held(role: EvaluatedRole, wanted: Sequence[Quantity]) -> Held:
+def find_values(role: EvaluatedRole, wanted: Sequence[Quantity]) -> RoleFacts:
     """Return the values of these facts for a role or a component of a facility."""
     where = role.facts.role.anchor.location()
     values = tuple(_find_value(role, quantity) for quantity in wanted if _has_quantity(role, quantity))
-    return Held(*role.owner, f"{where.path}:{where.line}", values)
+    return RoleFacts(*role.owner, f"{where.path}:{where.line}", values)
 
 
 def _has_quantity(role: EvaluatedRole, quantity: Quantity) -> bool:
@@ -73,14 +74,16 @@ def _has_quantity(role: EvaluatedRole, quantity: Quantity) -> bool:
     return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
-def _find_value(role: EvaluatedRole, quantity: Quantity) -> Worth:
+def _find_value(role: EvaluatedRole, quantity: Quantity) -> FactValue:
     value = role.facts.find(quantity.name)
     if isinstance(value, Missing):
-        return Worth(quantity, needs=tuple(sorted(value.names)))
-    return Worth(quantity, value.worlds, shown(quantity.name, role.facts), _describe_source(role, quantity.name, value))
+        return FactValue(quantity, needs=tuple(sorted(value.names)))
+    return FactValue(
+        quantity, value.scenarios, render_fact(quantity.name, role.facts), _describe_source(role, quantity.name, value)
+    )
 
 
-def _describe_source(role: EvaluatedRole, name: str, value: Known) -> str:
+def _describe_source(role: EvaluatedRole, name: str, value: ResolvedFact) -> str:
     """Return the source of a value: the line that declares it, else a description."""
     field = role.facts.role.fields.get(name)
     if field is None or not field.origins:
@@ -92,7 +95,7 @@ def _describe_source(role: EvaluatedRole, name: str, value: Known) -> str:
 # ---- as text
 
 
-def list_text(wanted: Sequence[Quantity]) -> str:
+def render_list_text(wanted: Sequence[Quantity]) -> str:
     """Return a line for each fact: name, unit or type, meaning, and default."""
     rows = [
         (quantity.name, quantity.unit or quantity.type, quantity.meaning + _describe_default(quantity))
@@ -102,28 +105,28 @@ def list_text(wanted: Sequence[Quantity]) -> str:
 
 
 def _describe_default(quantity: Quantity) -> str:
-    return f" ({literal(quantity.absent[0])} if not declared)" if quantity.absent else ""
+    return f" ({render_literal(quantity.absent[0])} if not declared)" if quantity.absent else ""
 
 
-def values_text(roles: Sequence[Held], every: bool) -> str:
+def render_values_text(roles: Sequence[RoleFacts], every: bool) -> str:
     """Return the known facts of each role as a condition compares them, and the missing inputs of
     the others.
     """
     return "\n".join(block for role in roles for block in _render_role(role, every))
 
 
-def _render_role(role: Held, every: bool) -> Iterator[str]:
+def _render_role(role: RoleFacts, every: bool) -> Iterator[str]:
     yield f"{role.workload}/{role.role}  {role.place}"
-    shown_facts = [fact for fact in role.facts if fact.worlds is not None and (every or fact.how != UNSTATED)]
+    shown_facts = [fact for fact in role.facts if fact.scenarios is not None and (every or fact.how != UNSTATED)]
     rows = [
         (fact.quantity.name, _render_compared(fact), _render_printed(fact), textwrap.shorten(fact.how, HOW_MAX))
         for fact in shown_facts
     ]
     yield _align([("fact", "in a condition", "printed", "source"), *rows])
-    silent = sum(fact.worlds is not None for fact in role.facts) - len(shown_facts)
+    silent = sum(fact.scenarios is not None for fact in role.facts) - len(shown_facts)
     if silent:
         yield f"not declared: {silent} more facts, each at its default; add a WORD to show the facts that mention it"
-    unknown = [fact for fact in role.facts if fact.worlds is None]
+    unknown = [fact for fact in role.facts if fact.scenarios is None]
     if every:
         yield from (f"unknown: {fact.quantity.name} (missing: {', '.join(fact.needs)})" for fact in unknown)
     elif unknown:
@@ -133,12 +136,12 @@ def _render_role(role: Held, every: bool) -> Iterator[str]:
     yield ""
 
 
-def _render_compared(fact: Worth) -> str:
+def _render_compared(fact: FactValue) -> str:
     """Return the values as a condition would write them; three if the scenarios differ."""
-    return " / ".join(dict.fromkeys(literal(value) for value in fact.worlds or ()))
+    return " / ".join(dict.fromkeys(render_literal(value) for value in fact.scenarios or ()))
 
 
-def _render_printed(fact: Worth) -> str:
+def _render_printed(fact: FactValue) -> str:
     plain = _render_compared(fact).strip("'")
     return "" if fact.printed.replace(",", "") == plain or fact.printed == units.human(None, "") else fact.printed
 
@@ -154,7 +157,7 @@ def _align(rows: Sequence[tuple[str, ...]]) -> str:
 # ---- as JSON
 
 
-def list_json(wanted: Sequence[Quantity]) -> str:
+def render_list_json(wanted: Sequence[Quantity]) -> str:
     """Return the same facts as JSON."""
     return _render_json({"facts": [_build_row(quantity) for quantity in wanted]})
 
@@ -165,18 +168,18 @@ def _build_row(quantity: Quantity) -> dict[str, object]:
     return {**row, "absent": quantity.absent[0]} if quantity.absent else row
 
 
-def values_json(roles: Sequence[Held]) -> str:
+def render_values_json(roles: Sequence[RoleFacts]) -> str:
     """Return the same values as JSON: three scenarios each, in base units."""
     return _render_json({"roles": [_build_role(role) for role in roles]})
 
 
-def _build_role(role: Held) -> dict[str, object]:
+def _build_role(role: RoleFacts) -> dict[str, object]:
     values_known = {
-        fact.quantity.name: {"unit": fact.quantity.unit, **fact.worlds._asdict(), "from": fact.how}
+        fact.quantity.name: {"unit": fact.quantity.unit, **fact.scenarios._asdict(), "from": fact.how}
         for fact in role.facts
-        if fact.worlds is not None
+        if fact.scenarios is not None
     }
-    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.worlds is None}
+    unknown = {fact.quantity.name: list(fact.needs) for fact in role.facts if fact.scenarios is None}
     return {
         "workload": role.workload,
         "role": role.role,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpulint.cli import completion_names as _names
+from gpulint.cli import completion_names
 
 FORMAT = click.option(
     "--format",
@@ -18,7 +18,7 @@ ACCELERATOR = click.option(
     "--accelerator",
     metavar="NAME",
     default="",
-    shell_complete=_names.accelerators,
+    shell_complete=completion_names.accelerators,
     help="Accelerator for workloads that do not name one.",
 )
 RULES = click.option(
@@ -33,6 +33,6 @@ SELECT = click.option(
     "--select",
     multiple=True,
     metavar="NAME",
-    shell_complete=_names.rules,
+    shell_complete=completion_names.rules,
     help="Run only this rule or family; repeatable, or comma-separated.",
 )

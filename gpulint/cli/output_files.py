@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.report.model import Report, RuleCard
 
 STDOUT = ""
@@ -28,13 +28,13 @@ class OutputError(ValueError):
     """An output that cannot be produced: an unknown format, or a file that cannot be written."""
 
 
-def formats() -> tuple[str, ...]:
+def list_formats() -> tuple[str, ...]:
     """Return all formats: the modules of the reports that render one."""
-    found = shipped.functions(shipped.PACKAGE / "report" / "formats")
+    found = package_data.list_functions(package_data.PACKAGE / "report" / "formats")
     return tuple(sorted(name for name, public in found.items() if "render" in public))
 
 
-def asked(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()) -> tuple[Output, ...]:
+def parse_outputs(words: Sequence[str], on_stdout: str | None, paths: Iterable[str] = ()) -> tuple[Output, ...]:
     """Return the outputs of FORMAT[:FILE] words, or text on stdout; raise OutputError before
     anything is checked.
     """
@@ -57,9 +57,9 @@ def _parse_output(word: str) -> Output:
 
 
 def _check_format(name: str) -> str:
-    if name in formats():
+    if name in list_formats():
         return name
-    listed = ", ".join(formats())
+    listed = ", ".join(list_formats())
     if "." in name or "/" in name:
         raise OutputError(f"{name} is not a format: write FORMAT:FILE with one of {listed}")
     raise OutputError(f"no format is called {name}; the formats are {listed}")
@@ -93,7 +93,7 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
         raise OutputError(f"{file} cannot be written: permission denied")
 
 
-def rendered(report: Report, name: str) -> str:
+def render(report: Report, name: str) -> str:
     """Return the report in a format; raise OutputError for an unknown one."""
     module = _load_module(_check_format(name))
     needy = getattr(module, "NEEDS_SAMPLES", False)
@@ -110,10 +110,10 @@ def write(report: Report, outputs: Iterable[Output]) -> list[str]:
     troubles = []
     for output in outputs:
         if output.file != STDOUT:
-            from gpulint.source import atomic_write as disk
+            from gpulint.source import atomic_write
 
             try:
-                disk.write(Path(output.file), rendered(report, output.format).encode("utf-8", "replace"))
+                atomic_write.write(Path(output.file), render(report, output.format).encode("utf-8", "replace"))
             except OSError as error:
                 troubles.append(f"{output.file} was not written: {(error.strerror or str(error)).lower()}")
     return troubles
@@ -125,8 +125,8 @@ def _add_samples(report: Report) -> Report:
 
 
 def _add_sample(card: RuleCard) -> RuleCard:
-    file = card.file or shipped.folder("rules") / card.family / f"{card.name}.yaml"
-    data = shipped.read_yaml(file) if file.is_file() else {}
+    file = card.file or package_data.find_folder("rules") / card.family / f"{card.name}.yaml"
+    data = package_data.read_yaml(file) if file.is_file() else {}
     samples = data.get("examples", {}) if isinstance(data, dict) else {}
     wrong, right = (str(next(iter(samples.get(side, ())), "")) for side in ("bad", "good"))
     return card._replace(wrong=wrong, right=right)

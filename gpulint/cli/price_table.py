@@ -14,7 +14,7 @@ HEAD = ("machine", "accelerator", "cloud", "region", "on demand", "spot", "per G
 CHEAPEST = 3
 
 
-def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
+def list_rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     """Return the list prices of all machines in their default region, or of one machine or
     accelerator in every region.
     """
@@ -32,30 +32,32 @@ def rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     return [HEAD, *found]
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """Return the names for which there are prices."""
     return [node.instance_type for node in hardware.list_nodes()] + sorted(
         {node.accelerator for node in hardware.list_nodes()}
     )
 
 
-def cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:
+def find_cheapest(accelerator: str, today: str) -> Iterator[tuple[str, str]]:
     """Yield the cheapest machines of an accelerator per GPU, as lines of a record."""
     priced = [
-        offer for offer in offers.of(offers.EVERYTHING, accelerator=accelerator) if offer.cost_usd_per_hour is not None
+        offer
+        for offer in offers.list_offers(offers.EVERYTHING, accelerator=accelerator)
+        if offer.cost_usd_per_hour is not None
     ]
     for offer in sorted(
         priced, key=lambda offer: ((offer.cost_usd_per_hour or 0) / offer.node_gpus, offer.instance_type)
     )[:CHEAPEST]:
         price = units.human((offer.cost_usd_per_hour or 0) / offer.node_gpus, "usd_per_hour")
-        yield "price_of_one", f"{price} in {offer.instance_type}, {offers.listing(offer, today)}"
+        yield "price_of_one", f"{price} in {offer.instance_type}, {offers.describe_price(offer, today)}"
 
 
 def _render_row(node: Node, price: ListPrice, today: str) -> tuple[str, ...]:
     price_per_gpu = None if price.usd_per_hour is None else price.usd_per_hour / node.node_gpus
     cells = (_render_cell(price.usd_per_hour), _render_cell(price.spot_usd_per_hour), _render_cell(price_per_gpu))
     where = (node.instance_type, f"{node.node_gpus} × {node.accelerator}", node.cloud, price.region)
-    return (*where, *cells, price.date + offers.age(price.date, today))
+    return (*where, *cells, price.date + offers.describe_age(price.date, today))
 
 
 def _render_cell(price: float | None) -> str:

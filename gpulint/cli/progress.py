@@ -11,7 +11,7 @@ T = TypeVar("T")
 PATIENCE_S = 2.0
 
 
-def watched(items: Iterable[T], what: str = "files checked") -> Iterator[T]:
+def show_progress(items: Iterable[T], what: str = "files checked") -> Iterator[T]:
     """Yield the items unchanged; after two seconds, show on a terminal how many have passed."""
     if not sys.stderr.isatty():
         yield from items

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.workload import Field, Origin, Role
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def read(invocation: Invocation) -> Reading | None:
     invocation = invocation._replace(arguments=_program(invocation.arguments))
     said = " ".join(word.written for word in (invocation.image, *invocation.arguments)).lower()
     for name in _order():
-        if any(word in said for word in shipped.mentions(HERE)[name]):
+        if any(word in said for word in package_data.list_mentions(HERE)[name]):
             reading: Reading | None = _import(name).read(invocation)
             if reading is not None:
                 return reading
@@ -100,7 +100,7 @@ def _program(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
     return (words[0]._replace(text=within["name"], why="", category=""), *words[1:]) if within else words
 
 
-def purpose(engine: str) -> str:
+def find_purpose(engine: str) -> str:
     """Return what an engine does: training or inference; empty for a launcher or an unknown
     program.
     """
@@ -108,38 +108,38 @@ def purpose(engine: str) -> str:
     return str(getattr(module, "PURPOSE", "inference")) if module else ""
 
 
-def trains(role: Role) -> bool:
+def is_training(role: Role) -> bool:
     """Return whether a role trains a model: its spec declares it, or its engine is a trainer and
     the spec does not decide.
     """
-    return (role.text("task") or purpose(role.text("engine"))) == "training"
+    return (role.text("task") or find_purpose(role.text("engine"))) == "training"
 
 
-def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
+def read_model_name(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
     """Return the fields that a model name implies for an engine: its checkpoint, and its format if
     the name has one.
     """
     module = _module(engine)
-    if module is not None and hasattr(module, "named"):
-        found: dict[str, Field] = module.named(reference, (origin,))
+    if module is not None and hasattr(module, "read_model_name"):
+        found: dict[str, Field] = module.read_model_name(reference, (origin,))
         return found
     return {"checkpoint": Field(reference, (origin,))}
 
 
-def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:
+def render_argument(engine: str, release: str, quantity: str, value: object) -> str | None:
     """Return the argument that sets a quantity in a release of an engine; None if there is none."""
-    spell = getattr(_module(engine), "spelled", None)
+    spell = getattr(_module(engine), "render_argument", None)
     spelling: str | None = spell(release, quantity, value) if spell else None
     return spelling
 
 
-def oldest(engine: str) -> tuple[int, ...] | None:
+def oldest_release(engine: str) -> tuple[int, ...] | None:
     """Return the oldest release assumed for an image without a readable tag."""
     release: tuple[int, ...] | None = getattr(_module(engine), "OLDEST_ASSUMED", None)
     return release
 
 
-def own_variables(engine: str) -> tuple[str, ...]:
+def list_own_variables(engine: str) -> tuple[str, ...]:
     """Return the engine's environment variables that Kubernetes may set for a Service of a similar
     name.
     """
@@ -154,21 +154,23 @@ def module_name(engine: str) -> str:
 
 def modules() -> Mapping[str, ModuleType]:
     """Return the engine modules by name."""
-    return {name: _import(name) for name in shipped.mentions(HERE)}
+    return {name: _import(name) for name in package_data.list_mentions(HERE)}
 
 
 @functools.cache
 def _order() -> tuple[str, ...]:
     """Order the modules by name, with the fallback modules last."""
     return tuple(
-        sorted(shipped.mentions(HERE), key=lambda name: (GENERAL.index(name) + 1 if name in GENERAL else 0, name))
+        sorted(
+            package_data.list_mentions(HERE), key=lambda name: (GENERAL.index(name) + 1 if name in GENERAL else 0, name)
+        )
     )
 
 
 def _module(engine: str) -> ModuleType | None:
     name = module_name(engine)
-    return _import(name) if name in shipped.mentions(HERE) else None
+    return _import(name) if name in package_data.list_mentions(HERE) else None
 
 
 def _import(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
+    return importlib.import_module(f"{__name__}.{package_data.modules(HERE)[name]}")

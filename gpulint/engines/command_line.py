@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import package_data, tables
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
 
@@ -44,7 +43,7 @@ class Flag(NamedTuple):
     until: str = ""
 
 
-class Stated(NamedTuple):
+class ParsedArgument(NamedTuple):
     """One argument of a command: its flag, the word that names it, and the word that holds its
     value.
     """
@@ -79,9 +78,9 @@ def flags(engine: str) -> Mapping[str, Flag]:
     return {row[0]: Flag(*row[: len(Flag._fields)]) for row in rows}
 
 
-def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None) -> tuple[list[Stated], str]:
+def parse(words: Sequence[Argument], grammar: Grammar, release: Release = None) -> tuple[list[ParsedArgument], str]:
     """Return the arguments in order, and the reason if there may be more than can be read."""
-    stated: list[Stated] = []
+    stated: list[ParsedArgument] = []
     open_ended = ""
     at = 0
     while at < len(words):
@@ -92,20 +91,20 @@ def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None)
             continue
         name, has_value, _ = (f"{word.flag}=" if word.text is None else word.text).partition("=")
         if not name.startswith("-"):
-            stated.append(Stated(Flag("", grammar.positional, "string"), word, word))
+            stated.append(ParsedArgument(Flag("", grammar.positional, "string"), word, word))
         elif " " in name.strip() and word.origin.span is None:
-            field = flag_of(name.split()[0], grammar, release).field
-            stated.append(Stated(Flag(name, field, UNSPLIT), word, word))
+            field = find_flag(name.split()[0], grammar, release).field
+            stated.append(ParsedArgument(Flag(name, field, UNSPLIT), word, word))
         else:
-            flag = flag_of(name, grammar, release)
+            flag = find_flag(name, grammar, release)
             taken = 0 if has_value else _count_values(flag, words[at:])
             value = _after_equals(word) if has_value else words[at] if taken else None
-            stated.append(Stated(flag, word, value))
+            stated.append(ParsedArgument(flag, word, value))
             at += taken
     return stated, open_ended
 
 
-def flag_of(name: str, grammar: Grammar, release: Release = None) -> Flag:
+def find_flag(name: str, grammar: Grammar, release: Release = None) -> Flag:
     """Return the flag of a spelling: exact, with underscores, or as an unambiguous prefix. An
     unlisted flag has no kind.
     """
@@ -117,14 +116,14 @@ def flag_of(name: str, grammar: Grammar, release: Release = None) -> Flag:
         return Flag(dotted.name, dotted.field, "part")
     if not grammar.abbreviations or not spelling.startswith("--"):
         return Flag(spelling, "", "")
-    starting = {flag for other, flag in known.items() if other.startswith(spelling) and in_release(flag, release)}
+    starting = {flag for other, flag in known.items() if other.startswith(spelling) and is_in_release(flag, release)}
     meant = {flag.field or flag.name for flag in starting}
     return min(starting) if len(meant) == 1 else Flag(spelling, "", "")
 
 
-def in_release(flag: Flag, release: Release) -> bool:
+def is_in_release(flag: Flag, release: Release) -> bool:
     """Return whether a release has a flag; for an unknown release, whether any release may have it."""
-    return release is None or catalog.in_version({"since": flag.since, "until": flag.until}, release)
+    return release is None or tables.is_in_version({"since": flag.since, "until": flag.until}, release)
 
 
 def _count_values(flag: Flag, following: Sequence[Argument]) -> int:
@@ -148,52 +147,52 @@ def _after_equals(word: Argument) -> Argument:
 # ---- fields
 
 
-def fields(stated: Iterable[Stated]) -> dict[str, Field]:
+def read_fields(stated: Iterable[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity. If an argument occurs twice, the last one decides."""
     found: dict[str, Field] = {}
     for argument in stated:
         if argument.flag.kind == UNSPLIT:
-            found["unsplit_argument"] = Field(argument.word.text, origins(argument.word))
+            found["unsplit_argument"] = Field(argument.word.text, find_origins(argument.word))
             if len(parts := (argument.word.text or "").split()) == 2 and parts[0].startswith("--"):
                 found["joined_argument"] = Field("=".join(parts))
             if argument.flag.field:
                 found[argument.flag.field] = Field(
-                    Unknown(f"{argument.word.text} is passed as a single word"), origins(argument.word)
+                    Unknown(f"{argument.word.text} is passed as a single word"), find_origins(argument.word)
                 )
         elif argument.flag.field:
-            found[argument.flag.field] = field(argument)
+            found[argument.flag.field] = read_field(argument)
     return found
 
 
-def of_glossary(found: Mapping[str, Field]) -> dict[str, Field]:
+def select_glossary_fields(found: Mapping[str, Field]) -> dict[str, Field]:
     """Return the fields that are quantities of the glossary. The others were for the engine's
     module.
     """
-    return {name: value for name, value in found.items() if name in shipped.glossary()}
+    return {name: value for name, value in found.items() if name in package_data.load_glossary()}
 
 
-def field(one: Stated) -> Field:
+def read_field(one: ParsedArgument) -> Field:
     """Return the value of an argument, read as its kind. A value that cannot be read is unknown."""
     flag, value = one.flag, one.value
     if flag.kind == "part":
-        return Field(Unknown("its value is set in several parts"), origins(value))
+        return Field(Unknown("its value is set in several parts"), find_origins(value))
     if value is None and flag.kind in VALUED:
-        return Field(Unknown(f"{flag.name} has no value"), origins(one.word))
+        return Field(Unknown(f"{flag.name} has no value"), find_origins(one.word))
     if value is None:
-        return Field(flag.kind != "false", origins(one.word))
+        return Field(flag.kind != "false", find_origins(one.word))
     if value.text is None:
-        return Field(Unknown(value.why or "its value cannot be read", value.category), origins(value))
+        return Field(Unknown(value.why or "its value cannot be read", value.category), find_origins(value))
     try:
         read = _value(flag.kind, value.text)
     except ValueError:
-        return Field(Unknown(f"{value.text} is not a number"), origins(value))
+        return Field(Unknown(f"{value.text} is not a number"), find_origins(value))
     if read in AUTOMATIC and flag.kind == "human-int" and flag.field != FITTED:
-        return Field(Unknown(f"{value.text} cannot be"), origins(value))
-    if isinstance(read, str) and shipped.glossary().get(flag.field, {}).get("type") == "flag":
-        return Field(Unknown(f"{value.text} is neither true nor false"), origins(value))
+        return Field(Unknown(f"{value.text} cannot be"), find_origins(value))
+    if isinstance(read, str) and package_data.load_glossary().get(flag.field, {}).get("type") == "flag":
+        return Field(Unknown(f"{value.text} is neither true nor false"), find_origins(value))
     if isinstance(read, int | float) and not isinstance(read, bool) and not _is_possible(flag.field, read):
-        return Field(Unknown(f"{value.text} cannot be"), origins(value))
-    return Field(read, origins(value))
+        return Field(Unknown(f"{value.text} cannot be"), find_origins(value))
+    return Field(read, find_origins(value))
 
 
 def _is_possible(name: str, value: float) -> bool:
@@ -218,7 +217,7 @@ def _value(kind: str, text: str) -> Value:
     return text
 
 
-def origins(value: Argument | None) -> tuple[Origin, ...]:
+def find_origins(value: Argument | None) -> tuple[Origin, ...]:
     """Return the locations of a value, first the source of its variable. A location in another file
     follows the reference.
     """
@@ -230,7 +229,7 @@ def origins(value: Argument | None) -> tuple[Origin, ...]:
     return (value.origin, value.behind) if elsewhere else (value.behind, value.origin)
 
 
-def json_object(text: str | None) -> Mapping[str, object] | None:
+def parse_json_object(text: str | None) -> Mapping[str, object] | None:
     """Return the object in a JSON-valued argument; None if it is not an object."""
     try:
         found = json.loads(text or "")
@@ -242,7 +241,7 @@ def json_object(text: str | None) -> Mapping[str, object] | None:
 # ---- arguments that a release does not have
 
 
-def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dict[str, Field]:
+def find_notices(stated: Iterable[ParsedArgument], grammar: Grammar, release: Release) -> dict[str, Field]:
     """Return the first argument that no release has, that this one lacks, that was removed, that is
     abbreviated, and that has an invalid value.
     """
@@ -251,13 +250,13 @@ def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dic
         if argument.flag.kind in (UNSPLIT, "part") or not argument.flag.name:
             continue
         if _is_refused(argument):
-            found.setdefault("impossible_argument", Field(_as_written(argument), origins(argument.value)))
+            found.setdefault("impossible_argument", Field(_as_written(argument), find_origins(argument.value)))
         elif argument.flag.kind in NUMBERS and argument.value is None:
             found.setdefault(
-                "impossible_argument", Field(f"{argument.spelling} without a number", origins(argument.word))
+                "impossible_argument", Field(f"{argument.spelling} without a number", find_origins(argument.word))
             )
         if name := _notice(argument, grammar, release):
-            found.setdefault(name, Field(argument.spelling, origins(argument.word)))
+            found.setdefault(name, Field(argument.spelling, find_origins(argument.word)))
         if name == "abbreviated_argument":
             found.setdefault("full_argument", Field(argument.flag.name))
     if "unknown_argument" in found:
@@ -271,16 +270,16 @@ def _find_nearest(spelling: str, grammar: Grammar, release: Release) -> dict[str
     """
     import difflib
 
-    usable = [name for name, flag in flags(grammar.engine).items() if in_release(flag, release)]
+    usable = [name for name, flag in flags(grammar.engine).items() if is_in_release(flag, release)]
     near = difflib.get_close_matches(spelling, usable, n=1, cutoff=0.8)
     return {"nearest_argument": Field(near[0], source="the arguments of the release")} if near else {}
 
 
-def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
+def _notice(one: ParsedArgument, grammar: Grammar, release: Release) -> str:
     if not one.flag.kind:
         listed = release is not None and release <= grammar.newest
         return "unknown_argument" if listed else ""
-    if release is not None and not in_release(one.flag, release):
+    if release is not None and not is_in_release(one.flag, release):
         return "unavailable_argument"
     if release is None and one.flag.until:
         return "removed_argument"
@@ -288,16 +287,16 @@ def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
     return "abbreviated_argument" if len(spelling) < len(one.flag.name) and spelling.startswith("--") else ""
 
 
-def _is_refused(one: Stated) -> bool:
+def _is_refused(one: ParsedArgument) -> bool:
     """Return whether the argument rejects a readable value. A switch takes no value at all."""
     if one.flag.kind in ("bool", "false") and one.value is not None:
         return True
     if one.value is None or one.value.text is None or not one.flag.field:
         return False
-    return isinstance(field(one).value, Unknown)
+    return isinstance(read_field(one).value, Unknown)
 
 
-def _as_written(one: Stated) -> str:
+def _as_written(one: ParsedArgument) -> str:
     return f"{one.spelling} {one.value.text if one.value else ''}".strip()
 
 
@@ -305,15 +304,18 @@ IN_TWO_WORDS = frozenset({"llama_cpp"})
 """Engines that know no `--flag=value`: https://github.com/gpustack/gpustack/issues/3741"""
 
 
-def spelled(engine: str, release: str, quantity: str, value: Value) -> str | None:
+def render_argument(engine: str, release: str, quantity: str, value: Value) -> str | None:
     """Return `--tensor-parallel-size=4` for a quantity and its value; None if that release has no
     argument for it.
     """
-    version = catalog.release(release)
+    version = tables.release(release)
     usable = (
         flag
         for flag in flags(engine).values()
-        if flag.field == quantity and flag.name.startswith("--") and flag.kind != "false" and in_release(flag, version)
+        if flag.field == quantity
+        and flag.name.startswith("--")
+        and flag.kind != "false"
+        and is_in_release(flag, version)
     )
     flag = min(
         usable, key=lambda one: (bool(one.since), bool(one.until)), default=None

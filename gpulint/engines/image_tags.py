@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.engines import Argument
 from gpulint.workload import Field
 
@@ -45,7 +45,7 @@ class Numbering(NamedTuple):
     others: str = r"(?!)"
 
 
-class Told(NamedTuple):
+class ImageRelease(NamedTuple):
     """What an image implies: the release, whether it is the vendor's plain image of it, whether its
     tag names one build, and whether it is the vendor's at all.
     """
@@ -58,7 +58,7 @@ class Told(NamedTuple):
     @property
     def version(self) -> tuple[int, ...] | None:
         """Return the release as numbers."""
-        return catalog.release(self.release)
+        return tables.release(self.release)
 
     @property
     def certain(self) -> tuple[int, ...] | None:
@@ -68,20 +68,20 @@ class Told(NamedTuple):
         return self.version if self.plain else None
 
 
-def told(image: Argument, numbering: Numbering) -> Told:
+def parse_release(image: Argument, numbering: Numbering) -> ImageRelease:
     """Return the release that an image implies: definitely by the vendor's tag, or by another tag
     with the engine's own numbering.
     """
-    repository, tag = split(image.text)
+    repository, tag = split_image(image.text)
     if plain := re.search(f"(?:^|/)(?:{numbering.plain})$", f"{repository}:{tag}"):
-        return Told(plain["release"], plain=True, pinned=True)
+        return ImageRelease(plain["release"], plain=True, pinned=True)
     release = _parse_release(repository, tag, numbering)
     makers = TAGGED.split(numbering.plain, maxsplit=1)[0]
     named = bool(re.search(f"(?:^|/)(?:{makers})$", repository))
-    return Told(release, plain=False, pinned=bool(release) or pinned(image), makers=named)
+    return ImageRelease(release, plain=False, pinned=bool(release) or is_pinned(image), makers=named)
 
 
-def split(image: str | None) -> tuple[str, str]:
+def split_image(image: str | None) -> tuple[str, str]:
     """Split an image into repository and tag.
 
     >>> split("registry.example.com:5000/vllm/vllm-openai:v0.10.1@sha256:00ff")
@@ -92,16 +92,16 @@ def split(image: str | None) -> tuple[str, str]:
     return f"{path}{slash}{name}", tag
 
 
-def pinned(image: Argument) -> bool:
+def is_pinned(image: Argument) -> bool:
     """Return whether an image may name one build: by a digest, by a number in its tag, or by an
     unreadable tag.
     """
-    _, tag = split(image.text)
+    _, tag = split_image(image.text)
     by_digest = "@" in (image.text or "")
     return by_digest or bool(re.search(r"[\d${<]", PLATFORM.sub("", tag)))
 
 
-def field(image: Argument, told: Told, title: str) -> dict[str, Field]:
+def build_field(image: Argument, told: ImageRelease, title: str) -> dict[str, Field]:
     """Return the release as a field. It is an assumption if the image is not the vendor's."""
     if not told.release:
         return {}
@@ -109,7 +109,7 @@ def field(image: Argument, told: Told, title: str) -> dict[str, Field]:
     return {"engine_version": Field(told.release, (image.origin,), assumption=assumption)}
 
 
-def believed(notices: Mapping[str, Field], told: Told) -> dict[str, Field]:
+def filter_notices(notices: Mapping[str, Field], told: ImageRelease) -> dict[str, Field]:
     """Drop the advice to pin a release from notices if it is pinned or another object chooses it."""
     kept = dict(notices)
     removed = kept.pop("removed_argument", None)

@@ -8,7 +8,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.facility.model import Part
+from gpulint.facility.model import Component
 from gpulint.workload import Field
 
 PLACE = "position_u"
@@ -16,11 +16,11 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
 """A name and the last number in it."""
 
 
-def grouped(servers: Iterable[Part], height_of: Callable[[str], float | None]) -> Iterator[Part]:
+def group(servers: Iterable[Component], height_of: Callable[[str], float | None]) -> Iterator[Component]:
     """Merge identical, gapless servers of a rack into one entry each; `height_of` gives a type's
     units.
     """
-    groups: dict[object, list[Part]] = {}
+    groups: dict[object, list[Component]] = {}
     for server in servers:
         groups.setdefault(_group_key(server), []).append(server)
     for alike in groups.values():
@@ -29,20 +29,20 @@ def grouped(servers: Iterable[Part], height_of: Callable[[str], float | None]) -
             yield run[0] if len(run) == 1 else _merge(run)
 
 
-def _group_key(server: Part) -> object:
+def _group_key(server: Component) -> object:
     """Return the fields that identical servers have in common."""
     fields = server.role.fields
     return tuple((name, str(fields[name].value)) for name in sorted(fields) if name != PLACE), PLACE in fields
 
 
-def _read_position(server: Part) -> float:
+def _read_position(server: Component) -> float:
     position = server.role.value(PLACE)
     return float(position) if isinstance(position, int | float) else 0.0
 
 
-def _split_runs(servers: Sequence[Part], height: float | None) -> Iterator[list[Part]]:
+def _split_runs(servers: Sequence[Component], height: float | None) -> Iterator[list[Component]]:
     """Yield runs of servers without a gap between them, or all servers if no position is declared."""
-    run: list[Part] = []
+    run: list[Component] = []
     for server in servers:
         has_position = PLACE in server.role.fields
         if run and has_position and (height is None or _read_position(server) != _read_position(run[-1]) + height):
@@ -53,10 +53,10 @@ def _split_runs(servers: Sequence[Part], height: float | None) -> Iterator[list[
         yield run
 
 
-def _merge(run: Sequence[Part]) -> Part:
+def _merge(run: Sequence[Component]) -> Component:
     first = run[0]
     fields = {**first.role.fields, "servers": Field(len(run), source="devices alike")}
-    return Part(
+    return Component(
         first.kind,
         dataclasses.replace(first.role, name=_render_name([server.role.name for server in run]), fields=fields),
     )

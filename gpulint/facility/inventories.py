@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.facility import reader
-from gpulint.facility.model import Part
+from gpulint.facility.model import Component
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository, Source
 from gpulint.workload import Origin
@@ -26,24 +26,24 @@ FACILITY = b"Facility"
 BEGUN = ("yaml", "yml", "json", "csv")
 
 
-class Read(NamedTuple):
+class InventoryResult(NamedTuple):
     """What the inventories of a file contain, and the problems that kept some from being read."""
 
-    part: Part | None
+    part: Component | None
     troubles: tuple[tuple[int, str], ...]
 
 
-def joined(stated: Part, document: Document, repository: Repository) -> Part:
+def merge_inventories(stated: Component, document: Document, repository: Repository) -> Component:
     """Return a facility completed by its inventories where it declares nothing itself."""
     inventory_part = _read(document, repository.below, repository.head).part
     if inventory_part is None:
         return stated
-    from gpulint.facility import merge as merging
+    from gpulint.facility import merge
 
-    return merging.merged(stated, inventory_part)
+    return merge.merge(stated, inventory_part)
 
 
-def alone(path: str, repository: Repository) -> Source | None:
+def synthesize_facility(path: str, repository: Repository) -> Source | None:
     """Return a Facility file that only names an exported file or folder; None if the path is not an
     export.
     """
@@ -65,7 +65,7 @@ def alone(path: str, repository: Repository) -> Source | None:
     return Source(posixpath.join(folder, name if name != "." else f"{KEY}.json"), json.dumps(document).encode())
 
 
-def problems(document: Document, repository: Repository) -> Iterator[Problem]:
+def find_problems(document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems of a file's inventories, each at the path that names the inventory."""
     for at, message in _read(document, repository.below, repository.head).troubles:
         path = ("spec", KEY, at)
@@ -73,21 +73,23 @@ def problems(document: Document, repository: Repository) -> Iterator[Problem]:
 
 
 @functools.lru_cache(maxsize=2)
-def _read(document: Document, below: Callable[[str], Sequence[str]], head: Callable[[str, int], bytes | None]) -> Read:
+def _read(
+    document: Document, below: Callable[[str], Sequence[str]], head: Callable[[str, int], bytes | None]
+) -> InventoryResult:
     from gpulint.facility import netbox
-    from gpulint.facility.netbox import objects as inventory
+    from gpulint.facility.netbox import objects
 
     folder = posixpath.dirname(document.path)
     named = [posixpath.normpath(posixpath.join(folder, path)) for path in _list_paths(document)]
     files = [below(path) for path in named]
     troubles = [(at, f"{named[at]}: no such file or folder") for at, paths in enumerate(files) if not paths]
     index_of = {path: at for at, paths in reversed(list(enumerate(files))) for path in paths}
-    loaded = inventory.gathered(tuple(index_of), lambda path: head(path, inventory.BYTES_MAX + 1))
+    loaded = objects.gather(tuple(index_of), lambda path: head(path, objects.BYTES_MAX + 1))
     troubles += [(index_of[trouble.path], f"{trouble.path} {trouble.message}") for trouble in loaded.troubles]
-    if not any(loaded.of(kind) for kind in inventory.PLACED):
-        return Read(None, tuple(troubles))
+    if not any(loaded.of(kind) for kind in objects.PLACED):
+        return InventoryResult(None, tuple(troubles))
     name = str(document.get(("metadata", "name")) or reader.KIND)
-    return Read(netbox.facility(loaded, name, Origin(document, ("spec", KEY))), tuple(troubles))
+    return InventoryResult(netbox.build_facility(loaded, name, Origin(document, ("spec", KEY))), tuple(troubles))
 
 
 def _list_paths(document: Document) -> Sequence[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint.facility.model import Part
+from gpulint.facility.model import Component
 from gpulint.workload import Field
 
 CONTAINERS = frozenset({"site", "room", "row"})
 """Containers of racks. An inventory may call a row what a file calls a room."""
 
 
-def merged(stated: Part, found: Part) -> Part:
+def merge(stated: Component, found: Component) -> Component:
     """Add what an inventory knows to a file's components: missing fields and unnamed components."""
     matches = _Matches(stated, found)
     whole = matches.joined(stated)
@@ -24,10 +24,10 @@ class _Matches:
     parents.
     """
 
-    def __init__(self, stated: Part, found: Part) -> None:
-        self.of: dict[int, Part] = {}
+    def __init__(self, stated: Component, found: Component) -> None:
+        self.of: dict[int, Component] = {}
         self._taken: set[int] = set()
-        named: dict[tuple[str, str], list[tuple[Part, tuple[Part, ...]]]] = {}
+        named: dict[tuple[str, str], list[tuple[Component, tuple[Component, ...]]]] = {}
         for candidate, holders in _walk(found):
             named.setdefault((candidate.role.name, _match_kind(candidate)), []).append((candidate, holders))
         for part, above in _walk(stated):
@@ -37,7 +37,7 @@ class _Matches:
                 self.of[id(part)] = matching[0]
                 self._taken.add(id(matching[0]))
 
-    def joined(self, part: Part) -> Part:
+    def joined(self, part: Component) -> Component:
         """Return a component of the file, completed by the inventory."""
         other = self.of.get(id(part))
         children = tuple(self.joined(child) for child in part.parts)
@@ -48,7 +48,7 @@ class _Matches:
         further = tuple(self.left(other)) if part.kind in CONTAINERS else ()
         return _fill(part, other, (*children, *further))
 
-    def left(self, part: Part) -> Iterator[Part]:
+    def left(self, part: Component) -> Iterator[Component]:
         """Yield the components below an inventory component that the file does not name. Empty
         containers are left out.
         """
@@ -60,23 +60,23 @@ class _Matches:
             elif rest := tuple(self.left(child)):
                 yield dataclasses.replace(child, parts=rest)
 
-    def _lies_in(self, above: Sequence[Part], holders: Sequence[Part]) -> bool:
+    def _lies_in(self, above: Sequence[Component], holders: Sequence[Component]) -> bool:
         """Return whether the parents of a file component are parents of an inventory component, as
         far as both know them.
         """
         names = {holder.role.name for holder in holders}
         return all(holder.role.name in names or not self._is_known(holder) for holder in above)
 
-    def _is_known(self, holder: Part) -> bool:
+    def _is_known(self, holder: Component) -> bool:
         """Return whether the inventory knows a parent of a file component."""
         return id(holder) in self.of
 
 
-def _match_kind(part: Part) -> str:
+def _match_kind(part: Component) -> str:
     return "container" if part.kind in CONTAINERS else part.kind
 
 
-def _walk(part: Part, above: tuple[Part, ...] = ()) -> Iterator[tuple[Part, tuple[Part, ...]]]:
+def _walk(part: Component, above: tuple[Component, ...] = ()) -> Iterator[tuple[Component, tuple[Component, ...]]]:
     """Yield the named components below a component, each with its parents from the outermost in."""
     for child in part.parts:
         if child.kind not in ("feed", "server"):
@@ -84,12 +84,12 @@ def _walk(part: Part, above: tuple[Part, ...] = ()) -> Iterator[tuple[Part, tupl
             yield from _walk(child, (*above, child))
 
 
-def _fill(part: Part, other: Part, parts: tuple[Part, ...]) -> Part:
+def _fill(part: Component, other: Component, parts: tuple[Component, ...]) -> Component:
     fields: Mapping[str, Field] = {**other.role.fields, **part.role.fields}
-    return Part(part.kind, dataclasses.replace(part.role, fields=fields), parts)
+    return Component(part.kind, dataclasses.replace(part.role, fields=fields), parts)
 
 
-def _merge_rack(part: Part, other: Part) -> Part:
+def _merge_rack(part: Component, other: Component) -> Component:
     """Merge a rack. A file's list of feeds or servers replaces the inventory's, and entries of one
     name are merged.
     """
@@ -100,7 +100,7 @@ def _merge_rack(part: Part, other: Part) -> Part:
     return _fill(part, other, (*feeds, *corded, *rest))
 
 
-def _merge_list(part: Part, other: Part, kind: str) -> Sequence[Part]:
+def _merge_list(part: Component, other: Component, kind: str) -> Sequence[Component]:
     own = [child for child in part.parts if child.kind == kind]
     if not own:
         return [child for child in other.parts if child.kind == kind]
@@ -108,7 +108,7 @@ def _merge_list(part: Part, other: Part, kind: str) -> Sequence[Part]:
     return [_fill(child, named[child.role.name], child.parts) if child.role.name in named else child for child in own]
 
 
-def _drop_foreign_cords(server: Part, feeds: set[str]) -> Part:
+def _drop_foreign_cords(server: Component, feeds: set[str]) -> Component:
     """Drop a server's cords if they lead to feeds that its rack does not have."""
     cords = server.role.fields.get("cords")
     if cords is None or not isinstance(cords.value, Mapping) or set(cords.value) <= feeds:

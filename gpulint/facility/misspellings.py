@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 
 from gpulint.catalog import hardware
-from gpulint.facility.model import HOLDS, LISTS, keys
+from gpulint.facility.model import HOLDS, LISTS, list_keys
 from gpulint.source.documents import Path
 
-OTHERWISE = {
+SYNONYMS = {
     "amps": "breaker",
     "amperage": "breaker",
     "height": "units",
@@ -21,15 +21,15 @@ OTHERWISE = {
     "watts": "power",
 }
 """Keys of other tools and languages, with our name for each."""
-CLOSE = 0.8
+KEY_SIMILARITY_MIN = 0.8
 """Minimum similarity of a misspelled word: `room` and `rooms`, not `servers` and `server_types`."""
 
-NAMED = 3
-NEAR = 0.5
+SUGGESTIONS_MAX = 3
+NAME_SIMILARITY_MIN = 0.5
 """Minimum similarity of an accelerator name that is suggested instead: `l40s` for `l40s-48gb`."""
 
 
-def unknown_key(path: Path) -> str:
+def render_unknown_key(path: Path) -> str:
     """Return the message for a key that a component does not have."""
     key = str(path[-1])
     if len(path) == 1:
@@ -48,15 +48,15 @@ def _suggest_parent(key: str) -> str:
 
 def _list_keys(part: str) -> list[str]:
     """Return the keys of a kind of component, including those that list others."""
-    return [*keys(part), *(key for key, held in LISTS.items() if held in HOLDS.get(part, ())), "name"]
+    return [*list_keys(part), *(key for key, held in LISTS.items() if held in HOLDS.get(part, ())), "name"]
 
 
 def _suggest_key(key: str, part: str) -> str:
     """Return the key that was probably meant, or the components that have a key of that name."""
     valid = _list_keys(part)
-    if (translated := OTHERWISE.get(key.lower())) in valid:
+    if (translated := SYNONYMS.get(key.lower())) in valid:
         return f"; did you mean {translated}?"
-    if near := difflib.get_close_matches(key, valid, n=1, cutoff=CLOSE):
+    if near := difflib.get_close_matches(key, valid, n=1, cutoff=KEY_SIMILARITY_MIN):
         return f"; did you mean {near[0]}?"
     if having := [kind for kind in ("facility", *LISTS.values()) if key in _list_keys(kind)]:
         *others, last = having
@@ -65,8 +65,8 @@ def _suggest_key(key: str, part: str) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def near_accelerator(stated: str) -> str:
+def suggest_accelerator(stated: str) -> str:
     """Return accelerators with a similar name to an unknown one, or where to look."""
     ids = [accelerator.id for accelerator in hardware.list_accelerators()]
-    near = difflib.get_close_matches(stated.lower(), ids, n=NAMED, cutoff=NEAR)
+    near = difflib.get_close_matches(stated.lower(), ids, n=SUGGESTIONS_MAX, cutoff=NAME_SIMILARITY_MIN)
     return f"; did you mean {', '.join(near)}?" if near else "; gpulint catalog accelerators lists them"

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from gpulint.catalog import hardware
 from gpulint.catalog.hardware import servers
-from gpulint.facts.resolver import Facts, Known, Missing, Quantity, Shifted, glossary, same
-from gpulint.report.model import Worlds
+from gpulint.facts import intervals, resolver
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.model import Facts, Missing, ResolvedFact, Results, constant
+from gpulint.report.model import Scenarios
 from gpulint.workload import Field, Role, Value
 
 LISTS: Mapping[str, str] = {
@@ -45,7 +47,7 @@ ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
 """The facts by which a kind of component names others, anywhere in the facility."""
 _UNSOUGHT = frozenset({"site", "room", "row", "rack", "feed", "server"})
 """Kinds of component that no other component refers to by name."""
-CALLED = frozenset({"facility_name", "site_name", "room_name", "row_name", "rack_name"})
+NAME_FACTS = frozenset({"facility_name", "site_name", "room_name", "row_name", "rack_name"})
 """Facts that no formula takes. Components that differ only in them share all other facts."""
 _STAYING = frozenset({"site", "room", "row", "rack", "cable", "switch"})
 """Kinds of component that a change elsewhere leaves unchanged."""
@@ -57,36 +59,36 @@ Components that name one in a key of its kind belong to it.
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Component:
     """One component of a facility: its kind, its declared values, and its children."""
 
     kind: str
     role: Role
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Component, ...] = ()
 
-    def all(self) -> Iterator[Part]:
+    def all(self) -> Iterator[Component]:
         """Yield this component and its children, at any depth."""
         yield self
         for component in self.parts:
             yield from component.all()
 
 
-class Contents:
+class ContentIndex:
     """Numbers components by their declared values and children; equal numbers mean equal
     content.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
-        self._of: dict[int, tuple[Part, int]] = {}
+        self._of: dict[int, tuple[Component, int]] = {}
 
-    def number(self, part: Part) -> int:
+    def number(self, part: Component) -> int:
         """Return the number of a component. Its name counts only if others may refer to it."""
         if id(part) not in self._of:
             role = part.role
             name = "" if part.kind in _UNSOUGHT else role.name
             fields = tuple(
-                (key, repr(field.value), field.source) for key, field in role.fields.items() if key not in CALLED
+                (key, repr(field.value), field.source) for key, field in role.fields.items() if key not in NAME_FACTS
             )
             children = tuple(map(self.number, part.parts))
             content = part.kind, name, role.open_ended, fields, children
@@ -94,50 +96,55 @@ class Contents:
         return self._of[id(part)][1]
 
 
-class Common:
+class SharedFacts:
     """Facts shared by components with the same content and parents, so that each is resolved
     once.
     """
 
     def __init__(self) -> None:
-        self.found: dict[str, Known | Missing] = {}
-        self.shifted: dict[tuple[str, str], Shifted] = {}
-        self.reasons: dict[str, str] = {}
-        self._below: dict[int, Common] = {}
+        self.results = Results(unshared=NAME_FACTS)
+        self._below: dict[int, SharedFacts] = {}
 
-    def below(self, number: int) -> Common:
+    def below(self, number: int) -> SharedFacts:
         """Return the facts shared by the children with one content number."""
-        return self._below.setdefault(number, Common())
+        return self._below.setdefault(number, SharedFacts())
 
 
-class PartFacts(Facts):
-    """Facts of one component; `above` is its parent and `below` are its children."""
+class ComponentFacts:
+    """One component with its facts; `above` is its parent and `below` are its children."""
 
     def __init__(
         self,
-        part: Part,
-        above: PartFacts | None = None,
-        below: Callable[[PartFacts], Iterator[PartFacts]] | None = None,
-        contents: Contents | None = None,
+        part: Component,
+        above: ComponentFacts | None = None,
+        below: Callable[[ComponentFacts], Iterator[ComponentFacts]] | None = None,
+        contents: ContentIndex | None = None,
     ) -> None:
-        super().__init__(part.role, None)
         self.part = part
+        self.role = part.role
         self.kind = part.kind
         self.above = above
-        self.contents: Contents = above.contents if above else contents or Contents()
-        self.common: Common = above.common.below(self.contents.number(part)) if above else Common()
-        self._found, self._shifted, self.reasons = self.common.found, self.common.shifted, self.common.reasons
-        self.below = tuple(below(self) if below else (PartFacts(component, self) for component in part.parts))
-        self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
-        self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
-        self._ending: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
+        self.contents: ContentIndex = above.contents if above else contents or ContentIndex()
+        self.common: SharedFacts = above.common.below(self.contents.number(part)) if above else SharedFacts()
+        self.facts = Facts(
+            part.role,
+            None,
+            resolver.list_providers,
+            intervals.span_scenarios,
+            layer=(self._provide,),
+            results=self.common.results,
+        )
+        self.below = tuple(below(self) if below else (ComponentFacts(component, self) for component in part.parts))
+        self._of_kind: dict[str, tuple[ComponentFacts, ...]] = {}
+        self._called: dict[str, Mapping[str, tuple[ComponentFacts, ...]]] = {}
+        self._ending: dict[str, Mapping[str, tuple[ComponentFacts, ...]]] = {}
         self._type: Mapping[str, Field] | None = None
 
     def path(self) -> tuple[str, ...]:
         """Return the names that lead from the facility to here, without the facility's."""
         return (*self.above.path(), self.role.name) if self.above else ()
 
-    def all(self) -> Iterator[PartFacts]:
+    def all(self) -> Iterator[ComponentFacts]:
         """Yield this component and its children at any depth, in the order of the file."""
         waiting = [self]
         while waiting:
@@ -145,7 +152,7 @@ class PartFacts(Facts):
             yield component
             waiting += reversed(component.below)
 
-    def of_kind(self, kind: str) -> tuple[PartFacts, ...]:
+    def of_kind(self, kind: str) -> tuple[ComponentFacts, ...]:
         """Return the components of a kind that belong to this one: children at any depth, or those
         that name it.
         """
@@ -153,54 +160,54 @@ class PartFacts(Facts):
             self._of_kind[kind] = tuple(self._find_belonging(kind))
         return self._of_kind[kind]
 
-    def _find_belonging(self, kind: str) -> Iterator[PartFacts]:
+    def _find_belonging(self, kind: str) -> Iterator[ComponentFacts]:
         if self.kind in ENDS:
             return self._find_at_ends(kind)
         return self._find_naming(kind) if self.kind in NAMED else self._find_contained(kind)
 
-    def _find_at_ends(self, kind: str) -> Iterator[PartFacts]:
+    def _find_at_ends(self, kind: str) -> Iterator[ComponentFacts]:
         """Yield the components of a kind that the ends of this one name."""
         called = self.root().called(kind)
-        for device in dict.fromkeys(_find_device(self.likely(name)) for name in ENDS[self.kind]):
+        for device in dict.fromkeys(_find_device(self.expected(name)) for name in ENDS[self.kind]):
             yield from called.get(device, ())
 
-    def _find_contained(self, kind: str) -> Iterator[PartFacts]:
+    def _find_contained(self, kind: str) -> Iterator[ComponentFacts]:
         for component in self.below:
             if component.kind == kind:
                 yield component
             yield from component.of_kind(kind) if component.kind not in NAMED and component.kind not in ENDS else ()
 
-    def _find_naming(self, kind: str) -> Iterator[PartFacts]:
+    def _find_naming(self, kind: str) -> Iterator[ComponentFacts]:
         """Yield the components of a kind next to this one that name it; cables may be anywhere."""
         if kind in ENDS:
             yield from self.root().ending(kind).get(self.role.name, ())
             return
         for component in self.above.of_kind(kind) if self.above else ():
-            if component.likely(self.kind) == self.role.name:
+            if component.expected(self.kind) == self.role.name:
                 yield component
 
-    def called(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
+    def called(self, kind: str) -> Mapping[str, tuple[ComponentFacts, ...]]:
         """Return the components of a kind by name."""
         if kind not in self._called:
-            found: dict[str, list[PartFacts]] = {}
+            found: dict[str, list[ComponentFacts]] = {}
             for component in self.of_kind(kind):
                 found.setdefault(component.role.name, []).append(component)
             self._called[kind] = {name: tuple(components) for name, components in found.items()}
         return self._called[kind]
 
-    def ending(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
+    def ending(self, kind: str) -> Mapping[str, tuple[ComponentFacts, ...]]:
         """Return the components of a kind with two ends by the names at their ends, without
         ports.
         """
         if kind not in self._ending:
-            found: dict[str, dict[PartFacts, None]] = {}
+            found: dict[str, dict[ComponentFacts, None]] = {}
             for component in self.of_kind(kind):
-                for device in filter(None, (_find_device(component.likely(name)) for name in ENDS[kind])):
+                for device in filter(None, (_find_device(component.expected(name)) for name in ENDS[kind])):
                     found.setdefault(device, {})[component] = None
             self._ending[kind] = {name: tuple(components) for name, components in found.items()}
         return self._ending[kind]
 
-    def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> PartFacts:
+    def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Component, ...]]) -> ComponentFacts:
         """Return the facts of the facility with changed roles and added components, both by `id`.
 
         Components that a change does not reach are reused, such as whole racks next to it.
@@ -214,7 +221,7 @@ class PartFacts(Facts):
         }
         return self._vary(self._restate(roles, added), roles, added, reached, None, False)
 
-    def _restate(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> Part:
+    def _restate(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Component, ...]]) -> Component:
         """Return the component with changed roles and added children at any depth; itself if
         nothing changes.
         """
@@ -223,134 +230,134 @@ class PartFacts(Facts):
         return (
             self.part
             if role is self.role and _is_identical(children, self.part.parts)
-            else Part(self.kind, role, children)
+            else Component(self.kind, role, children)
         )
 
     def _vary(
         self,
-        part: Part,
+        part: Component,
         roles: Mapping[int, Role],
-        added: Mapping[int, tuple[Part, ...]],
+        added: Mapping[int, tuple[Component, ...]],
         reached: Collection[int],
-        above: PartFacts | None,
+        above: ComponentFacts | None,
         within: bool,
-    ) -> PartFacts:
+    ) -> ComponentFacts:
         changed = within or id(self) in roles or id(self) in added
 
-        def below(new: PartFacts) -> Iterator[PartFacts]:
+        def below(new: ComponentFacts) -> Iterator[ComponentFacts]:
             for child, again in zip(self.below, part.parts, strict=False):
                 stays = not changed and id(child) not in reached and self.kind != "rack" and child.kind in _STAYING
                 yield child if stays else child._vary(again, roles, added, reached, new, changed)
-            yield from (PartFacts(child, new) for child in part.parts[len(self.below) :])
+            yield from (ComponentFacts(child, new) for child in part.parts[len(self.below) :])
 
-        return PartFacts(part, above, below, self.contents)
+        return ComponentFacts(part, above, below, self.contents)
 
-    def _find_linked(self) -> Iterator[PartFacts]:
+    def _find_linked(self) -> Iterator[ComponentFacts]:
         """Yield this component, and those that a cable connects or that connect to a switch."""
         yield self
         for kind in LINKED.get(self.kind, ()):
             yield from self.of_kind(kind)
 
-    def _find_holders(self) -> Iterator[PartFacts]:
+    def _find_holders(self) -> Iterator[ComponentFacts]:
         """Yield this component and its parents."""
         yield self
         if self.above is not None:
             yield from self.above._find_holders()
 
-    def nearest(self, kinds: tuple[str, ...]) -> PartFacts | None:
+    def nearest(self, kinds: tuple[str, ...]) -> ComponentFacts | None:
         """Return the nearest parent of one of these kinds."""
         above = self.above
         while above is not None and above.kind not in kinds:
             above = above.above
         return above
 
-    def root(self) -> PartFacts:
+    def root(self) -> ComponentFacts:
         """Return the component that contains all others."""
         return self.above.root() if self.above else self
 
-    def find(self, name: str) -> Known | Missing:
-        """Return a fact with its origin, resolved once for all components that share it."""
-        found = self._found.get(name)
-        if found is not None:
-            return found
-        return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
+    def find(self, name: str) -> ResolvedFact | Missing:
+        """Return a fact with its origin."""
+        return self.facts.find(name)
 
-    def ends(self, name: str) -> tuple[Value, Value] | None:
-        """Return the best and worst value of a fact, the smaller first.
+    def scenarios(self, name: str) -> Scenarios[Value] | Missing:
+        """Return the values of a fact, or what is missing for it."""
+        return self.facts.scenarios(name)
 
-        Identical servers err in the same direction.
-        """
-        found = self.find(name)
-        if isinstance(found, Missing):
-            return None
-        first, _, last = found.worlds
-        if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
-            return last, first
-        return first, last
+    def expected(self, name: str) -> Value | Missing:
+        """Return the likely value of a fact, or what is missing for it."""
+        return self.facts.expected(name)
 
-    def _resolve(self, quantity: Quantity) -> Known | Missing:
+    def number(self, name: str) -> float | None:
+        """Return the likely value of a fact; None if it is missing, absent or not a number."""
+        return self.facts.number(name)
+
+    def _provide(self, quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+        """Provide what the facility knows of a quantity; None if the component has it like any other role."""
         if not quantity.part:
-            return self._resolve_general(quantity)
+            return self._find_general(quantity)
         if self.kind not in quantity.part:
             return self._find_above(quantity)
         if quantity.of == "list":
             return self._gather(quantity)
-        if quantity.of == "likely":
-            found = self.find(quantity.each)
-            return found if isinstance(found, Missing) else same(found.worlds.likely, found.how)
+        if quantity.of == "expected":
+            found = facts.find(quantity.each)
+            return found if isinstance(found, Missing) else constant(found.scenarios.expected, found.how)
         if quantity.name in self.role.fields:
-            return super()._resolve(quantity)
+            return None
         if _is_type_quantity(quantity) and (supplied := self._find_typed(quantity)) is not None:
             return supplied
-        if quantity.inherits and (above := self.nearest(quantity.part)) is not None:
-            return above.find(quantity.name)
-        return super()._resolve(quantity)
+        above = self.nearest(quantity.part) if quantity.inherits else None
+        return above.find(quantity.name) if above else None
 
-    def _resolve_general(self, quantity: Quantity) -> Known | Missing:
-        """Return a fact that is not about facilities: a threshold, a constant, or one of the
-        server's accelerator.
-        """
+    def _find_general(self, quantity: Quantity) -> ResolvedFact | Missing | None:
+        """Find a fact that is not one of a facility: a threshold, or one of the server's accelerator."""
         if quantity.of == "accelerator" and "accelerator" not in self.role.fields:
             product = self.find("accelerator")
             if isinstance(product, Missing):
                 return product
-            card = hardware.accelerator(str(product.worlds.likely))
+            card = hardware.accelerator(str(product.scenarios.expected))
             value = getattr(card, quantity.name, None)
-            return Missing(frozenset({"accelerator"})) if value is None else same(value, "catalog")
+            return Missing(frozenset({"accelerator"})) if value is None else constant(value, "catalog")
         if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
             return self.root().find(quantity.name)
-        return super()._resolve(quantity)
+        return None
 
-    def _find_above(self, quantity: Quantity) -> Known | Missing:
+    def _find_above(self, quantity: Quantity) -> ResolvedFact | Missing:
         """Return a fact of the nearest parent that has such facts."""
         above = self.nearest(quantity.part)
         if above is not None:
             return above.find(quantity.name)
-        return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
+        return (
+            constant(quantity.absent[0], "nothing states it")
+            if quantity.absent
+            else Missing(frozenset({quantity.name}))
+        )
 
-    def _gather(self, quantity: Quantity) -> Known | Missing:
+    def _gather(self, quantity: Quantity) -> ResolvedFact | Missing:
         """Return one fact of each child of a kind, scenario by scenario."""
         found = [component.find(quantity.each) for component in self.of_kind(quantity.over)]
         lacking = [fact.names for fact in found if isinstance(fact, Missing)]
         if lacking and not quantity.known:
             return Missing(frozenset().union(*lacking))
-        resolved = [fact for fact in found if isinstance(fact, Known)]
+        resolved = [fact for fact in found if isinstance(fact, ResolvedFact)]
         if len(resolved) == 0:
-            return same((), "none")
-        worlds = Worlds(*(tuple(getattr(fact.worlds, world) for fact in resolved) for world in Worlds._fields))
-        return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
+            return constant((), "none")
+        scenarios = Scenarios(
+            *(tuple(getattr(fact.scenarios, world) for fact in resolved) for world in Scenarios._fields)
+        )
+        return ResolvedFact(scenarios, f"each {quantity.over}")  # type: ignore[arg-type]
 
-    def _find_typed(self, quantity: Quantity) -> Known | Missing | None:
+    def _find_typed(self, quantity: Quantity) -> ResolvedFact | Missing | None:
         """Return a server's fact from its type: an entry of the file's own types, else the
         catalog's row.
         """
         name = self.role.text("server_type")
         own = self._find_own_type(name).get(quantity.name)
         if own is not None:
-            return Facts(self.role.having(**{quantity.name: own}), None).find(quantity.name)
-        row = servers.named(name)
+            return resolver.resolve(self.role.having(**{quantity.name: own}), None).find(quantity.name)
+        row = servers.find_server(name)
         value = getattr(row, quantity.name, None)
-        return None if value is None else same(value, "catalog")
+        return None if value is None else constant(value, "catalog")
 
     def _find_own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:
@@ -360,7 +367,7 @@ class PartFacts(Facts):
         return self._type
 
 
-def _is_identical(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+def _is_identical(some: tuple[Component, ...], others: tuple[Component, ...]) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
@@ -375,7 +382,7 @@ def _is_type_quantity(quantity: Quantity) -> bool:
 
 
 @functools.cache
-def keys(kind: str) -> Mapping[str, Quantity]:
+def list_keys(kind: str) -> Mapping[str, Quantity]:
     """Return the keys that a component of a kind may declare, with the quantity of each."""
     wanted = "server" if kind == "server_type" else kind
     rows = (quantity for quantity in glossary().values() if quantity.key and wanted in quantity.part)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from gpulint.facility.model import HOLDS, LISTS, NAMELESS, keys
+from gpulint.facility.model import HOLDS, LISTS, NAMELESS, list_keys
 from gpulint.facility.reader import API_VERSION, KIND
 
 TOP = frozenset({"apiVersion", "kind", "metadata", "spec"})
@@ -57,6 +57,6 @@ def _key_types(kind: str) -> Mapping[str, str]:
     """Return what each key of a kind of component takes: a quantity's type, a name, or a list of
     components.
     """
-    own = {key: quantity.type for key, quantity in keys(kind).items()}
+    own = {key: quantity.type for key, quantity in list_keys(kind).items()}
     named = {} if kind == "facility" else {"name": "name"}
     return {**own, **named, **{key: held for key, held in LISTS.items() if held in HOLDS.get(kind, ())}}

@@ -8,60 +8,60 @@ from collections.abc import Iterator
 
 from gpulint import units
 from gpulint.catalog import hardware
-from gpulint.facility.model import HOLDS, LISTS, Part, keys
-from gpulint.facts.resolver import Quantity
+from gpulint.facility.model import HOLDS, LISTS, Component, list_keys
+from gpulint.facts.glossary import Quantity
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 API_VERSION = "gpulint/v1"
-OURS = "gpulint"
+API_GROUP = "gpulint"
 KIND = "Facility"
 RANGE = re.compile(r"^(.*)\[(\d+)-(\d+)\](.*)$")
 IN_UNITS = frozenset({"rack_units", "server_units", "position_u"})
 RACK_UNITS = re.compile(r"^[uU]\s*(?=\d)|(?<=\d)\s*[uU]$")
-WHOLE = frozenset({"servers", "psus", "psus_needed", "server_gpus", "feed_phases"})
+WHOLE_NUMBERS = frozenset({"servers", "psus", "psus_needed", "server_gpus", "feed_phases"})
 """Quantities that must be whole numbers."""
-ALIKE_MAX = 10_000
+RANGE_MAX = 10_000
 """Maximum components of one name range. A hall has fewer racks."""
-PARTS_MAX = 50_000
+COMPONENTS_MAX = 50_000
 """Maximum components of one file. Nested ranges could otherwise exhaust memory."""
 
 
 def claims(document: Document) -> bool:
     """Return whether a document describes a facility, in any version of our API."""
-    return document.get(("kind",)) == KIND and str(document.get(("apiVersion",))).startswith(OURS)
+    return document.get(("kind",)) == KIND and str(document.get(("apiVersion",))).startswith(API_GROUP)
 
 
 @functools.lru_cache(maxsize=1)
-def read(document: Document) -> Part:
+def read(document: Document) -> Component:
     """Return the facility of a valid document. Values that cannot be read are unknown."""
     name = _read_written(document, ("metadata", "name"))
     anchor = Origin(document, ("metadata", "name") if isinstance(name, str) else ("kind",))
     named = {"facility_name": Field(str(name), (anchor,))} if isinstance(name, str) else {}
     fields, parts = _read_mapping(document, ("spec",), "facility")
-    return Part("facility", Role(str(name or KIND), anchor, {**named, **fields}), parts)
+    return Component("facility", Role(str(name or KIND), anchor, {**named, **fields}), parts)
 
 
-def count(data: object) -> int:
+def count_components(data: object) -> int:
     """Return the number of components that a mapping describes, with ranges of names expanded."""
     if not isinstance(data, dict):
         return 0
     listed = (item for key, items in data.items() if key in LISTS and isinstance(items, list) for item in items)
-    return sum(_range_length(item) * (1 + count(item)) for item in listed)
+    return sum(_range_length(item) * (1 + count_components(item)) for item in listed)
 
 
 def _range_length(data: object) -> int:
     """Return how many components a name range describes."""
     match = RANGE.match(str(data.get("name"))) if isinstance(data, dict) else None
-    return max(1, int(match[3]) - int(match[2]) + 1) if match and len(match[3]) < len(str(PARTS_MAX)) + 2 else 1
+    return max(1, int(match[3]) - int(match[2]) + 1) if match and len(match[3]) < len(str(COMPONENTS_MAX)) + 2 else 1
 
 
-def _read_mapping(document: Document, path: Path, kind: str) -> tuple[dict[str, Field], tuple[Part, ...]]:
+def _read_mapping(document: Document, path: Path, kind: str) -> tuple[dict[str, Field], tuple[Component, ...]]:
     """Return the fields of a component, and the components that it lists."""
     stated = document.get(path)
     if not isinstance(stated, dict):
         return {}, ()
-    words = keys(kind)
+    words = list_keys(kind)
     fields = {
         words[key].name: _read_field(document, (*path, key), value, words[key])
         for key, value in stated.items()
@@ -71,7 +71,7 @@ def _read_mapping(document: Document, path: Path, kind: str) -> tuple[dict[str, 
     return fields, tuple(child for key in listed for child in _read_list(document, (*path, key), LISTS[key]))
 
 
-def _read_list(document: Document, path: Path, kind: str) -> Iterator[Part]:
+def _read_list(document: Document, path: Path, kind: str) -> Iterator[Component]:
     """Yield the components of a list, with name ranges expanded."""
     items = document.get(path)
     for at in range(len(items) if isinstance(items, list) else 0):
@@ -79,9 +79,9 @@ def _read_list(document: Document, path: Path, kind: str) -> Iterator[Part]:
         fields, parts = _read_mapping(document, place, kind)
         stated = _read_written(document, (*place, "name"))
         anchor = Origin(document, (*place, "name") if isinstance(stated, str) else place)
-        for name in names(stated) if isinstance(stated, str) else (_default_name(fields, kind, at),):
+        for name in expand_names(stated) if isinstance(stated, str) else (_default_name(fields, kind, at),):
             own = {f"{kind}_name": Field(name, (anchor,))} if f"{kind}_name" in fields or kind == "feed" else {}
-            yield Part(kind, Role(name, anchor, {**fields, **own}), parts)
+            yield Component(kind, Role(name, anchor, {**fields, **own}), parts)
 
 
 def _default_name(fields: dict[str, Field], kind: str, at: int) -> str:
@@ -94,12 +94,12 @@ def _default_name(fields: dict[str, Field], kind: str, at: int) -> str:
     return stated if isinstance(stated, str) else f"{kind} {at + 1}"
 
 
-def names(stated: str) -> Iterator[str]:
+def expand_names(stated: str) -> Iterator[str]:
     """Expand a name range such as r[01-08]. A plain name, or a range that is too long, stays as it
     is.
     """
     match = RANGE.match(stated)
-    if match is None or not int(match[2]) <= int(match[3]) < int(match[2]) + ALIKE_MAX:
+    if match is None or not int(match[2]) <= int(match[3]) < int(match[2]) + RANGE_MAX:
         yield stated
         return
     for number in range(int(match[2]), int(match[3]) + 1):
@@ -110,7 +110,9 @@ def _read_field(document: Document, path: Path, held: object, quantity: Quantity
     """Return the value of a key in base units, with its location."""
     origin = (Origin(document, path),)
     try:
-        return Field(value(_find_written(document, path, held) if quantity.type == "text" else held, quantity), origin)
+        return Field(
+            parse_value(_find_written(document, path, held) if quantity.type == "text" else held, quantity), origin
+        )
     except ValueError as error:
         return Field(Unknown(str(error)), origin)
 
@@ -132,7 +134,7 @@ def _find_written(document: Document, path: Path, found: object) -> object:
     return node.value if node is not None and whole else found
 
 
-def value(stated: object, quantity: Quantity) -> Value:
+def parse_value(stated: object, quantity: Quantity) -> Value:
     """Return a declared value in base units. Raise ValueError with a message if it does not suit
     its quantity.
     """
@@ -157,9 +159,9 @@ def value(stated: object, quantity: Quantity) -> Value:
 def _parse_accelerator(stated: str) -> str:
     accelerator = hardware.named(stated)
     if accelerator is None:
-        from gpulint.facility import misspellings as mistakes
+        from gpulint.facility import misspellings
 
-        raise ValueError(f"the catalog has no accelerator {stated}{mistakes.near_accelerator(stated)}")
+        raise ValueError(f"the catalog has no accelerator {stated}{misspellings.suggest_accelerator(stated)}")
     return accelerator.id
 
 
@@ -181,7 +183,7 @@ def _parse_count(stated: float | str, quantity: Quantity) -> Value:
     if not re.fullmatch(r"\d+(\.\d+)?", bare):
         raise ValueError(f"{stated} is negative" if text.startswith("-") else f'"{text}" is not a number such as 42')
     number = float(bare)
-    if quantity.name in WHOLE and not number.is_integer():
+    if quantity.name in WHOLE_NUMBERS and not number.is_integer():
         raise ValueError(f"{stated} is not a whole number")
     return int(number) if number.is_integer() else number
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pydantic
 
-from gpulint.facility.model import HOLDS, LISTS, NAMELESS, keys
+from gpulint.facility.model import HOLDS, LISTS, NAMELESS, list_keys
 from gpulint.facility.reader import API_VERSION, KIND
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.glossary import Quantity
 
 TYPES: dict[str, Any] = {
     "number": int | float | str,
@@ -36,17 +36,17 @@ def facility_model() -> type[pydantic.BaseModel]:
         apiVersion=(str, pydantic.Field(pattern=f"^{API_VERSION}$")),
         kind=(str, pydantic.Field(pattern=f"^{KIND}$")),
         metadata=(metadata, ...),
-        spec=(part_model("facility"), ...),
+        spec=(component_model("facility"), ...),
     )
     return model
 
 
 @functools.cache
-def part_model(kind: str) -> type[pydantic.BaseModel]:
+def component_model(kind: str) -> type[pydantic.BaseModel]:
     """Return the model of one kind of component, with those that it may hold."""
     fields: dict[str, Any] = {
         key: (TYPES[quantity.type] | None, pydantic.Field(None, description=_describe(quantity)))
-        for key, quantity in sorted(keys(kind).items())
+        for key, quantity in sorted(list_keys(kind).items())
     }
     named = pydantic.Field(
         ... if kind not in NAMELESS else None, description="its name in reports; r[01-08] stands for eight components"
@@ -54,7 +54,7 @@ def part_model(kind: str) -> type[pydantic.BaseModel]:
     if kind != "facility":
         fields["name"] = (TYPES["text"] if kind not in NAMELESS else TYPES["text"] | None, named)
     for held in sorted(HOLDS.get(kind, ())):
-        fields[KEYS[held]] = (list[part_model(held)], pydantic.Field([], description=f"its {KEYS[held]}"))  # type: ignore[misc]
+        fields[KEYS[held]] = (list[component_model(held)], pydantic.Field([], description=f"its {KEYS[held]}"))  # type: ignore[misc]
     strict = pydantic.ConfigDict(extra="forbid")
     model: type[pydantic.BaseModel] = pydantic.create_model(kind.title().replace("_", ""), __config__=strict, **fields)
     return model

@@ -1,1 +1,1 @@
-"""Facts: named quantities of a role, resolved on demand in three worlds."""
+"""Facts: named quantities of a role, resolved on demand in three scenarios."""

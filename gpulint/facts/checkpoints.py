@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Resolved
+from gpulint.catalog.architecture import Resolution
 from gpulint.source.repository import Repository
 from gpulint.workload import Role
 
 
-def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:
+def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolution | None:
     """Return the architecture of a role's checkpoint; None if no checkpoint is declared."""
     reference = role.text("checkpoint")
     if not reference:
@@ -24,7 +24,7 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
         return resolved
     from gpulint.catalog.architecture import index
 
-    return index.with_files(
+    return index.apply_files(
         resolved, config, lambda name, length: _read_head(repository, path, reference, name, length)
     )
 

@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.workload import Value
 
 
-class Word(NamedTuple):
+class ObjectiveKey(NamedTuple):
     """A key: its quantity, how its value is parsed, and what it means."""
 
     quantity: str
@@ -48,21 +48,25 @@ def _parse_growth(value: str | float) -> Value:
     return growth
 
 
-WORDS: Mapping[str, Word] = {
-    "tpot": Word("target_tpot_s", _parse_time, "time per output token, such as 50ms"),
-    "ttft": Word("target_ttft_s", _parse_time, "time from a request to its first token, such as 1s"),
-    "output-tokens-per-s": Word(
+WORDS: Mapping[str, ObjectiveKey] = {
+    "tpot": ObjectiveKey("target_tpot_s", _parse_time, "time per output token, such as 50ms"),
+    "ttft": ObjectiveKey("target_ttft_s", _parse_time, "time from a request to its first token, such as 1s"),
+    "output-tokens-per-s": ObjectiveKey(
         "target_tokens_per_s", _parse_positive, "output tokens of the whole service per second"
     ),
-    "requests-per-s": Word("target_requests_per_s", _parse_positive, "requests of the whole service per second"),
-    "concurrency": Word("target_concurrency", _parse_whole, "concurrent requests of the whole service"),
-    "growth": Word("target_growth", _parse_growth, "planned load relative to today's: 1.5 means 50% more"),
-    "prompt-tokens": Word("request_prompt_tokens", _parse_whole, "tokens of a typical prompt"),
-    "output-tokens": Word("request_output_tokens", _parse_whole, "tokens of a typical answer"),
-    "time-to-train": Word("target_training_s", _parse_time, "time that a training run may take, such as 72h"),
-    "tokens": Word("training_total_tokens", _parse_whole, "tokens that a training run computes in total, such as 2T"),
+    "requests-per-s": ObjectiveKey(
+        "target_requests_per_s", _parse_positive, "requests of the whole service per second"
+    ),
+    "concurrency": ObjectiveKey("target_concurrency", _parse_whole, "concurrent requests of the whole service"),
+    "growth": ObjectiveKey("target_growth", _parse_growth, "planned load relative to today's: 1.5 means 50% more"),
+    "prompt-tokens": ObjectiveKey("request_prompt_tokens", _parse_whole, "tokens of a typical prompt"),
+    "output-tokens": ObjectiveKey("request_output_tokens", _parse_whole, "tokens of a typical answer"),
+    "time-to-train": ObjectiveKey("target_training_s", _parse_time, "time that a training run may take, such as 72h"),
+    "tokens": ObjectiveKey(
+        "training_total_tokens", _parse_whole, "tokens that a training run computes in total, such as 2T"
+    ),
 }
-OTHERS: Mapping[str, str] = {
+SYNONYMS: Mapping[str, str] = {
     "itl": "tpot",
     "inter-token-latency": "tpot",
     "time-per-output-token": "tpot",
@@ -84,17 +88,17 @@ OTHERS: Mapping[str, str] = {
 """Common synonyms of the keys. Messages name the right key; the synonym itself is never read."""
 
 
-def read(word: str, value: object) -> Value:
+def parse(word: str, value: object) -> Value:
     """Parse the value of a key into base units; ValueError says what is wrong with it."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("write a number, or a time with its unit")
     return WORDS[word].read(value)
 
 
-def meant(word: str, words: Iterable[str] = WORDS) -> str:
+def suggest_key(word: str, words: Iterable[str] = WORDS) -> str:
     """Return the end of a message that proposes a key for an unknown word; empty if none is
     near.
     """
     plain = word.lower().replace("_", "-")
-    other = OTHERS.get(plain) or next(iter(difflib.get_close_matches(plain, words, n=1)), "")
+    other = SYNONYMS.get(plain) or next(iter(difflib.get_close_matches(plain, words, n=1)), "")
     return f"; did you mean {other}?" if other else ""

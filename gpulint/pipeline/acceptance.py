@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.pipeline.session import Run
-from gpulint.policy.config.settings import Accepted
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import identity as subject
+from gpulint.pipeline.session import Session
+from gpulint.policy.config.settings import AcceptedFindings
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate, identity
 from gpulint.policy.waivers import baseline, waivers
-from gpulint.policy.waivers.baseline import Baseline, Entry, Held
-from gpulint.policy.waivers.waivers import Suppression, Trouble
+from gpulint.policy.waivers.baseline import Baseline, Entry, Match
+from gpulint.policy.waivers.waivers import Suppression, WaiverProblem
 from gpulint.report.model import Finding, Location, Report
 from gpulint.source.repository import Repository
 from gpulint.version import __version__
@@ -41,7 +40,7 @@ class Scope(NamedTuple):
         return any(not one or folder == one or folder.startswith(f"{one}/") for one in self.walked)
 
 
-def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
+def resolve_scope(run: Session, seen: Iterable[str], walked: Iterable[str]) -> Scope:
     """Return the scope of a run.
 
     With paths excluded on the command line, no folder counts as scanned completely.
@@ -61,7 +60,7 @@ def _resolve_folder(path: str, root: Path, place: Callable[[str], str]) -> str:
     return "" if root.is_relative_to(os.path.abspath(path)) else place(path)
 
 
-def settled(report: Report, run: Run, scope: Scope) -> Report:
+def suppress(report: Report, run: Session, scope: Scope) -> Report:
     """Apply policies and a baseline to a report.
 
     With ignores disabled, suppressed findings are shown as open.
@@ -69,27 +68,27 @@ def settled(report: Report, run: Run, scope: Scope) -> Report:
     report = _add_troubles(report, _find_unused_waivers(report, run, scope), run.given)
     if run.baseline is not None:
         report = _apply_baseline(run.baseline, report, run, scope)
-    return report if run.options.ignores else unsilenced(report)
+    return report if run.options.ignores else reveal_suppressed(report)
 
 
-def _apply_baseline(accepted_baseline: Baseline, report: Report, run: Run, scope: Scope) -> Report:
-    matched = against(report, accepted_baseline, scope, run.tree)
+def _apply_baseline(accepted_baseline: Baseline, report: Report, run: Session, scope: Scope) -> Report:
+    matched = match_baseline(report, accepted_baseline, scope, run.tree)
     accepted = [
-        finding._replace(suppressed=baseline.waiver(accepted_baseline, matched.accepted[index]))
+        finding._replace(suppressed=baseline.make_waiver(accepted_baseline, matched.accepted[index]))
         if index in matched.accepted
         else finding
         for index, finding in enumerate(report.findings)
     ]
-    gone = stale_entries(report, matched, scope, run.tree, run.given)
+    gone = find_stale_entries(report, matched, scope, run.tree, run.given)
     stale = [_build_stale_trouble(accepted_baseline, entry, number) for entry, number in gone]
     return _add_troubles(report._replace(findings=tuple(accepted)), stale, run.given)
 
 
-def _find_unused_waivers(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
+def _find_unused_waivers(report: Report, run: Session, scope: Scope) -> Iterator[WaiverProblem]:
     """Yield unused policy waivers within the scope of the run, unless their rule lacked facts
     there.
     """
-    reported = {finding.location for finding in report.findings if finding.family == baseline.ALWAYS_SAID}
+    reported = {finding.location for finding in report.findings if finding.family == baseline.NEVER_BASELINED}
     needing = [(finding.rule, scope.place(finding.location.path), finding) for finding in report.findings]
     lacking = _find_unevaluated(report, scope)
     active = functools.cache(lambda path: {rule.name for rule in run.given.at(path).rules})
@@ -102,14 +101,14 @@ def _find_unused_waivers(report: Report, run: Run, scope: Scope) -> Iterator[Tro
             name for name, path, finding in needing if name in accepted.rules and _reaches(accepted, path, finding, run)
         }
         if idle := [name for name in accepted.rules if name in active(place.path) - needed - open_to_doubt]:
-            yield Trouble(
+            yield WaiverProblem(
                 "unused-suppression",
                 f"unused suppression: no {' or '.join(idle)} finding in the files it covers",
                 place,
             )
 
 
-def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
+def _reaches(accepted: AcceptedFindings, path: str, finding: Finding, run: Session) -> bool:
     about = Suppression(finding.rule, accepted.waiver, None, accepted.workload, accepted.object)
     governs = accepted in run.policies.at(path).waivers
     return governs and run.policies.reaches(accepted, path) and about.reaches(finding)
@@ -125,19 +124,21 @@ def _find_unevaluated(report: Report, scope: Scope) -> set[tuple[str, str]]:
     }
 
 
-def against(report: Report, accepted_baseline: Baseline, scope: Scope, repository: Repository) -> Held:
+def match_baseline(report: Report, accepted_baseline: Baseline, scope: Scope, repository: Repository) -> Match:
     """Match a baseline against a report. An entry may move if its file is gone or was checked."""
 
     @functools.cache
     def free(path: str) -> bool:
         return path in scope.seen or repository.at_root(path) is None
 
-    found = subject.no_larger(report.findings, ((entry.rule, entry.subject) for entry in accepted_baseline.entries))
-    return baseline.held(accepted_baseline, found, scope.place, free, __version__)
+    found = identity.keep_smaller_budgets(
+        report.findings, ((entry.rule, entry.subject) for entry in accepted_baseline.entries)
+    )
+    return baseline.match_findings(accepted_baseline, found, scope.place, free, __version__)
 
 
-def stale_entries(
-    report: Report, matched: Held, scope: Scope, repository: Repository, given: Given
+def find_stale_entries(
+    report: Report, matched: Match, scope: Scope, repository: Repository, given: ResolvedPolicy
 ) -> Iterator[tuple[Entry, int]]:
     """Yield the baseline entries that are no longer found, with the number that is gone.
 
@@ -155,7 +156,7 @@ def stale_entries(
             yield entry, number
 
 
-def unsilenced(report: Report) -> Report:
+def reveal_suppressed(report: Report) -> Report:
     """Return a report without suppression, with the number of findings that waivers and the
     baseline would hide.
     """
@@ -169,17 +170,21 @@ def _is_silenced(finding: Finding) -> bool:
     return finding.suppressed is not None and finding.suppressed.kind != "base"
 
 
-def _build_stale_trouble(accepted_baseline: Baseline, entry: Entry, number: int) -> Trouble:
+def _build_stale_trouble(accepted_baseline: Baseline, entry: Entry, number: int) -> WaiverProblem:
     which = f"{number} of {entry.number} × {entry.rule}" if entry.number > 1 else entry.rule
     of = f" of {entry.subject.object}" if entry.subject.object else ""
     message = f"{which}{of} is no longer found in {entry.path}; remove the entry with gpulint baseline --prune"
-    return Trouble("stale-baseline-entry", message, Location(accepted_baseline.path, entry.line, 1, entry.line, 1))
+    return WaiverProblem(
+        "stale-baseline-entry", message, Location(accepted_baseline.path, entry.line, 1, entry.line, 1)
+    )
 
 
-def _add_troubles(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
+def _add_troubles(report: Report, troubles: Iterable[WaiverProblem], given: ResolvedPolicy) -> Report:
     """Return the report with added findings about waivers and the baseline."""
-    findings_added = subject.told(waivers.as_findings(troubles, given.rules), ())
+    findings_added = identity.add_subjects(waivers.make_findings(troubles, given.rules), ())
     if not findings_added:
         return report
     findings = tuple(sorted((*report.findings, *findings_added), key=Finding.place))
-    return report._replace(findings=findings, rules={**report.rules, **check.cards(findings_added, given.rules)})
+    return report._replace(
+        findings=findings, rules={**report.rules, **evaluate.list_cards(findings_added, given.rules)}
+    )

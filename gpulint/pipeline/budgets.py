@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
-from gpulint.policy.config.governance import Budget, Governance
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules.identity import OF_BUDGET
+from gpulint.policy.config.governance import Budget, PolicyRequirements
+from gpulint.policy.rules import evaluate
+from gpulint.policy.rules.identity import BUDGET_PREFIX
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Spent, Subject
 from gpulint.source import documents
@@ -60,7 +61,7 @@ class Consumer(NamedTuple):
     needs: Mapping[str, frozenset[str]]
 
 
-def consumers(judged: Sequence[tuple[Workload, Facts]], governance: Governance) -> Iterator[Consumer]:
+def find_consumers(judged: Sequence[tuple[Workload, Facts]], governance: PolicyRequirements) -> Iterator[Consumer]:
     """Yield the roles of a file that take GPUs.
 
     Each GPU counts once: roles that run side by side share theirs.
@@ -76,18 +77,18 @@ def consumers(judged: Sequence[tuple[Workload, Facts]], governance: Governance) 
             yield _build_consumer(workload, known, place, governance)
 
 
-def _build_consumer(workload: Workload, known: Facts, place: Location, governance: Governance) -> Consumer:
+def _build_consumer(workload: Workload, known: Facts, place: Location, governance: PolicyRequirements) -> Consumer:
     team = _find_team(known, governance.team_label)
     mine = tuple(budget.place for budget in governance.budgets if team is None or budget.team in ("", team))
     least: dict[str, float] = {}
     needs: dict[str, frozenset[str]] = {}
     for measure in MEASURES:
-        found = known.worlds(measure.of_role)
-        if measure.of_role == "cost_usd_per_hour" and not costs.placed(known):
+        found = known.scenarios(measure.of_role)
+        if measure.of_role == "cost_usd_per_hour" and not costs.is_placed(known):
             found = Missing(frozenset({"instance_type"}))
         if isinstance(found, Missing):
             needs[measure.counted] = found.names
-            least[measure.counted] = fewest(known) if measure.counted == "counted_gpus" else 0.0
+            least[measure.counted] = count_minimum_gpus(known) if measure.counted == "counted_gpus" else 0.0
         else:
             least[measure.counted] = min(_as_number(value) for value in found)
     if team is None:
@@ -99,7 +100,7 @@ def _find_team(known: Facts, label: str) -> str | None:
     """Return the team that a workload names, empty if it names none; None if that is unknown."""
     for key in (label, f"gpulint/{label}"):
         for name in ("labels", "annotations"):
-            stated = known.likely(name)
+            stated = known.expected(name)
             if isinstance(stated, Missing):
                 return None
             if isinstance(stated, Mapping) and stated.get(key):
@@ -107,9 +108,9 @@ def _find_team(known: Facts, label: str) -> str | None:
     return ""
 
 
-def fewest(known: Facts) -> float:
+def count_minimum_gpus(known: Facts) -> float:
     """Return the GPUs of the replicas that always run, if their fixed number is not declared."""
-    gpus, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
+    gpus, least = known.expected("gpus_per_replica"), known.expected("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None
     return _as_number(gpus) * _as_number(least) if whole else 0.0
 
@@ -121,7 +122,7 @@ def _as_number(value: object) -> float:
 # ---- evaluation
 
 
-def judged(
+def evaluate_budgets(
     budgets: Iterable[Budget], found: Sequence[Consumer], rules: Iterable[Rule], unread: int
 ) -> tuple[list[tuple[Finding, Facts]], list[Spent]]:
     """Return the findings about exceeded budgets with their facts, and how much of every budget is
@@ -132,8 +133,8 @@ def judged(
     spent: list[Spent] = []
     for budget in budgets:
         mine = [consumer for consumer in found if budget.place in consumer.budgets]
-        known = facts.of(_build_role(budget, mine, unread), None)
-        outcome = check.judged(about, known)
+        known = resolver.resolve(_build_role(budget, mine, unread), None)
+        outcome = evaluate.evaluate(about, known)
         findings += [(_build_finding(verdict, known, budget, mine), known) for verdict in outcome.verdicts]
         spent += _measure_use(budget, mine, known)
     return findings, spent
@@ -193,14 +194,14 @@ def _sort_consumers(measure: Measure, mine: Sequence[Consumer]) -> list[Consumer
     )
 
 
-def _build_finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
+def _build_finding(verdict: evaluate.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
     """Return the finding at the largest consumer's count, related to the budget's line."""
     rule = verdict.rule
     measure = next((measure for measure in MEASURES if {*measure} & {*rule.at, *rule.facts}), MEASURES[0])
     first = next(iter(_sort_consumers(measure, mine)), None)
     gpus = sum(consumer.least.get(MEASURES[0].counted, 0) for consumer in mine)
     place = known.role.anchor.location()
-    return check.finding(verdict, _build_owner(known.role), known)._replace(
+    return evaluate.make_finding(verdict, _build_owner(known.role), known)._replace(
         location=first.place if first else place,
         label=f"largest of {len(mine)} workloads: {_render_amount(first, measure, glossary()[measure.counted].unit)}"
         if first
@@ -208,8 +209,8 @@ def _build_finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: S
         related=(Related(f"budget of {budget.name}", place),) if first else (),
         workload=first.workload if first else "",
         role="",
-        fingerprint=check.fingerprint(rule.name, budget.name, measure.counted),
-        subject=Subject(OF_BUDGET + budget.name, measure.counted, f"{gpus:g} GPUs"),
+        fingerprint=evaluate.fingerprint(rule.name, budget.name, measure.counted),
+        subject=Subject(BUDGET_PREFIX + budget.name, measure.counted, f"{gpus:g} GPUs"),
     )
 
 

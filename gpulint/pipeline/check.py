@@ -1,4 +1,6 @@
-"""The check: every file through the stages parse, enrich, evaluate, suggest, verify and report, into one Report."""
+"""The check: every file through the stages parse, enrich, evaluate, suggest, verify and report,
+into one Report.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +10,42 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpulint.catalog import tables
-from gpulint.facts.resolver import glossary
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, file_report, suggest, totals
 from gpulint.pipeline.file_report import FileReport
 from gpulint.pipeline.suggest import Suggested
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.report.model import FacilitySummary, Finding, Report, Skip, WorkloadSummary
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
-    from gpulint.pipeline.facility import Told
+    from gpulint.pipeline.facility import Evaluations
     from gpulint.suggestions.verification import Evaluate
 
 
-def check_files(sources: Iterable[Source | Skip], repository: Repository, policy: Given) -> Report:
-    """Return the report on all sources; a failure of gpulint in one file is counted, and the others are still checked."""
+def check_files(sources: Iterable[Source | Skip], repository: Repository, policy: ResolvedPolicy) -> Report:
+    """Return the report on all sources; a failure of gpulint in one file is counted, and the others
+    are still checked.
+    """
     files = [_check_source(source, repository, policy) for source in sources]
     files += totals.check(files, repository, policy)
     return _merge(files, policy)
 
 
 def build_evaluator(
-    repository: Repository, policy: Given, facilities: Told | None = None, contents: Mapping[str, bytes] | None = None
+    repository: Repository,
+    policy: ResolvedPolicy,
+    facilities: Evaluations | None = None,
+    contents: Mapping[str, bytes] | None = None,
 ) -> Evaluate:
     """Return a function that evaluates changed files, which verification calls.
 
-    `facilities` are evaluations of earlier texts to reuse; `contents` are other files that are changed already.
+    `facilities` are evaluations of earlier texts to reuse; `contents` are other files that are
+    changed already.
     """
-    known: Told = {} if facilities is None else facilities
+    known: Evaluations = {} if facilities is None else facilities
     return functools.partial(Evaluation, repository, policy, known, contents or {})
 
 
@@ -47,8 +55,8 @@ class Evaluation:
     def __init__(
         self,
         repository: Repository,
-        policy: Given,
-        facilities: Told,
+        policy: ResolvedPolicy,
+        facilities: Evaluations,
         contents: Mapping[str, bytes],
         files: Mapping[str, bytes],
     ) -> None:
@@ -73,11 +81,11 @@ class Evaluation:
         """Return the report on the files with suggestions."""
         return self._check(replace(self._policy, alternatives=True))
 
-    def _check(self, policy: Given) -> Report:
+    def _check(self, policy: ResolvedPolicy) -> Report:
         return check_files(self._sources.values(), self._repository, policy)
 
 
-def _check_source(source: Source | Skip, repository: Repository, policy: Given) -> FileReport:
+def _check_source(source: Source | Skip, repository: Repository, policy: ResolvedPolicy) -> FileReport:
     """Check one source; if gpulint itself fails, report that."""
     if isinstance(source, Skip):
         return file_report.skip(source)
@@ -88,7 +96,7 @@ def _check_source(source: Source | Skip, repository: Repository, policy: Given) 
         return FileReport(file_report.fail(source.path, "checking the file", error)._replace(files=1))
 
 
-def _check_file(source: Source, repository: Repository, policy: Given) -> FileReport:
+def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy) -> FileReport:
     """Put one file through every stage."""
     evaluated = evaluate.file(source, repository, policy)
     if not evaluated.is_relevant:
@@ -99,7 +107,9 @@ def _check_file(source: Source, repository: Repository, policy: Given) -> FileRe
 
 
 def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
-    """Return the findings with the suggestions that the changed text accepts; with none if none are asked for."""
+    """Return the findings with the suggestions that the changed text accepts; with none if none are
+    asked for.
+    """
     policy, source = suggested.evaluated.policy, suggested.evaluated.parsed.source
     if not policy.alternatives:
         return [finding._replace(suggestions=()) for finding in suggested.findings]
@@ -114,8 +124,10 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
 # ---- the report on a run
 
 
-def _merge(files: Sequence[FileReport], policy: Given) -> Report:
-    """Return the reports on all files, budgets and facilities as one; a finding that two of them make is listed once."""
+def _merge(files: Sequence[FileReport], policy: ResolvedPolicy) -> Report:
+    """Return the reports on all files, budgets and facilities as one; a finding that two of them
+    make is listed once.
+    """
     reports = [file.report for file in files]
     once: dict[object, Finding] = {}
     for finding in (finding for report in reports for finding in report.findings):
@@ -124,7 +136,7 @@ def _merge(files: Sequence[FileReport], policy: Given) -> Report:
     firing = {rule.name: rule for file in files if file.report.findings for rule in file.rules}
     workloads = tuple(workload for report in reports for workload in report.workloads)
     found = (facility for report in reports for facility in report.facilities)
-    facilities = tuple({(each.location.path, each.location.line): each for each in found}.values())
+    facilities = tuple({(entry.location.path, entry.location.line): entry for entry in found}.values())
     return Report(
         findings,
         workloads,
@@ -134,7 +146,7 @@ def _merge(files: Sequence[FileReport], policy: Given) -> Report:
         files=sum(report.files for report in reports),
         asks=_collect_questions(workloads, facilities),
         catalog_date=tables.version(),
-        rules=rules.cards(findings, firing.values()),
+        rules=rules_evaluate.list_cards(findings, firing.values()),
         fail_on=policy.fail_on,
         budgets=tuple(entry for report in reports for entry in report.budgets),
         facilities=facilities,

@@ -7,15 +7,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
-from gpulint.facts import checkpoints
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts
+from gpulint.facts import checkpoints, resolver
+from gpulint.facts.model import Facts
 from gpulint.pipeline import enrichment, parse
 from gpulint.pipeline.enrichment import autoscaling, gpu_sharing
 from gpulint.pipeline.parse import ParsedFile
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import document_rules
-from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import document_rules, evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Recognised, Skip
@@ -24,9 +22,9 @@ from gpulint.source.repository import Repository, Source
 from gpulint.workload import Role, Workload
 
 if TYPE_CHECKING:
-    from gpulint.facility.model import Part
-    from gpulint.pipeline.facility import Told
-    from gpulint.policy.rules.facility import Said
+    from gpulint.facility.model import Component
+    from gpulint.pipeline.facility import Evaluations
+    from gpulint.policy.rules.facility import Evaluation
 
 
 class EvaluatedWorkload(NamedTuple):
@@ -39,12 +37,14 @@ class EvaluatedWorkload(NamedTuple):
 class EvaluatedFacility(NamedTuple):
     """A facility that a document describes, with the evaluation of each component."""
 
-    root: Part
-    components: tuple[Said, ...]
+    root: Component
+    components: tuple[Evaluation, ...]
 
 
 class EvaluatedDocument(NamedTuple):
-    """A document that an adapter claims: its entry in the report, its problems, its facility and its workloads."""
+    """A document that an adapter claims: its entry in the report, its problems, its facility and
+    its workloads.
+    """
 
     document: Document
     recognised: Recognised
@@ -56,12 +56,12 @@ class EvaluatedDocument(NamedTuple):
 class Evaluated(NamedTuple):
     """What the rules say of one file, under the policy that governs it.
 
-    No rule can fire on a file that is not relevant, and it is not parsed. `findings` are about its documents as such,
-    `malformed` about its comments. `targets` are the workloads of other files that an autoscaler or a disruption budget
-    of this file is about.
+    No rule can fire on a file that is not relevant, and it is not parsed. `findings` are about its
+    documents as such, `malformed` about its comments. `targets` are the workloads of other files
+    that an autoscaler or a disruption budget of this file is about.
     """
 
-    policy: Given
+    policy: ResolvedPolicy
     parsed: ParsedFile
     findings: tuple[Finding, ...] = ()
     documents: tuple[EvaluatedDocument, ...] = ()
@@ -71,7 +71,7 @@ class Evaluated(NamedTuple):
     is_relevant: bool = True
 
     @property
-    def facilities(self) -> Told:
+    def facilities(self) -> Evaluations:
         """The evaluation of each facility, by the path and the number of its document."""
         return {
             (entry.document.path, entry.document.index): entry.facility.components
@@ -89,7 +89,7 @@ class Evaluated(NamedTuple):
         """The components and the roles of the file, in its order."""
         for document in self.documents:
             for entry in document.facility.components if document.facility else ():
-                yield EvaluatedRole(entry.owner, entry.known, entry.rules, entry.outcome, entry.path)
+                yield EvaluatedRole(entry.owner, entry.known.facts, entry.rules, entry.outcome, entry.path)
             for workload in document.workloads:
                 yield from workload.roles
 
@@ -97,14 +97,16 @@ class Evaluated(NamedTuple):
 def file(
     source: Source,
     repository: Repository,
-    policy: Given,
+    policy: ResolvedPolicy,
     workload: str | None = None,
-    facilities: Told | None = None,
+    facilities: Evaluations | None = None,
 ) -> Evaluated:
-    """Evaluate the rules on one file: its documents, its facilities, and the roles of its workloads.
+    """Evaluate the rules on one file: its documents, its facilities, and the roles of its
+    workloads.
 
-    With the name of a workload, only its roles and the facilities are evaluated: a change of its values reaches no
-    other rule. `facilities` keeps the evaluation of each facility, and lets a later text reuse what did not change.
+    With the name of a workload, only its roles and the facilities are evaluated: a change of its
+    values reaches no other rule. `facilities` keeps the evaluation of each facility, and lets a
+    later text reuse what did not change.
     """
     policy = policy.at(source.path)
     if not parse.is_relevant(source.content, policy.rules):
@@ -115,7 +117,7 @@ def file(
         found = _evaluate_documents(parsed, context, workload, facilities)
         return Evaluated(policy, parsed, documents=tuple(found))
     problems = tuple(_find_problems(parsed.loaded.problems, policy.rules))
-    about_objects = tuple(document_rules.findings(parsed.loaded.documents, policy.rules))
+    about_objects = tuple(document_rules.find(parsed.loaded.documents, policy.rules))
     documents = tuple(_evaluate_documents(parsed, context, None, facilities))
     skips = [Skip(source.path, reason) for reason in parsed.loaded.skips]
     skips += [entry for entry in about_objects if isinstance(entry, Skip)]
@@ -133,7 +135,7 @@ def file(
 
 
 def _evaluate_documents(
-    parsed: ParsedFile, context: enrichment.Context, workload: str | None, facilities: Told | None
+    parsed: ParsedFile, context: enrichment.Context, workload: str | None, facilities: Evaluations | None
 ) -> Iterator[EvaluatedDocument]:
     for document, adapter in parsed.documents:
         if adapter is None:
@@ -150,16 +152,18 @@ def _evaluate_documents(
 
 
 def _evaluate_facility(
-    adapter: ModuleType, document: Document, context: enrichment.Context, facilities: Told | None
+    adapter: ModuleType, document: Document, context: enrichment.Context, facilities: Evaluations | None
 ) -> EvaluatedFacility | None:
-    """Evaluate the components of the facility that a document describes: a change of one may reach any other."""
+    """Evaluate the components of the facility that a document describes: a change of one may reach
+    any other.
+    """
     root = adapter.read_facility(document, context.repository) if hasattr(adapter, "read_facility") else None
     if root is None:
         return None
     from gpulint.pipeline import facility
 
     key = document.path, document.index
-    components = facility.judged(root, context.policy, facilities.get(key) if facilities is not None else None)
+    components = facility.reevaluate(root, context.policy, facilities.get(key) if facilities is not None else None)
     if facilities is not None:
         facilities.setdefault(key, components)
     return EvaluatedFacility(root, components)
@@ -173,25 +177,27 @@ def _evaluate_workloads(
             yield _evaluate_workload(enrichment.apply(workload, context), context.repository, context.policy)
 
 
-def _evaluate_workload(workload: Workload, repository: Repository, policy: Given) -> EvaluatedWorkload:
+def _evaluate_workload(workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedWorkload:
     roles = tuple(_evaluate_role(role, workload, repository, policy) for role in workload.roles)
     return EvaluatedWorkload(workload, roles)
 
 
-def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: Given) -> EvaluatedRole:
+def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
     resolved = checkpoints.resolve(role, workload.document.path, repository, policy.like)
-    known: Facts = facts.of(role, resolved)
-    matching = tuple(rules.matching(policy.rules, workload, role))
-    outcome = rules.judged(matching, known)
+    known: Facts = resolver.resolve(role, resolved)
+    matching = tuple(evaluate.select(policy.rules, workload, role))
+    outcome = evaluate.evaluate(matching, known)
     if path := gpu_sharing.find(role, outcome, repository):
-        known = facts.of(gpu_sharing.apply(role, path), resolved)
-        outcome = rules.judged(matching, known)
+        known = resolver.resolve(gpu_sharing.apply(role, path), resolved)
+        outcome = evaluate.evaluate(matching, known)
     return EvaluatedRole(workload, known, matching, outcome)
 
 
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:
-    """Yield the workloads of other files that an autoscaler or a disruption budget of this file is about."""
+    """Yield the workloads of other files that an autoscaler or a disruption budget of this file is
+    about.
+    """
     for document in parsed.loaded.documents:
         if document.get(("kind",)) not in tuple(autoscaling.GROUPS):
             continue
@@ -209,7 +215,9 @@ def _find_problems(problems: Iterable[Problem], known: Sequence[Rule]) -> Iterat
     by_name = {rule.name: rule for rule in known}
     for problem in problems:
         if rule := by_name.get(problem.kind):
-            yield rules.at_document(rule, problem.location, problem.message, problem.related, problem.instead)
+            yield evaluate.make_document_finding(
+                rule, problem.location, problem.message, problem.related, problem.instead
+            )
 
 
 def _find_malformed(
@@ -218,7 +226,9 @@ def _find_malformed(
     """Yield the findings about `# gpulint:` comments that cannot be read."""
     for rule in known if malformed else ():
         if rule.name == "malformed-hint":
-            yield from (rules.at_document(rule, _locate(comment, parsed), reason) for comment, reason in malformed)
+            yield from (
+                evaluate.make_document_finding(rule, _locate(comment, parsed), reason) for comment, reason in malformed
+            )
 
 
 def _locate(comment: Comment, parsed: ParsedFile) -> Location:

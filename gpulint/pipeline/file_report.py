@@ -1,16 +1,18 @@
-"""The report stage for one file: its findings under its waivers, its workloads, and what these add to a run's totals."""
+"""The report stage for one file: its findings under its waivers, its workloads, and what these add
+to a run's totals.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated
 from gpulint.pipeline.suggest import Suggested, SuggestedWorkload
-from gpulint.pipeline.summary import role as summary
+from gpulint.pipeline.summary import role as summary_role
 from gpulint.policy.config.governance import Budget
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Failure, Finding, Report, Skip, WorkloadSummary
 from gpulint.source.repository import Source
@@ -18,18 +20,20 @@ from gpulint.workload import Workload
 
 if TYPE_CHECKING:
     from gpulint.pipeline.budgets import Consumer
-    from gpulint.pipeline.facility.workload_load import Placed
+    from gpulint.pipeline.facility.workload_load import Allocation
 
 
 class FileReport(NamedTuple):
-    """The report on one file with the rules that govern it, and what it adds to budgets and to a facility."""
+    """The report on one file with the rules that govern it, and what it adds to budgets and to a
+    facility.
+    """
 
     report: Report
     rules: tuple[Rule, ...] = ()
     budgets: tuple[Budget, ...] = ()
     consumers: tuple[Consumer, ...] = ()
     facility: str = ""
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[Allocation, ...] = ()
 
 
 def skip(entry: Skip) -> FileReport:
@@ -37,7 +41,7 @@ def skip(entry: Skip) -> FileReport:
     return FileReport(Report(skipped=(entry,)))
 
 
-def pass_by(policy: Given) -> FileReport:
+def pass_by(policy: ResolvedPolicy) -> FileReport:
     """Return the report on a file in which no rule can fire."""
     return FileReport(Report(files=1), policy.rules, policy.governance.budgets, facility=policy.facility)
 
@@ -74,19 +78,21 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
     found = workload.evaluated.workload
-    roles = tuple(summary.of(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
+    roles = tuple(summary_role.summarize(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
     return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
 
 
 def _suppress(findings: Sequence[Finding], suggested: Suggested, missing: frozenset[str]) -> tuple[Finding, ...]:
-    """Return the findings with their subjects, under waivers; most files have neither findings nor waivers."""
+    """Return the findings with their subjects, under waivers; most files have neither findings nor
+    waivers.
+    """
     parsed, policy = suggested.evaluated.parsed, suggested.evaluated.policy
     if not findings and not parsed.loaded.comments and "gpulint" not in parsed.text:
         return ()
     from gpulint.pipeline import suppression
 
     source: Source = parsed.source
-    return suppression.in_file(findings, source.path, parsed.text, parsed.loaded, policy, missing, suggested.facts)
+    return suppression.suppress(findings, source.path, parsed.text, parsed.loaded, policy, missing, suggested.facts)
 
 
 def _find_consumers(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Consumer, ...]:
@@ -94,12 +100,12 @@ def _find_consumers(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluat
         return ()
     from gpulint.pipeline import budgets
 
-    return tuple(budgets.consumers(taking, evaluated.policy.governance))
+    return tuple(budgets.find_consumers(taking, evaluated.policy.governance))
 
 
-def _allocate(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Placed, ...]:
+def _allocate(taking: Sequence[tuple[Workload, Facts]], evaluated: Evaluated) -> tuple[Allocation, ...]:
     if not evaluated.policy.facility:
         return ()
     from gpulint.pipeline.facility import workload_load
 
-    return tuple(workload_load.placed(taking))
+    return tuple(workload_load.allocate(taking))

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.pipeline import check
-from gpulint.policy.resolved import Given
-from gpulint.report.formats.escaping import counted
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
-from gpulint.source import atomic_write as disk
+from gpulint.source import atomic_write
 from gpulint.source.repository import Source, Tree
 from gpulint.suggestions import fixes
-from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.fixes import Outcome, SkippedFix
 
 
-class Run(NamedTuple):
+class FixRun(NamedTuple):
     """The files of a run, the report on them, and the outcome of fixing them."""
 
     files: Files
@@ -29,16 +29,16 @@ class Run(NamedTuple):
     outcome: Outcome
 
 
-def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool) -> Run:
+def compute(sources: Iterable[Source | Skip], tree: Tree, rules: ResolvedPolicy, unsafe: bool) -> FixRun:
     """Check sources and compute their fixes; nothing is written."""
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
     report = check.check_files(found, tree, rules)
     skipped = tuple(source for source in found if isinstance(source, Skip))
-    return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
+    return FixRun(files, skipped, report, fix_findings(report, files, tree, rules, unsafe))
 
 
-def remaining(run: Run, tree: Tree, rules: Given) -> Report:
+def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:
     """Return the report on the files of a run after its fixes."""
     if not run.outcome.contents:
         return run.report
@@ -46,7 +46,7 @@ def remaining(run: Run, tree: Tree, rules: Given) -> Report:
     return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
-def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) -> Outcome:
+def fix_findings(report: Report, given: Files, tree: Tree, rules: ResolvedPolicy, unsafe: bool) -> Outcome:
     """Fix the findings of a report, file by file."""
     contents: dict[str, bytes] = {}
     outcomes = []
@@ -79,12 +79,12 @@ def _diff_file(path: str, before: bytes, after: bytes) -> str:
 
 
 def _split_lines(content: bytes) -> list[str]:
-    text = edits.decoded(content)
-    marked = "\ufeff" if content.startswith(edits.MARK_8) else ""
+    text = apply.decode(content)
+    marked = "\ufeff" if content.startswith(apply.MARK_8) else ""
     return [line for line in (marked + text).replace("\n", "\n\0").split("\0") if line]
 
 
-def said(outcome: Outcome, preview: bool) -> Iterator[str]:
+def describe(outcome: Outcome, preview: bool) -> Iterator[str]:
     """Yield lines about applied and skipped fixes, and about those that need --unsafe."""
     for fixed_finding in outcome.applied:
         place = fixed_finding.finding.location
@@ -93,7 +93,7 @@ def said(outcome: Outcome, preview: bool) -> Iterator[str]:
     for left in outcome.skipped:
         yield _describe_skipped(left)
     if outcome.unsafe:
-        yield f"{counted(outcome.unsafe, 'finding')} with alternatives that have a trade-off or cost more: see --unsafe"
+        yield f"{count(outcome.unsafe, 'finding')} with alternatives that have a trade-off or cost more: see --unsafe"
 
 
 def _describe_skipped(left: SkippedFix) -> str:
@@ -114,6 +114,6 @@ def write(before: Files, after: Files, tree: Tree) -> Iterator[str]:
             yield f"not written {path}: it changed during the check"
         else:
             try:
-                disk.write(place, content)
+                atomic_write.write(place, content)
             except OSError as error:
                 yield f"not written {path}: {(error.strerror or str(error)).lower()}"

@@ -13,17 +13,17 @@ from gpulint.adapters import native
 from gpulint.adapters.logs import comparison
 from gpulint.adapters.logs.reader import Log
 from gpulint.catalog import architecture, hardware
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import checkpoints
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import checkpoints, resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import evaluate
-from gpulint.pipeline.summary import role as summary
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules.rule import shipped_rules
-from gpulint.report.formats import text as text_report
-from gpulint.report.model import Worlds
+from gpulint.pipeline.summary import role as summary_role
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate as rules_evaluate
+from gpulint.policy.rules.rule import load_shipped
+from gpulint.report.formats import text as formats_text
+from gpulint.report.model import Scenarios
 from gpulint.source import documents
 from gpulint.source.repository import Repository, Source
 from gpulint.suggestions import smallest_fit
@@ -70,7 +70,7 @@ REQUEST = {
 """Options about a server's requests, and the fact of each."""
 
 
-class Unsized(ValueError):
+class SizingError(ValueError):
     """The requested size cannot be computed; the message says why."""
 
 
@@ -79,7 +79,7 @@ class Term(NamedTuple):
 
     name: str
     unit: str
-    worlds: Worlds[Value]
+    scenarios: Scenarios[Value]
     low: Value
     high: Value
     share: float | None
@@ -101,7 +101,7 @@ class Sizing(NamedTuple):
     hardware: Fitting = Fitting()
 
 
-def served(stated: Mapping[str, object]) -> dict[str, object]:
+def convert_options(stated: Mapping[str, object]) -> dict[str, object]:
     """Return the options as facts.
 
     Once output or load is declared, the prompt is that of a server's requests.
@@ -111,47 +111,47 @@ def served(stated: Mapping[str, object]) -> dict[str, object]:
     return {REQUEST.get(name, name): value for name, value in stated.items()}
 
 
-def of(
+def compute(
     what: str | Path | Mapping[str, object], stated: Mapping[str, object], repository: Repository
 ) -> tuple[Sizing, ...]:
     """Return the terms of each role of a checkpoint, FILE, FILE:WORKLOAD or spec; raise Unsized if
     there is none.
     """
-    return tuple(table(*role) for role in roles(what, stated, repository))
+    return tuple(build_table(*role) for role in find_roles(what, stated, repository))
 
 
-def roles(
+def find_roles(
     what: str | Path | Mapping[str, object], stated: Mapping[str, object], repository: Repository, known: bool = True
-) -> list[tuple[Role, Resolved | None]]:
+) -> list[tuple[Role, Resolution | None]]:
     """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
     if accelerator and hardware.named(accelerator) is None:
         ids = (product.id for product in hardware.list_accelerators())
-        raise Unsized(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
-    quantities = served({name: value for name, value in stated.items() if name != "accelerator"})
+        raise SizingError(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
+    quantities = convert_options({name: value for name, value in stated.items() if name != "accelerator"})
     if strange := [name for name in quantities if name not in (*glossary(), *BATCH)]:
-        raise Unsized(f"no quantity is called {strange[0]}{_suggest(strange[0], glossary())}")
+        raise SizingError(f"no quantity is called {strange[0]}{_suggest(strange[0], glossary())}")
     if isinstance(what, Mapping):
         return _read_words(what, quantities, accelerator, repository)
     file, _, name = str(what).rpartition(":") if not Path(what).is_file() and ":" in str(what) else (str(what), "", "")
     if Path(file).is_file():
-        found = from_file(file, name, repository, quantities, accelerator)
+        found = read_roles(file, name, repository, quantities, accelerator)
         if not found:
-            raise Unsized(f"{file} contains no workload" + (f" named {name}" if name else ""))
+            raise SizingError(f"{file} contains no workload" + (f" named {name}" if name else ""))
         return found
-    role, resolved = from_checkpoint(str(what), {"engine": "vllm", **quantities}, accelerator, repository)
+    role, resolved = build_role(str(what), {"engine": "vllm", **quantities}, accelerator, repository)
     if known and (resolved is None or resolved.architecture is None):
-        raise Unsized(f"no checkpoint is called {what}{_suggest(str(what), architecture.ids())}")
+        raise SizingError(f"no checkpoint is called {what}{_suggest(str(what), architecture.list_ids())}")
     return [(role, resolved)]
 
 
 def _read_words(
     words: Mapping[str, object], stated: Mapping[str, object], accelerator: str, repository: Repository
-) -> list[tuple[Role, Resolved | None]]:
+) -> list[tuple[Role, Resolution | None]]:
     """Return the roles of a native spec, or the one role that some of its keys describe."""
     document = documents.load("workload.json", json.dumps(_build_spec(words)).encode()).documents[0]
     if wrong := [problem.message for problem in native.problems(document)]:
-        raise Unsized("; ".join(wrong))
+        raise SizingError("; ".join(wrong))
     found = [role for workload in native.workloads(document, repository) for role in workload.roles]
     changed = [role.having(**_build_fields(stated, accelerator)) for role in found]
     return [(role, checkpoints.resolve(role, "", repository, None)) for role in changed]
@@ -160,21 +160,21 @@ def _read_words(
 def _build_spec(words: Mapping[str, object]) -> Mapping[str, object]:
     if "kind" in words:
         return words
-    kind = "TrainingJob" if engines.purpose(str(words.get("engine", ""))) == "training" else "InferenceService"
+    kind = "TrainingJob" if engines.find_purpose(str(words.get("engine", ""))) == "training" else "InferenceService"
     name = str(words.get("name") or words.get("checkpoint") or "workload")
     spec = {"roles": [{**words, "name": name}]}
     return {"apiVersion": native.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def _suggest(word: str, names: Iterable[str]) -> str:
-    from gpulint.policy.config import did_you_mean as spelling
+    from gpulint.policy.config import did_you_mean
 
-    return spelling.near(word, names)
+    return did_you_mean.suggest(word, names)
 
 
-def from_checkpoint(
+def build_role(
     reference: str, stated: Mapping[str, object], accelerator: str | None, repository: Repository
-) -> tuple[Role, Resolved | None]:
+) -> tuple[Role, Resolution | None]:
     """Return a role as the command line describes it."""
     fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_build_fields(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
@@ -182,22 +182,22 @@ def from_checkpoint(
         fields.setdefault("replicas", Field(1, source="one replica is asked about"))
     if fields.keys() & set(BATCH):
         fields.setdefault("task", Field("inference", source="a batch that is generated"))
-    elif engines.purpose(str(stated.get("engine", ""))) == "training":
+    elif engines.find_purpose(str(stated.get("engine", ""))) == "training":
         fields.setdefault("task", Field("training", source="the engine is a trainer"))
     role = Role(reference, Origin(_build_empty_document(), ()), fields)
     return role, checkpoints.resolve(role, "", repository, None)
 
 
-def from_file(
+def read_roles(
     path: str, name: str, repository: Repository, stated: Mapping[str, object], accelerator: str | None
-) -> list[tuple[Role, Resolved | None]]:
+) -> list[tuple[Role, Resolution | None]]:
     """Return the roles of a file's workloads, or of one of them, with the overrides of the command
     line.
     """
     source = Source(path, Path(path).read_bytes())
     fields = _build_fields({key: value for key, value in stated.items() if key != "engine"}, accelerator)
-    found: list[tuple[Role, Resolved | None]] = []
-    for evaluated in evaluate.file(source, repository, Given(()), name or None).roles:
+    found: list[tuple[Role, Resolution | None]] = []
+    for evaluated in evaluate.file(source, repository, ResolvedPolicy(()), name or None).roles:
         if not evaluated.component:
             own = evaluated.facts.role.having(**fields)
             named = dataclasses.replace(own, name=f"{evaluated.workload.name}/{own.name}")
@@ -219,21 +219,27 @@ def _build_empty_document() -> documents.Document:
     return documents.load("command-line.yaml", b"{}").documents[0]
 
 
-def table(role: Role, resolved: Resolved | None) -> Sizing:
+def build_table(role: Role, resolved: Resolution | None) -> Sizing:
     """Return each memory term of a role on its fullest GPU."""
-    known = facts.of(role, resolved)
-    device = known.likely("device_memory_bytes")
+    known = resolver.resolve(role, resolved)
+    device = known.expected("device_memory_bytes")
     shown = _list_shown(known)
-    speed = TRAINING_SPEED if engines.trains(role) else _list_speed(role)
+    speed = TRAINING_SPEED if engines.is_training(role) else _list_speed(role)
     rows = [row for name in (*shown, *speed) if (row := _build_term(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
         f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing
     )
-    assumed = tuple(summary.assumptions(role, resolved))
+    assumed = tuple(summary_role.list_assumptions(role, resolved))
     stored = _find_stored(resolved)
     return Sizing(
-        _render_title(role, known), tuple(rows), verdict(known), needs, assumed, stored, hardware=_find_hardware(known)
+        _render_title(role, known),
+        tuple(rows),
+        find_verdict(known),
+        needs,
+        assumed,
+        stored,
+        hardware=_find_hardware(known),
     )
 
 
@@ -242,10 +248,10 @@ def _find_hardware(known: Facts) -> Fitting:
     role = known.role
     if hardware.accelerator(role.text("accelerator")) is not None:
         return Fitting()
-    kind = "training" if engines.trains(role) else "inference"
+    kind = "training" if engines.is_training(role) else "inference"
     workload = Workload(role.name, kind, "size", role.anchor.document, (), (role,))
-    rules = tuple(check.matching(shipped_rules().values(), workload, role))
-    return smallest_fit.find_fitting(known, check.judged(rules, known), rules)
+    rules = tuple(rules_evaluate.select(load_shipped().values(), workload, role))
+    return smallest_fit.find_fitting(known, rules_evaluate.evaluate(rules, known), rules)
 
 
 def _list_speed(role: Role) -> tuple[str, ...]:
@@ -257,9 +263,9 @@ def _list_shown(known: Facts) -> tuple[str, ...]:
     """Return the terms and totals of a role: of a training step, of a static batch, or of a
     server.
     """
-    if engines.trains(known.role):
+    if engines.is_training(known.role):
         return (*TRAINING_TERMS, *TRAINING_TOTALS)
-    if summary.generates(known):
+    if summary_role.is_generation(known):
         return (*GENERATION_TERMS, *GENERATION_TOTALS)
     return (*_list_terms(known.role), *TOTALS)
 
@@ -271,20 +277,20 @@ def _list_terms(role: Role) -> tuple[str, ...]:
     return ("loaded_bytes_per_gpu", *(name for name in TERMS if not name.startswith("weight_")))
 
 
-def _find_stored(resolved: Resolved | None) -> str:
+def _find_stored(resolved: Resolution | None) -> str:
     shape = resolved.architecture if resolved else None
     return (shape.stored_formats if shape else None) or ""
 
 
-def verdict(known: Facts) -> str:
+def find_verdict(known: Facts) -> str:
     """Return whether a role fits in memory, in the words of all reports."""
-    return summary.verdict(known)
+    return summary_role.find_verdict(known)
 
 
-def tightened(role: Role, resolved: Resolved | None, log: Log) -> Sizing:
+def compare_with_log(role: Role, resolved: Resolution | None, log: Log) -> Sizing:
     """Return the terms of a role with a log's measurements, next to our own."""
-    evidence = comparison.of(role, resolved, log)
-    return table(evidence.role, resolved)._replace(told=evidence)
+    evidence = comparison.compare(role, resolved, log)
+    return build_table(evidence.role, resolved)._replace(told=evidence)
 
 
 def _build_term(name: str, known: Facts, device: Value | Missing) -> Term | None:
@@ -292,17 +298,23 @@ def _build_term(name: str, known: Facts, device: Value | Missing) -> Term | None
     if isinstance(found, Missing):
         return None
     quantity, share = glossary()[name], None
-    if quantity.unit == "bytes" and isinstance(device, int | float) and isinstance(found.worlds.likely, int | float):
-        share = found.worlds.likely / device
-    low, high = known.ends(name) or found.worlds[::2]
-    return Term(name, quantity.unit, found.worlds, low, high, share, found.how)
+    if (
+        quantity.unit == "bytes"
+        and isinstance(device, int | float)
+        and isinstance(found.scenarios.expected, int | float)
+    ):
+        share = found.scenarios.expected / device
+    low, high = known.ends(name) or found.scenarios[::2]
+    return Term(name, quantity.unit, found.scenarios, low, high, share, found.how)
 
 
 def _render_title(role: Role, known: Facts) -> str:
     product = hardware.accelerator(role.text("accelerator"))
     ranks = (("tensor parallel", "tensor_parallel"), ("pipeline parallel", "pipeline_parallel"))
-    layout = ", ".join(f"{word} {known.likely(name)}" for word, name in ranks if isinstance(known.likely(name), int))
-    length = known.likely("max_model_len")
+    layout = ", ".join(
+        f"{word} {known.expected(name)}" for word, name in ranks if isinstance(known.expected(name), int)
+    )
+    length = known.expected("max_model_len")
     tokens = f"{units.human(length, 'tokens')} tokens" if isinstance(length, int) else ""
     return ", ".join(filter(None, (role.name, product.name if product else "", layout, tokens)))
 
@@ -314,10 +326,10 @@ def as_text(tables: Sequence[Sizing]) -> str:
 
 def _render_text(sizing: Sizing) -> str:
     head = ("on the fullest GPU", "low", "expected", "high", "of GPU memory")
-    lines = [sizing.title, columns([head, *(_render_cells(row) for row in sizing.terms)])]
+    lines = [sizing.title, align_columns([head, *(_render_cells(row) for row in sizing.terms)])]
     if sizing.told:
         lines[1:1] = [
-            columns(comparison.cells(sizing.told)),
+            align_columns(comparison.cells(sizing.told)),
             *comparison.sentences(sizing.told),
             "",
             "with the log's readings",
@@ -326,14 +338,14 @@ def _render_text(sizing: Sizing) -> str:
     lines += [f"stored: {sizing.stored}"] if sizing.stored else []
     lines += [f"assumed: {text}" for text in sizing.assumptions]
     lines += [f"missing: {text}" for text in sizing.missing]
-    lines += text_report.hardware(*sizing.hardware)
+    lines += formats_text.render_hardware(*sizing.hardware)
     return "\n".join(lines)
 
 
 def _render_cells(row: Term) -> tuple[str, ...]:
-    low, likely, high = (units.human(value, row.unit) for value in (row.low, row.worlds.likely, row.high))
+    low, expected, high = (units.human(value, row.unit) for value in (row.low, row.scenarios.expected, row.high))
     share = f"{row.share:.1%}" if row.share is not None else ""
-    return (row.name, low, likely, high, share)
+    return (row.name, low, expected, high, share)
 
 
 def as_json(tables: Sequence[Sizing]) -> str:
@@ -346,7 +358,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "terms": {
                 row.name: {
                     "unit": row.unit,
-                    **row.worlds._asdict(),
+                    **row.scenarios._asdict(),
                     "low": row.low,
                     "high": row.high,
                     "share": row.share,
@@ -359,7 +371,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "assumptions": list(sizing.assumptions),
             "stored": sizing.stored,
             **_list_fitting(sizing.hardware),
-            **({"log": comparison.as_data(sizing.told)} if sizing.told else {}),
+            **({"log": comparison.to_data(sizing.told)} if sizing.told else {}),
         }
         for sizing in tables
     ]
@@ -375,7 +387,7 @@ def _list_fitting(found: Fitting) -> dict[str, object]:
     return {**{name: list(cards) for name, cards in listed.items()}, "smallest": fits}
 
 
-def columns(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as aligned columns."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)

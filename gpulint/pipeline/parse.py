@@ -30,7 +30,9 @@ class ParsedDocument(NamedTuple):
 
 
 class ParsedFile(NamedTuple):
-    """A file with its text, its documents, its comments, and the reasons for which parts of it were not read."""
+    """A file with its text, its documents, its comments, and the reasons for which parts of it were
+    not read.
+    """
 
     source: Source
     loaded: Loaded
@@ -46,17 +48,19 @@ class ParsedFile(NamedTuple):
 def file(source: Source) -> ParsedFile:
     """Read the documents of a file."""
     loaded = documents.load(source.path, source.content, adapters.is_relevant)
-    found = (ParsedDocument(document, adapters.claiming(document)) for document in loaded.documents)
+    found = (ParsedDocument(document, adapters.find_adapter(document)) for document in loaded.documents)
     return ParsedFile(source, loaded, tuple(found))
 
 
 def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
-    """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every kind."""
-    if any(document_rules.about(rule) for rule in rules):
+    """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every
+    kind.
+    """
+    if any(document_rules.reads_object(rule) for rule in rules):
         return True
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):
         return True
-    return adapters.concerns_gpus(content.decode("latin-1"))
+    return adapters.mentions_gpus(content.decode("latin-1"))
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:

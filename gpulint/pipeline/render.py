@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from gpulint.adapters.objects import references as joins
+from gpulint.adapters.objects import references
 from gpulint.report.model import Location, Report
 from gpulint.source import documents
 from gpulint.source.documents import Document, Node
@@ -38,7 +38,7 @@ class RenderError(Exception):
     """Why a tool produced nothing to check, possibly with the tool's own error."""
 
 
-class Rendered(NamedTuple):
+class Rendering(NamedTuple):
     """The output of a tool for a folder: its shown path, the source, its documents, and the files
     it is made of.
     """
@@ -49,7 +49,7 @@ class Rendered(NamedTuple):
     files: tuple[Document, ...] = ()
 
 
-def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
+def render(tool: str, folder: str, values: Sequence[str] = ()) -> Rendering:
     """Render a chart with helm, or an overlay with kustomize."""
     if not Path(folder).is_dir():
         raise RenderError(f"--render {tool} needs a folder, and {folder} is not one")
@@ -58,10 +58,10 @@ def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
     content = _run_program(_build_command(tool, folder, values))
     source = Source(f"{folder.rstrip('/')} (rendered).yaml", content)
     made = documents.load(source.path, content).documents
-    return Rendered(folder.rstrip("/"), source, made, tuple(_read_files(folder)) if tool == "kustomize" else ())
+    return Rendering(folder.rstrip("/"), source, made, tuple(_read_files(folder)) if tool == "kustomize" else ())
 
 
-def placed(report: Report, found: Sequence[Rendered]) -> Report:
+def relocate(report: Report, found: Sequence[Rendering]) -> Report:
     """Return the report with locations in the source files where that is certain, else by object
     and line.
     """
@@ -165,7 +165,7 @@ def _read_files(folder: str) -> Iterator[Document]:
 
 
 def _find_listed(folder: Path) -> Iterator[Path]:
-    for name in joins.KUSTOMIZATIONS:
+    for name in references.KUSTOMIZATIONS:
         if not (folder / name).is_file():
             continue
         for document in documents.load(name, (folder / name).read_bytes()).documents:
@@ -182,7 +182,7 @@ def _shorten(place: Path) -> str:
     return relative if not relative.startswith("..") else str(place)
 
 
-def _find_source(rendering: Rendered, location: Location) -> Location:
+def _find_source(rendering: Rendering, location: Location) -> Location:
     """Return the location in the one file with the same value at the same path; else the object and
     rendered line.
     """

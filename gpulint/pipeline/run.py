@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.pipeline import check
-from gpulint.pipeline.session import Run, Unusable
+from gpulint.pipeline.session import Session, Unusable
 from gpulint.policy.config.settings import SettingsError
 from gpulint.policy.rules.rule import RuleError
 from gpulint.report.model import Report, Skip
 from gpulint.source.repository import Source
 
-Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
+Progress = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
-def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
+def find_sources(run: Session, paths: Sequence[str]) -> Iterator[Source | Skip]:
     """Yield the files that the paths name; raise Unusable for a missing path or an unusable
     policy.
     """
@@ -33,31 +33,31 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
         raise Unusable(str(error)) from None
 
 
-def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
+def report(run: Session, paths: Sequence[str], watched: Progress = iter) -> Report:
     """Return the report on the named files; `watched` passes them on one by one."""
-    found, seen = looked(run, watched(sources(run, paths)))
-    return settled(run, found, seen, paths or ["."])
+    found, seen = evaluate(run, watched(find_sources(run, paths)))
+    return suppress(run, found, seen, paths or ["."])
 
 
-def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
+def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
     """Return the report on files that do not come from folders, with suppression applied."""
-    return settled(run, *looked(run, files))
+    return suppress(run, *evaluate(run, files))
 
 
-def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+def evaluate(run: Session, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
     found = check.check_files(_record(files, seen), run.tree, run.given)
     return found._replace(comment=run.settings.comment), tuple(seen)
 
 
-def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
+def suppress(run: Session, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
     """Apply the baseline and policy waivers to a report and add findings about unused ones."""
     if run.baseline is None and run.options.ignores and not any(policy.waivers for policy in run.policies.met()):
         return found
     from gpulint.pipeline import acceptance
 
-    return acceptance.settled(found, run, acceptance.scope(run, seen, walked))
+    return acceptance.suppress(found, run, acceptance.resolve_scope(run, seen, walked))
 
 
 def _record(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:

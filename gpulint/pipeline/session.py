@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Available
-from gpulint.pipeline import today as day
+from gpulint.pipeline import today as pipeline_today
 from gpulint.policy.config import settings
 from gpulint.policy.config.discovery import Policies
-from gpulint.policy.config.files import Disk, Reader, Refused, Stated
-from gpulint.policy.config.governance import Governance
+from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, SuppliedFileReader
+from gpulint.policy.config.governance import PolicyRequirements
 from gpulint.policy.config.settings import BASELINE, Folder, Hint, NamedFabric, Settings, SettingsError
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import rule, selection
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
@@ -27,7 +27,7 @@ from gpulint.source.repository import Tree, WorkTree
 
 if TYPE_CHECKING:
     from gpulint.policy.waivers.baseline import Baseline
-    from gpulint.policy.waivers.waivers import Demands
+    from gpulint.policy.waivers.waivers import WaiverRequirements
 
 T = TypeVar("T", Hint, NamedFabric)
 STATED = "policy.yaml"
@@ -44,11 +44,12 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a run; an empty one is left to the settings. `today` is a date such as 2026-11-22.
+    """The options of a run; an empty one is left to the settings. `today` is a date such as
+    2026-11-22.
 
-    With the commit `base`, only findings that the change from there to the commit `head` introduces are reported. The
-    policies and waivers are those of the commit `policy_from`. `changed` checks only files that differ from `base`, or
-    from HEAD.
+    With the commit `base`, only findings that the change from there to the commit `head` introduces
+    are reported. The policies and waivers are those of the commit `policy_from`. `changed` checks
+    only files that differ from `base`, or from HEAD.
     """
 
     today: str = ""
@@ -86,34 +87,36 @@ def _is_date(text: str) -> bool:
         return False
 
 
-class Run(NamedTuple):
-    """A run: its settings, the policy that follows from them and from the options, and the repository of its paths."""
+class Session(NamedTuple):
+    """A run: its settings, the policy that follows from them and from the options, and the
+    repository of its paths.
+    """
 
     settings: Settings
-    given: Given
+    given: ResolvedPolicy
     tree: Tree
     policies: Policies
     options: Options
     baseline: Baseline | None = None
 
 
-def prepared(
+def prepare(
     paths: Sequence[str],
     options: Options,
     policy: Stands = None,
     tree: Tree | None = None,
     reader: Reader | None = None,
-) -> Run:
+) -> Session:
     """Resolve a run over these paths; raise Unusable with the location of what is wrong.
 
-    `policy` replaces every gpulint.yaml. Files and policies are those of the work tree unless another `tree` and another
-    `reader` of policies are given.
+    `policy` replaces every gpulint.yaml. Files and policies are those of the work tree unless
+    another `tree` and another `reader` of policies are given.
     """
     is_work_tree = tree is None
-    tree = tree or WorkTree(repository.root_of(folder(paths)))
+    tree = tree or WorkTree(repository.find_root(find_folder(paths)))
     common = _find_common_folder(paths, tree)
     try:
-        policies = Policies(reader or Disk(tree.root), _read_policy(policy, tree) if policy is not None else None)
+        policies = Policies(reader or DiskReader(tree.root), _read_policy(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
         if is_work_tree and found.facility and tree.at_root(found.facility) is None:
             raise SettingsError(f"{found.place('facility')}: there is no file {tree.shown_at_root(found.facility)}")
@@ -129,20 +132,25 @@ def prepared(
         baseline = _read_baseline(found, policies, options, named)
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
-    return Run(found, given, tree, policies, options, baseline)
+    return Session(found, given, tree, policies, options, baseline)
 
 
 def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
     """Return the policy that the caller names."""
     if isinstance(policy, Mapping):
-        return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
+        return settings.load(SuppliedFileReader(tree.root, STATED, json.dumps(policy).encode()), STATED)
     place = Path(os.path.abspath(policy))
     if place.is_relative_to(tree.root):
-        return settings.of(Disk(tree.root), place.relative_to(tree.root).as_posix())
-    return settings.of(Disk(place.parent), place.name)
+        return settings.load(DiskReader(tree.root), place.relative_to(tree.root).as_posix())
+    return settings.load(DiskReader(place.parent), place.name)
 
 
-def folder(paths: Sequence[str]) -> Path:
+def disable_suggestions(run: Session) -> Session:
+    """Return a session that generates no suggestions, for whoever needs only the findings."""
+    return run._replace(given=replace(run.given, alternatives=False))
+
+
+def find_folder(paths: Sequence[str]) -> Path:
     """Return the folder of the first path; its repository is searched for sibling files."""
     return _find_folder(paths[0] if paths else "-")
 
@@ -185,10 +193,12 @@ class PolicyByFile:
         self._folders = folders
         self._whole_folders = whole_folders
         self._known: dict[str, Mapping[str, Rule]] = {}
-        self._resolved: dict[int, Given] = {}
+        self._resolved: dict[int, ResolvedPolicy] = {}
 
-    def at(self, path: str) -> Given:
-        """Return the policy of a file by its path as shown; outside the repository it is the policy of the run."""
+    def at(self, path: str) -> ResolvedPolicy:
+        """Return the policy of a file by its path as shown; outside the repository it is the policy
+        of the run.
+        """
         inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._filter_requirements(self.resolve(self.whole), None)
@@ -196,12 +206,12 @@ class PolicyByFile:
         given = _filter_hints(self.resolve(found), path, self.tree.from_root(path) or inside)
         return self._add_waivers(self._filter_requirements(given, inside), found, inside)
 
-    def _filter_requirements(self, given: Given, inside: str | None) -> Given:
+    def _filter_requirements(self, given: ResolvedPolicy, inside: str | None) -> ResolvedPolicy:
         """Return the policy of a file with the requirements that apply to its path."""
         about = given.governance.about(lambda lines: inside is not None and self.policies.matches(lines, inside))
         return given if about is given.governance else replace(given, governance=about)
 
-    def _add_waivers(self, given: Given, found: Settings, inside: str) -> Given:
+    def _add_waivers(self, given: ResolvedPolicy, found: Settings, inside: str) -> ResolvedPolicy:
         """Return the policy of a file with the waivers that apply to its path."""
         if not found.waivers:
             return given
@@ -215,21 +225,21 @@ class PolicyByFile:
         )
         return replace(given, waivers=tuple(waivers))
 
-    def resolve(self, found: Settings) -> Given:
+    def resolve(self, found: Settings) -> ResolvedPolicy:
         """Return the resolved policy of a gpulint.yaml; each is resolved once."""
         if id(found) not in self._resolved:
             self._resolved[id(found)] = self._resolve(found)
         return self._resolved[id(found)]
 
-    def _resolve(self, found: Settings) -> Given:
+    def _resolve(self, found: Settings) -> ResolvedPolicy:
         options = self.options
         if found.path not in self._known:
             both = found._replace(rules=(*found.rules, *self._folders))
-            self._known[found.path] = selection.known(both, options.rules)
+            self._known[found.path] = selection.load_rules(both, options.rules)
         known = self._known[found.path]
-        selection.accepted(known, found)
-        return Given(
-            selection.speaking(known, found, options.select, options.ignore, options.preview),
+        selection.check_waivers(known, found)
+        return ResolvedPolicy(
+            selection.enable_rules(known, found, options.select, options.ignore, options.preview),
             tuple(known),
             _find_accelerator(found, options),
             found.hints,
@@ -237,7 +247,7 @@ class PolicyByFile:
             found.like,
             fabrics=found.fabrics,
             fail_on=Severity.named(options.fail_on or found.fail_on),
-            available=_list_available(found)._replace(today=options.today or day.today()),
+            available=_list_available(found)._replace(today=options.today or pipeline_today.today()),
             demands=_find_waiver_requirements(found),
             governed=self.at,
             governance=self._mark_complete(found),
@@ -245,8 +255,10 @@ class PolicyByFile:
             whole=self._is_whole(found),
         )
 
-    def _mark_complete(self, found: Settings) -> Governance:
-        """Return the requirements of a policy; its budgets are complete if the run reads all that the policy governs."""
+    def _mark_complete(self, found: Settings) -> PolicyRequirements:
+        """Return the requirements of a policy; its budgets are complete if the run reads all that
+        the policy governs.
+        """
         return found.governance.read_whole() if self._is_whole(found) else found.governance
 
     def _is_whole(self, found: Settings) -> bool:
@@ -261,7 +273,7 @@ def _find_inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
     return {path: inside for path in paths if (inside := tree.from_root(path)) is not None}
 
 
-def _filter_hints(given: Given, path: str, inside: str) -> Given:
+def _filter_hints(given: ResolvedPolicy, path: str, inside: str) -> ResolvedPolicy:
     """Return the policy of a file with the hints whose pattern matches its path from their folder."""
     entries: tuple[Hint | NamedFabric, ...] = (*given.hints, *given.fabrics)
     if path == inside and not any(entry.folder for entry in entries):
@@ -281,25 +293,27 @@ def _relative_to(path: str, folder: str) -> str:
     return path.removeprefix(f"{folder}/") if folder else path
 
 
-def _find_waiver_requirements(found: Settings) -> Demands | None:
+def _find_waiver_requirements(found: Settings) -> WaiverRequirements | None:
     """Return what a policy requires of waivers; None if it requires nothing."""
     if not found.waivers_need and found.waivers_last_s is None:
         return None
-    from gpulint.policy.waivers.waivers import Demands
+    from gpulint.policy.waivers.waivers import WaiverRequirements
 
-    return Demands(found.waivers_need, found.waivers_last_s)
+    return WaiverRequirements(found.waivers_need, found.waivers_last_s)
 
 
 def _read_baseline(found: Settings, policies: Policies, options: Options, inside: Mapping[str, str]) -> Baseline | None:
-    """Return the baseline that the options or the policy name, else that of the root; raise SettingsError if unusable.
+    """Return the baseline that the options or the policy name, else that of the root; raise
+    SettingsError if unusable.
 
-    A baseline of the options is a file on disk, or one of `inside`, in the tree that policies are read from.
+    A baseline of the options is a file on disk, or one of `inside`, in the tree that policies are
+    read from.
     """
     named = inside.get(options.baseline) or found.baseline or BASELINE
     elsewhere = options.baseline and not inside
     try:
         content = _read_file(options.baseline) if elsewhere else policies.reader.read(named)
-    except Refused as error:
+    except RefusedFileError as error:
         raise SettingsError(str(error)) from None
     if content is None and (found.baseline or inside):
         place = "--baseline" if inside else found.place("baseline")
@@ -322,22 +336,26 @@ def _read_file(path: str) -> bytes:
 
 
 def _find_accelerator(found: Settings, options: Options) -> str:
-    """Return the accelerator of workloads that name none; raise SettingsError if the catalog does not have it."""
+    """Return the accelerator of workloads that name none; raise SettingsError if the catalog does
+    not have it.
+    """
     named = options.accelerator or found.accelerator
     if not named or hardware.named(named) is not None:
         return named
-    from gpulint.policy.config import did_you_mean as spelling
+    from gpulint.policy.config import did_you_mean
 
     place = "" if options.accelerator else f"{found.place('accelerator')}: "
-    similar = spelling.near(named, (product.id for product in hardware.list_accelerators()))
+    similar = did_you_mean.suggest(named, (product.id for product in hardware.list_accelerators()))
     raise SettingsError(f"{place}no accelerator is called {named}{similar}")
 
 
 def _list_available(found: Settings) -> Available:
-    """Return the machines that gpulint.yaml says the team has; without such settings, all of the catalog."""
+    """Return the machines that gpulint.yaml says the team has; without such settings, all of the
+    catalog.
+    """
     permitted = found.governance.permitted
     if found.available == EVERYTHING and not found.pools and not (permitted.allowed or permitted.forbidden):
         return EVERYTHING
     from gpulint.policy.config import availability
 
-    return availability.of(found)
+    return availability.load_available(found)

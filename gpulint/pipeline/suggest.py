@@ -1,14 +1,16 @@
-"""The suggest stage: the findings of an evaluated file, each with the suggestions that the rules accept."""
+"""The suggest stage: the findings of an evaluated file, each with the suggestions that the rules
+accept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated, EvaluatedDocument, EvaluatedWorkload
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import FacilitySummary, Finding, Suggestion
@@ -18,7 +20,9 @@ Behind = tuple[Finding, Facts]
 
 
 class SuggestedRole(NamedTuple):
-    """A role with its findings, and its outcome without the rules that fire only with a suggestion and have none."""
+    """A role with its findings, and its outcome without the rules that fire only with a suggestion
+    and have none.
+    """
 
     role: EvaluatedRole
     outcome: Outcome
@@ -38,7 +42,9 @@ class SuggestedWorkload(NamedTuple):
 
 
 class Suggested(NamedTuple):
-    """An evaluated file with its findings, its workloads and its facilities, and the facts by object and role."""
+    """An evaluated file with its findings, its workloads and its facilities, and the facts by
+    object and role.
+    """
 
     evaluated: Evaluated
     findings: tuple[Finding, ...]
@@ -69,34 +75,38 @@ def generate(evaluated: Evaluated) -> Suggested:
     return Suggested(evaluated, tuple(findings), tuple(workloads), tuple(facilities), facts)
 
 
-def _describe_facility(document: EvaluatedDocument, policy: Given) -> tuple[list[Behind], list[FacilitySummary]]:
+def _describe_facility(
+    document: EvaluatedDocument, policy: ResolvedPolicy
+) -> tuple[list[Behind], list[FacilitySummary]]:
     """Return the findings about the components of a document, and the facility as reports show it."""
     if document.facility is None:
         return [], []
     from gpulint.pipeline import facility
 
-    described = facility.described(document.facility.root, document.facility.components, policy)
+    described = facility.evaluate(document.facility.root, document.facility.components, policy)
     return list(described.findings), [described.summary]
 
 
-def _suggest_workload(workload: EvaluatedWorkload, policy: Given) -> SuggestedWorkload:
+def _suggest_workload(workload: EvaluatedWorkload, policy: ResolvedPolicy) -> SuggestedWorkload:
     return SuggestedWorkload(workload, tuple(_suggest_role(role, policy) for role in workload.roles))
 
 
-def _suggest_role(role: EvaluatedRole, policy: Given) -> SuggestedRole:
+def _suggest_role(role: EvaluatedRole, policy: ResolvedPolicy) -> SuggestedRole:
     outcome, suggestions = _resolve_conditional(role)
     findings: list[Behind] = []
     for verdict in outcome.verdicts:
         name = verdict.rule.name
         if policy.alternatives and name not in suggestions:
             suggestions[name] = _suggest(verdict, role)
-        finding = rules.finding(verdict, role.workload, role.facts)
+        finding = evaluate.make_finding(verdict, role.workload, role.facts)
         findings.append((finding._replace(suggestions=suggestions.get(name, ())), role.facts))
     return SuggestedRole(role, outcome, tuple(findings))
 
 
 def _resolve_conditional(role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[Suggestion, ...]]]:
-    """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb nothing."""
+    """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb
+    nothing.
+    """
     suggestions: dict[str, tuple[Suggestion, ...]] = {}
     outcome = role.outcome
     while conditional := [
@@ -104,7 +114,7 @@ def _resolve_conditional(role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[
     ]:
         suggestions.update({verdict.rule.name: _suggest(verdict, role) for verdict in conditional})
         firing = [rule for rule in role.rules if suggestions.get(rule.name) != ()]
-        outcome = rules.judged(firing, role.facts)
+        outcome = evaluate.evaluate(firing, role.facts)
     return outcome, {name: found for name, found in suggestions.items() if found}
 
 
@@ -120,4 +130,4 @@ def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
         return ()
     from gpulint.suggestions.edits import replacements
 
-    return replacements.of(rule, facts)
+    return replacements.propose(rule, facts)

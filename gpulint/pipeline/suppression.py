@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint.facts.resolver import Facts
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import identity as subject
+from gpulint.facts.model import Facts
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import identity
 from gpulint.report.model import Finding
 from gpulint.source.documents import Loaded
 
@@ -14,12 +14,12 @@ SAID = ("gpulint/ignore", "gpulint:")
 """Text besides comments that may contain a waiver."""
 
 
-def in_file(
+def suppress(
     found: Sequence[Finding],
     path: str,
     text: str,
     loaded: Loaded,
-    given: Given,
+    given: ResolvedPolicy,
     lacking: frozenset[str],
     facts_by_role: Mapping[tuple[str, str], Facts],
 ) -> tuple[Finding, ...]:
@@ -27,16 +27,15 @@ def in_file(
 
     A waiver of a rule that lacked facts here is not reported as unused.
     """
-    about = tuple(subject.told(found, loaded.documents))
+    about = tuple(identity.add_subjects(found, loaded.documents))
     if not loaded.comments and not given.waivers and not any(mark in text for mark in SAID):
         return about
-    from gpulint.policy.waivers import comments as directives
-    from gpulint.policy.waivers import waivers
+    from gpulint.policy.waivers import comments, waivers
 
-    own, troubles = directives.read(path, text, loaded.documents, loaded.comments, given.every_rule)
+    own, troubles = comments.read(path, text, loaded.documents, loaded.comments, given.every_rule)
     if given.vouched:
         own = list(given.vouched(path, own, loaded.documents))
-    judged = waivers.applied(
+    judged = waivers.apply(
         about,
         (*own, *given.waivers),
         given.available.today,
@@ -44,12 +43,12 @@ def in_file(
         given.demands,
     )
     useless = (waiver for waiver in judged.unused if waiver.lines is not None and waiver.rule not in lacking)
-    idle = waivers.unused(useless, [rule.name for rule in given.rules])
-    findings_added = waivers.as_findings((*troubles, *judged.troubles, *idle), given.rules)
-    return (*judged.findings, *subject.told(findings_added, loaded.documents))
+    idle = waivers.find_unused(useless, [rule.name for rule in given.rules])
+    findings_added = waivers.make_findings((*troubles, *judged.troubles, *idle), given.rules)
+    return (*judged.findings, *identity.add_subjects(findings_added, loaded.documents))
 
 
-def of_budget(finding: Finding, facts: Facts, given: Given) -> Iterator[Finding]:
+def suppress_budget(finding: Finding, facts: Facts, given: ResolvedPolicy) -> Iterator[Finding]:
     """Yield a budget finding under the policy of its location; a file's own waivers do not reach
     it.
     """
@@ -60,6 +59,6 @@ def of_budget(finding: Finding, facts: Facts, given: Given) -> Iterator[Finding]
     from gpulint.policy.waivers import waivers
 
     today = governing.available.today
-    judged = waivers.applied([finding], governing.waivers, today, lambda _: facts, governing.demands)
+    judged = waivers.apply([finding], governing.waivers, today, lambda _: facts, governing.demands)
     yield from judged.findings
-    yield from waivers.as_findings(judged.troubles, governing.rules)
+    yield from waivers.make_findings(judged.troubles, governing.rules)

@@ -1,4 +1,6 @@
-"""The totals of a run: what all workloads together take of budgets and of the facilities that policies name."""
+"""The totals of a run: what all workloads together take of budgets and of the facilities that
+policies name.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,17 @@ from gpulint.pipeline import file_report
 from gpulint.pipeline.file_report import FileReport
 from gpulint.pipeline.parse import UNREAD
 from gpulint.policy.config.settings import FILE
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.model import Report
 from gpulint.source.repository import Repository
 
 
-def check(files: Sequence[FileReport], repository: Repository, policy: Given) -> list[FileReport]:
+def check(files: Sequence[FileReport], repository: Repository, policy: ResolvedPolicy) -> list[FileReport]:
     """Return the reports on the budgets and the facilities of a run."""
     return [_check_budgets(files, policy), *_check_facilities(files, repository, policy)]
 
 
-def _check_budgets(files: Sequence[FileReport], policy: Given) -> FileReport:
+def _check_budgets(files: Sequence[FileReport], policy: ResolvedPolicy) -> FileReport:
     """Report on the budgets of the run's policy, and on those of other policies that govern a file."""
     found = (*policy.governance.budgets, *(budget for file in files for budget in file.budgets))
     by_place = {budget.place: budget for budget in found}
@@ -28,16 +30,18 @@ def _check_budgets(files: Sequence[FileReport], policy: Given) -> FileReport:
 
     consumers = [consumer for file in files for consumer in file.consumers]
     try:
-        exceeded, spent = budgets.judged(by_place.values(), consumers, policy.rules, _count_unread(files))
+        exceeded, spent = budgets.evaluate_budgets(by_place.values(), consumers, policy.rules, _count_unread(files))
         findings = tuple(
-            finding for entry, facts in exceeded for finding in suppression.of_budget(entry, facts, policy)
+            finding for entry, facts in exceeded for finding in suppression.suppress_budget(entry, facts, policy)
         )
     except Exception as error:  # counted: the report and the exit code say so
         return FileReport(file_report.fail(FILE, "evaluating its budgets", error))
     return FileReport(Report(findings, budgets=tuple(spent)), policy.rules)
 
 
-def _check_facilities(files: Sequence[FileReport], repository: Repository, policy: Given) -> Iterator[FileReport]:
+def _check_facilities(
+    files: Sequence[FileReport], repository: Repository, policy: ResolvedPolicy
+) -> Iterator[FileReport]:
     """Report on each facility that a policy names, with the workloads that its files run there."""
     read = [summary for file in files for summary in file.report.facilities]
     for path in dict.fromkeys(file.facility for file in files if file.facility and file.report.workloads):
@@ -46,7 +50,7 @@ def _check_facilities(files: Sequence[FileReport], repository: Repository, polic
         inside = [file for file in files if file.facility == path]
         placed = [allocation for file in inside for allocation in file.placed]
         try:
-            found = facility.under(path, placed, _count_unread(inside), read, repository, policy)
+            found = facility.evaluate_allocation(path, placed, _count_unread(inside), read, repository, policy)
         except Exception as error:  # counted: the report and the exit code say so
             found = file_report.fail(path, "evaluating the workloads placed in it", error)
         yield FileReport(found, policy.rules)

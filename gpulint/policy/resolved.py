@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpulint.catalog.offers import EVERYTHING, Available
-from gpulint.policy.config.governance import NONE, Governance
+from gpulint.policy.config.governance import NONE, PolicyRequirements
 from gpulint.policy.config.settings import Hint, NamedFabric, NamedPool
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
 from gpulint.source.documents import Document
 
 if TYPE_CHECKING:
-    from gpulint.policy.waivers.waivers import Demands, Suppression
+    from gpulint.policy.waivers.waivers import Suppression, WaiverRequirements
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ResolvedPolicy:
     """Resolved options and policies. `governed` returns those of one file, if they differ.
 
     `facility` is the shown path of the facility file. `whole` is set if the run reads all files
@@ -36,18 +36,20 @@ class Given:
     available: Available = EVERYTHING
     fail_on: Severity = Severity.ERROR
     waivers: tuple[Suppression, ...] = ()
-    demands: Demands | None = None
-    governance: Governance = NONE
+    demands: WaiverRequirements | None = None
+    governance: PolicyRequirements = NONE
     facility: str = ""
     whole: bool = False
-    governed: Callable[[str], Given] | None = None
+    governed: Callable[[str], ResolvedPolicy] | None = None
     vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 
-    def at(self, path: str) -> Given:
+    def at(self, path: str) -> ResolvedPolicy:
         """Return the resolved policy of one file: the nearest policy with its settings for that
         path.
         """
         if self.governed is None:
             return self
         found = self.governed(path)
-        return found if found.alternatives == self.alternatives else replace(found, alternatives=self.alternatives)
+        if found.alternatives == self.alternatives and found.governed == self.governed:
+            return found
+        return replace(found, alternatives=self.alternatives, governed=self.governed)

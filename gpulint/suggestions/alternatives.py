@@ -1,4 +1,6 @@
-"""The suggestions of a finding: candidates that the same rules, evaluated again on the changed facts, accept."""
+"""The suggestions of a finding: candidates that the same rules, evaluated again on the changed
+facts, accept.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpulint.facts import variants
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
@@ -36,8 +37,9 @@ class Accepted(NamedTuple):
 class Search:
     """The search for suggestions of one verdict: the role, and the sets of values that were tried.
 
-    A rule that fires only with a suggestion is new after a candidate only if it would have a suggestion of its own.
-    With `is_nested` this is assumed, because the search for it would repeat itself without end.
+    A rule that fires only with a suggestion is new after a candidate only if it would have a
+    suggestion of its own. With `is_nested` this is assumed, because the search for it would repeat
+    itself without end.
     """
 
     verdict: Verdict
@@ -61,11 +63,13 @@ class Search:
         return changed_role.is_expressible(role, candidate) and changed_role.is_available(role, candidate)
 
     def _evaluate(self, candidate: Candidate) -> Accepted | None:
-        """Return a candidate as a suggestion if the changed role clears the rule and fires nothing new."""
+        """Return a candidate as a suggestion if the changed role clears the rule and fires nothing
+        new.
+        """
         before, rule = self.role.outcome, self.verdict.rule
         changed = _trace(self.role.facts).variant(changed_role.apply(self.role.facts.role, candidate.values))
-        rules = tuple(evaluate.matching(self.role.rules, self.role.workload, changed.role))
-        after = evaluate.judged(rules, changed)
+        rules = tuple(evaluate.select(self.role.rules, self.role.workload, changed.role))
+        after = evaluate.evaluate(rules, changed)
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
         sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
         if not clears([rule.name], before, sure):
@@ -88,10 +92,12 @@ class Search:
 
 
 def generate(verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
-    """Return up to three suggestions after which the rule is evaluated, fires in no scenario, and nothing else is new.
+    """Return up to three suggestions after which the rule is evaluated, fires in no scenario, and
+    nothing else is new.
 
-    Those that leave the fewest errors of other rules come first, then those that do not cost more, then the smallest.
-    A rule that fires only with a suggestion takes only those that do the same for less and make no other rule hold.
+    Those that leave the fewest errors of other rules come first, then those that do not cost more,
+    then the smallest. A rule that fires only with a suggestion takes only those that do the same
+    for less and make no other rule hold.
     """
     search = Search(verdict, role)
     by_quantity = {name: search.accept(generators.propose(name, role.facts)) for name in verdict.rule.change}
@@ -108,7 +114,7 @@ def _rank(entry: Accepted) -> tuple[int, bool, int]:
 @functools.lru_cache(maxsize=1)
 def _trace(facts: Facts) -> Facts:
     """Return facts whose variants take over every value that a change does not reach."""
-    return facts if isinstance(facts, variants.Traced) else variants.Traced(facts.role, facts.resolved)
+    return facts if facts.is_traced else facts.traced()
 
 
 def _is_new(verdict: Verdict, before: Outcome) -> bool:
@@ -118,13 +124,15 @@ def _is_new(verdict: Verdict, before: Outcome) -> bool:
 
 
 def _saves(suggestion: Suggestion, facts: Facts, rule: Rule) -> bool:
-    """Whether the same is done for less: another accelerator costs less, any other change takes no more of the same."""
+    """Whether the same is done for less: another accelerator costs less, any other change takes no
+    more of the same.
+    """
     if CHANGES_ANSWERS & set(suggestion.values) - set(rule.change):
         return False
     before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
     if before is not None and after is not None:
         return after < before if "accelerator" in suggestion.values else after <= before
     names = ("gpus_per_pod", "replicas", "pods_per_replica")
-    counts = ((suggestion.values.get(name), facts.likely(name)) for name in names)
+    counts = ((suggestion.values.get(name), facts.expected(name)) for name in names)
     more = any(isinstance(new, int) and isinstance(old, int) and new > old for new, old in counts)
     return "accelerator" not in suggestion.values and not more

@@ -8,30 +8,34 @@ from dataclasses import replace
 
 from gpulint.catalog import hardware
 from gpulint.suggestions import edits
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate
 from gpulint.workload import Field, Role, Unknown, Value
 
 
 def is_expressible(role: Role, candidate: Candidate) -> bool:
-    """Whether every value of a candidate can be written exactly, at its location or as this release accepts it."""
+    """Whether every value of a candidate can be written exactly, at its location or as this release
+    accepts it.
+    """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
-    return edits.of(role, candidate.values) is not None
+    return edits.write_values(role, candidate.values) is not None
 
 
 def is_available(role: Role, candidate: Candidate) -> bool:
-    """Whether another accelerator of a candidate is offered on a machine that also holds the rest of the pod."""
+    """Whether another accelerator of a candidate is offered on a machine that also holds the rest
+    of the pod.
+    """
     accelerator = candidate.values.get("accelerator")
     if not isinstance(accelerator, str) or accelerator == role.text("accelerator"):
         return True
     gpus = candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
-    return labels.hosted(role, accelerator, gpus)  # type: ignore[arg-type]
+    return accelerator_names.is_hosted(role, accelerator, gpus)  # type: ignore[arg-type]
 
 
 def apply(role: Role, values: Mapping[str, Value]) -> Role:
     """Return the role with other values, and with every field that follows from them."""
-    values = edits.together(role, values)
+    values = edits.add_shared_counts(role, values)
     fields = {name: _restate(role, name, value) for name, value in values.items()}
     if "gpus_per_pod" in values:
         fields.update(_count_gpus(role, values["gpus_per_pod"]))
@@ -42,7 +46,7 @@ def apply(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values and "instance_type" not in values:
         fields["instance_type"] = Field(_find_machine(role, values))
-        if (pool := labels.pool_of(role, str(values["accelerator"]))) is not None:
+        if (pool := accelerator_names.find_pool(role, str(values["accelerator"]))) is not None:
             fields["node_pool"] = Field(pool)
     if "machine_network" in role.fields and fields.keys() & {"accelerator", "gpus_per_pod", "instance_type"}:
         fields["machine_network"] = Field(None)
@@ -52,7 +56,8 @@ def apply(role: Role, values: Mapping[str, Value]) -> Role:
 
 
 def _remove_loaded_dtype(role: Role, values: Mapping[str, Value]) -> Role:
-    """Return the role with weights in the dtype that FSDP keeps, if the trainer itself turns on FSDP.
+    """Return the role with weights in the dtype that FSDP keeps, if the trainer itself turns on
+    FSDP.
 
     Transformers' Trainer trains weights in the dtype of --dtype, but FSDP shards them in 32 bits.
     """
@@ -64,8 +69,10 @@ def _remove_loaded_dtype(role: Role, values: Mapping[str, Value]) -> Role:
 
 
 def _find_machine(role: Role, values: Mapping[str, Value]) -> str | None:
-    """Return the machine type that the file's labels would name for another accelerator; None if they name no machine."""
-    texts = labels.relabelled(role, str(values["accelerator"]), values) or ()
+    """Return the machine type that the file's labels would name for another accelerator; None if
+    they name no machine.
+    """
+    texts = accelerator_names.relabel(role, str(values["accelerator"]), values) or ()
     nodes = (hardware.node(text) for text in texts)
     return next((node.instance_type for node in nodes if node), None)
 
@@ -76,7 +83,9 @@ def _restate(role: Role, name: str, value: Value) -> Field:
 
 
 def _count_gpus(role: Role, gpus: Value) -> dict[str, Field]:
-    """Return the counts that follow from a pod's GPUs; pods of other roles in the same replica keep theirs."""
+    """Return the counts that follow from a pod's GPUs; pods of other roles in the same replica keep
+    theirs.
+    """
     whole, now, pods = (role.value(name) for name in ("gpus_per_replica", "gpus_per_pod", "pods_per_replica"))
     known = all(isinstance(count, int | float) and math.isfinite(count) for count in (whole, now, pods, gpus))
     total: Value | Unknown = round(whole + (gpus - now) * pods) if known else Unknown("pods of a replica")  # type: ignore[arg-type,operator]

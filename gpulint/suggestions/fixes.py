@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gpulint.report.model import Finding, Report, Suggestion
-from gpulint.suggestions.edits.apply import Files, decoded
+from gpulint.suggestions.edits.apply import Files, decode
 from gpulint.suggestions.edits.splices import Inexact
 from gpulint.suggestions.verification import Evaluate, apply_verified
 
@@ -17,7 +17,9 @@ GENERATED = re.compile(
     r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|\b(?:code )?generated (?:by|with)\b"
     r"|# Source: \S+/templates/"
 )
-"""What tools write at the top of a file that they generate: Go's convention, `helm template` and others."""
+"""What tools write at the top of a file that they generate: Go's convention, `helm template` and
+others.
+"""
 COMMENTS = ("#", "//", "/*", "<!--")
 
 
@@ -36,7 +38,9 @@ class SkippedFix(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The new content of each changed file, the applied and the skipped fixes, and the findings that need --unsafe."""
+    """The new content of each changed file, the applied and the skipped fixes, and the findings
+    that need --unsafe.
+    """
 
     contents: Files
     applied: tuple[AppliedFix, ...] = ()
@@ -47,7 +51,8 @@ class Outcome(NamedTuple):
 def fix_file(path: str, files: Files, evaluate: Evaluate, unsafe: bool) -> Outcome:
     """Answer the findings of one file, one after another, until none is left that can be answered.
 
-    `files` are the files that may change. Each change is kept if its finding is gone and nothing else is new.
+    `files` are the files that may change. Each change is kept if its finding is gone and nothing
+    else is new.
     """
     contents: dict[str, bytes] = {}
     applied: list[AppliedFix] = []
@@ -81,7 +86,9 @@ def _fix_finding(
 
 
 def _find_next(report: Report, skipped: Mapping[object, SkippedFix], unsafe: bool) -> Finding | None:
-    """Return the most severe open finding that has a suggestion to write and was not skipped; of equals, the first."""
+    """Return the most severe open finding that has a suggestion to write and was not skipped; of
+    equals, the first.
+    """
     findings = (finding for finding in report.open if _key(finding) not in skipped and _choose(finding, unsafe))
     return max(findings, key=lambda finding: finding.severity, default=None)
 
@@ -97,8 +104,10 @@ def _choose(finding: Finding, unsafe: bool) -> list[Suggestion]:
 
 
 def _refuse_generated(suggestion: Suggestion, files: Files) -> None:
-    """Raise Inexact for a generated file: the tool would overwrite the change, so its source is the place for it."""
+    """Raise Inexact for a generated file: the tool would overwrite the change, so its source is the
+    place for it.
+    """
     for path in {edit.location.path for edit in suggestion.edits if edit.location}:
-        head = decoded(files.get(path, b"")).splitlines()[:HEAD_LINES]
+        head = decode(files.get(path, b"")).splitlines()[:HEAD_LINES]
         if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
             raise Inexact(f"{path} is a generated file")

@@ -1,6 +1,8 @@
-"""Generators: the functions that propose candidates, registered by the quantity that each of them changes.
+"""Generators: the functions that propose candidates, registered by the quantity that each of them
+changes.
 
-A generator is a function in a module of `serving/` or `training/`. Its module is found in its folder.
+A generator is a function in a module of `serving/` or `training/`. Its module is found in its
+folder.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from gpulint import engines
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.workload import Value
 
 FAMILIES = ("serving", "training")
@@ -32,7 +34,9 @@ G = TypeVar("G", bound=Generator)
 
 
 class Registration(NamedTuple):
-    """A generator with the quantity that it changes, the families of roles that it is for, and its place in the order."""
+    """A generator with the quantity that it changes, the families of roles that it is for, and its
+    place in the order.
+    """
 
     quantity: str
     families: tuple[str, ...]
@@ -46,8 +50,8 @@ _REGISTRATIONS: dict[tuple[str, str, str], Registration] = {}
 def generates(quantity: str, *, families: tuple[str, ...] = (), order: int = 0) -> Callable[[G], G]:
     """Register a generator of candidates that change `quantity`.
 
-    It is for the roles of its own folder unless `families` names others. Of several generators of one quantity, those
-    of the lowest `order` come first, then those of the role's own folder.
+    It is for the roles of its own folder unless `families` names others. Of several generators of
+    one quantity, those of the lowest `order` come first, then those of the role's own folder.
     """
 
     def register(generate: G) -> G:
@@ -60,7 +64,7 @@ def generates(quantity: str, *, families: tuple[str, ...] = (), order: int = 0) 
 
 def propose(quantity: str, facts: Facts) -> Iterator[Candidate]:
     """Yield the candidates that change a quantity of a role, the smallest or cheapest change first."""
-    family = "training" if engines.trains(facts.role) else "serving"
+    family = "training" if engines.is_training(facts.role) else "serving"
     for generate in _find_generators(quantity, family):
         yield from generate(facts)
 
@@ -69,9 +73,9 @@ def propose(quantity: str, facts: Facts) -> Iterator[Candidate]:
 def _find_generators(quantity: str, family: str) -> tuple[Generator, ...]:
     for folder in FAMILIES:
         _import_modules(folder)
-    found = [one for one in _REGISTRATIONS.values() if one.quantity == quantity and family in one.families]
-    found.sort(key=lambda one: (one.order, _folder(one.generate) != family, one.generate.__module__))
-    return tuple(one.generate for one in found)
+    found = [entry for entry in _REGISTRATIONS.values() if entry.quantity == quantity and family in entry.families]
+    found.sort(key=lambda entry: (entry.order, _folder(entry.generate) != family, entry.generate.__module__))
+    return tuple(entry.generate for entry in found)
 
 
 def _import_modules(folder: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.policy.rules import evaluate as rules
+from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.report.model import Finding, Location, Plan
 from gpulint.source.repository import Source
@@ -18,7 +18,9 @@ FACILITY = "facility"
 def plan_workloads(
     source: Source, line: int | None, evaluate: Evaluate, read: Callable[[str], bytes | None]
 ) -> list[Plan]:
-    """Return a plan for each role; with a line, only for the roles that a finding there is about, or that stand there."""
+    """Return a plan for each role; with a line, only for the roles that a finding there is about,
+    or that stand there.
+    """
     evaluated = evaluate({source.path: source.content}).roles(source.path)
     roles = [role for role in evaluated if role.workload.adapter != FACILITY and not role.facts.role.text("part_of")]
     verify = Verification(source, evaluate)
@@ -35,14 +37,16 @@ def _select_roles(roles: Sequence[EvaluatedRole], line: int | None) -> Sequence[
 
 
 def _plan_role(role: EvaluatedRole, names: frozenset[str], verify: Verification) -> Plan:
-    start = search.Before(role.workload, role.facts, role.rules, role.outcome, ranking.targets(role.outcome, names))
-    return ranking.plan(start, lambda option, cleared: verify.find_objection(option, cleared, role.owner))
+    start = search.SearchStart(
+        role.workload, role.facts, role.rules, role.outcome, ranking.find_targets(role.outcome, names)
+    )
+    return ranking.propose_plan(start, lambda option, cleared: verify.find_objection(option, cleared, role.owner))
 
 
 def _find_rules(line: int, role: EvaluatedRole) -> Iterator[str]:
     """Yield the rules whose finding has a span on a line."""
     for verdict in role.outcome.verdicts:
-        finding = rules.finding(verdict, role.workload, role.facts)
+        finding = rules_evaluate.make_finding(verdict, role.workload, role.facts)
         if any(location.line <= line <= location.end_line for location in _list_locations(finding)):
             yield verdict.rule.name
 

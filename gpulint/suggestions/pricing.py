@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Offer
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.report.model import Suggestion
 from gpulint.suggestions import edits
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate
 from gpulint.workload import Role
 
@@ -16,12 +16,14 @@ HEADROOM = ("headroom", "kv_cache_tokens", "training_room")
 
 
 def build_suggestion(candidate: Candidate, before: Facts, after: Facts) -> Suggestion:
-    """Return a candidate as a suggestion, with its edits, the headroom that it leaves and both list prices."""
-    written = edits.of(before.role, candidate.values) or ()
+    """Return a candidate as a suggestion, with its edits, the headroom that it leaves and both list
+    prices.
+    """
+    written = edits.write_values(before.role, candidate.values) or ()
     shown = tuple(fact for name in HEADROOM if (fact := after.shown(name)))
     machines = _find_machines(before.role, after.role)
     costs = [_sum_cost(facts, machine) for facts, machine in zip((before, after), machines, strict=True)]
-    listed = (offers.listing(machine, before.role.available.today) for machine in machines if machine)
+    listed = (offers.describe_price(machine, before.role.available.today) for machine in machines if machine)
     prices = ", ".join(dict.fromkeys(filter(None, listed)))
     return Suggestion(
         candidate.title, written, shown, candidate.trade_off, costs[0], costs[1], prices, candidate.values
@@ -35,13 +37,19 @@ def raises_cost(suggestion: Suggestion) -> bool:
 
 
 def _find_machines(before: Role, after: Role) -> tuple[Offer | None, Offer | None]:
-    """Return the machines before and after; if the file fits any cloud, those of the cheapest cloud that has both."""
+    """Return the machines before and after; if the file fits any cloud, those of the cheapest cloud
+    that has both.
+    """
     node = hardware.node(before.text("instance_type"))
-    cloud = labels.cloud(before) or before.text("cloud") or (node.cloud if node else None)
+    cloud = accelerator_names.find_cloud(before) or before.text("cloud") or (node.cloud if node else None)
     pair = _find_machine(before, cloud), _find_machine(after, cloud)
     if cloud or (pair[1] and pair[1].pool):
         return pair
-    clouds = {offer.cloud for offer in offers.of(after.available, accelerator=after.text("accelerator")) if offer.cloud}
+    clouds = {
+        offer.cloud
+        for offer in offers.list_offers(after.available, accelerator=after.text("accelerator"))
+        if offer.cloud
+    }
     pairs = [(_find_machine(before, name), _find_machine(after, name)) for name in sorted(clouds)]
     both = [(new.cost_usd_per_hour, old, new) for old, new in pairs if old and new and old.cloud == new.cloud]
     priced = [(cost, old, new) for cost, old, new in both if cost is not None and old.cost_usd_per_hour is not None]
@@ -49,19 +57,23 @@ def _find_machines(before: Role, after: Role) -> tuple[Offer | None, Offer | Non
 
 
 def _find_machine(role: Role, cloud: str | None) -> Offer | None:
-    """Return the machine of the pods: that of their pool or type, else the cheapest one that holds a pod."""
+    """Return the machine of the pods: that of their pool or type, else the cheapest one that holds
+    a pod.
+    """
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
     accelerator, machine, pool = (role.text(name) for name in ("accelerator", "instance_type", "node_pool"))
     if not (accelerator or machine or pool):
         return None
-    return offers.carrying(role.available, accelerator, gpus, machine, pool, cloud)
+    return offers.select_machine(role.available, accelerator, gpus, machine, pool, cloud)
 
 
 def _sum_cost(facts: Facts, machine: Offer | None) -> float | None:
-    """Return the price of all replicas, or of one if their number is not declared: their share of the machines."""
-    role, share = facts.role, facts.likely("slice_share")
+    """Return the price of all replicas, or of one if their number is not declared: their share of
+    the machines.
+    """
+    role, share = facts.role, facts.expected("slice_share")
     gpus, pods, replicas = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
     if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpulint import engines
 from gpulint.catalog import hardware
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.report.model import Edit, Fact, Plan, Severity, Suggestion
 from gpulint.suggestions import pricing, search, smallest_fit
-from gpulint.suggestions.search import Before, Option
-from gpulint.suggestions.training import merit as training_merits
+from gpulint.suggestions.search import SearchStart, VerifiedCandidate
+from gpulint.suggestions.training import merit
 
 PRINTED = 6
 SAME_HARDWARE = frozenset(
@@ -24,13 +24,17 @@ SAME_HARDWARE = frozenset(
 OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "sharing", "instance_type"})
 """Quantities that choose another kind of hardware, not only more or less of the same."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
-"""Quantities that lower accuracy; an option that changes one is dropped if it also works without the change."""
+"""Quantities that lower accuracy; an option that changes one is dropped if it also works without
+the change.
+"""
 NEARLY = 1.2
 """Costs within this factor count as equal, and the smaller change comes first."""
 NARROW = ("fp8", "nf4", "fp4", "int")
 """The first letters of dtypes of fewer than 16 bits."""
 SPENT = 1.5
-"""The option with the most headroom may cost this many times the cheapest option, or what the role costs today."""
+"""The option with the most headroom may cost this many times the cheapest option, or what the role
+costs today.
+"""
 SHOWN = (
     *("cost_usd_per_million_tokens", "training_cost_usd", "training_cost_usd_per_billion_tokens"),
     *("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "power_w"),
@@ -40,19 +44,20 @@ TODAY = ("cost_usd_per_hour", "headroom", "training_room")
 """Facts that the present shape shows as well."""
 
 
-def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] = lambda *_: "") -> Plan:
+def propose_plan(before: SearchStart, objection: Callable[[Suggestion, Sequence[str]], str] = lambda *_: "") -> Plan:
     """Return the options of a role, best first, and the reasons for which others were left out.
 
-    `objection` returns why an option does not clear some rules in the changed text; empty if it does.
+    `objection` returns why an option does not clear some rules in the changed text; empty if it
+    does.
     """
     refused: Counter[str] = Counter()
-    found = list(search.options(before, refused))
+    found = list(search.search(before, refused))
     fewest = min((len(option.left) for option in found), default=0)
     kept = [(_build(before, option), option) for option in found if len(option.left) == fewest]
-    kept = [(suggestion, option) for suggestion, option in kept if suggestion.hours <= training_merits.SLOWEST]
+    kept = [(suggestion, option) for suggestion, option in kept if suggestion.hours <= merit.SLOWEST]
     if not before.targets:
         kept = [
-            (training_merits.by_the_hour(suggestion, before.known), option)
+            (merit.compare_hourly(suggestion, before.known), option)
             for suggestion, option in kept
             if _is_better(suggestion, before, option)
         ]
@@ -78,7 +83,7 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
 
 
 def _verify(
-    found: Sequence[Suggestion], before: Before, objection: Callable[[Suggestion], str], refused: Counter[str]
+    found: Sequence[Suggestion], before: SearchStart, objection: Callable[[Suggestion], str], refused: Counter[str]
 ) -> tuple[Suggestion, ...]:
     """Return the options that answer a question best, of those that the changed text accepts."""
     objections: dict[tuple[Edit, ...], str] = {}
@@ -95,17 +100,18 @@ def _verify(
 def _describe_present(known: Facts) -> str:
     """Return the model on its accelerators, in a line."""
     accelerator = hardware.accelerator(known.role.text("accelerator"))
-    gpus, ranks = known.likely("gpus_per_replica"), known.likely("tensor_parallel")
+    gpus, ranks = known.expected("gpus_per_replica"), known.expected("tensor_parallel")
     shape = f"{gpus} × {accelerator.name}" if accelerator and isinstance(gpus, int) else "undeclared GPUs"
     model = known.resolved.architecture.id if known.resolved and known.resolved.architecture else "a model"
     return f"{model} on {shape}" + (f", tensor parallel {ranks}" if isinstance(ranks, int) and ranks > 1 else "")
 
 
-def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
+def find_targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
     """Return the verdicts that another size or layout can clear, the most severe first.
 
-    With `names` these are the rules of a line, else all warnings and errors. If there is none, they are notes: those of
-    a training run that are not about oversizing, which may be intended, else all.
+    With `names` these are the rules of a line, else all warnings and errors. If there is none, they
+    are notes: those of a training run that are not about oversizing, which may be intended, else
+    all.
     """
     sizing = [verdict for verdict in outcome.verdicts if verdict.rule.change]
     chosen = [found for found in sizing if (found.rule.name in names if names else found.severity >= Severity.WARNING)]
@@ -119,10 +125,10 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 # ---- the answers
 
 
-def _build(before: Before, option: Option) -> Suggestion:
+def _build(before: SearchStart, option: VerifiedCandidate) -> Suggestion:
     suggestion = pricing.build_suggestion(option.move, before.known, option.known)
-    if engines.trains(option.known.role):
-        suggestion = training_merits.timed(suggestion, before.known, option.known)
+    if engines.is_training(option.known.role):
+        suggestion = merit.add_duration(suggestion, before.known, option.known)
     if "sharing" in suggestion.values:
         return suggestion  # the speed of a shared GPU for one of its programs is not known
     return suggestion._replace(facts=(*suggestion.facts, *_list_facts(option.known, SHOWN)))
@@ -134,7 +140,7 @@ def _list_facts(known: Facts, names: Iterable[str]) -> tuple[Fact, ...]:
 
 def _drop_needless(found: Sequence[Suggestion]) -> list[Suggestion]:
     """Drop options that another option makes without a change of dtype or of what is learnt."""
-    apart = NUMBER_FORMATS | training_merits.LEARNT
+    apart = NUMBER_FORMATS | merit.LEARNT
     shapes = [(option, {key: value for key, value in option.values.items() if key not in apart}) for option in found]
     return [
         option
@@ -143,14 +149,14 @@ def _drop_needless(found: Sequence[Suggestion]) -> list[Suggestion]:
     ]
 
 
-def _is_better(suggestion: Suggestion, before: Before, option: Option) -> bool:
+def _is_better(suggestion: Suggestion, before: SearchStart, option: VerifiedCandidate) -> bool:
     """Whether a change that no rule asks for saves money, power or a part of the GPU."""
     if "power_cap_w" in suggestion.values:
         return True
     if "mig_profile" in suggestion.values and "accelerator" not in suggestion.values:
         return True
-    if engines.trains(option.known.role):
-        return training_merits.is_worthwhile(suggestion, training_merits.is_empty(before.known))
+    if engines.is_training(option.known.role):
+        return merit.is_worthwhile(suggestion, merit.is_empty(before.known))
     return _saves(suggestion)
 
 
@@ -159,7 +165,7 @@ def _saves(suggestion: Suggestion) -> bool:
     return before is not None and after is not None and after < before
 
 
-def _select(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
+def _select(found: Sequence[Suggestion], before: SearchStart) -> tuple[Suggestion, ...]:
     """Return the options that answer a question best or that no other option beats, best first."""
     best = _find_best(found, bool(before.targets))
     least = _find_least_cost(found)
@@ -178,8 +184,10 @@ def _is_among(option: Suggestion, others: Iterable[Suggestion]) -> bool:
     return any(option is other for other in others)
 
 
-def _repairs(before: Before) -> bool:
-    """Whether something fails or is slow today, so that the smallest change comes first; else the cheapest does."""
+def _repairs(before: SearchStart) -> bool:
+    """Whether something fails or is slow today, so that the smallest change comes first; else the
+    cheapest does.
+    """
     return any(target.rule.family != "oversizing" for target in before.targets)
 
 
@@ -210,9 +218,11 @@ def _find_highest_cost(found: Sequence[Suggestion]) -> float:
 
 
 def _rank_by_change(option: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
-    """Rank by the number of changes, on the same hardware first, while the cost does not rise; else by cost in steps."""
+    """Rank by the number of changes, on the same hardware first, while the cost does not rise; else
+    by cost in steps.
+    """
     cost, is_run = _find_cost(option)[0], option.hours != 1.0
-    more = training_merits.costs_more(option) if is_run else pricing.raises_cost(option)
+    more = merit.costs_more(option) if is_run else pricing.raises_cost(option)
     moved = not OTHER_HARDWARE.isdisjoint(option.values)
     dear = _count_steps(cost, least) if more else 0.0
     kept = (option.learns_otherwise, dear, _loses_much(option), moved, len(option.values))
@@ -238,12 +248,12 @@ def _loses_much(option: Suggestion) -> bool:
 
 def _find_cost(option: Suggestion) -> tuple[float, int]:
     """Return the cost of the work of one present hour, and the number of changes."""
-    cost = training_merits.work_usd(option)
+    cost = merit.work_usd(option)
     return (math.inf if cost is None else cost), len(option.values)
 
 
 def _find_headroom(option: Suggestion) -> float:
-    room = next((fact.values.adverse for fact in option.facts if fact.name in ("headroom", "training_room")), None)
+    room = next((fact.values.worst for fact in option.facts if fact.name in ("headroom", "training_room")), None)
     return room if isinstance(room, int | float) else -math.inf
 
 
@@ -254,8 +264,10 @@ def _is_beaten(option: Suggestion, others: Iterable[Suggestion]) -> bool:
 
 
 def _find_scores(option: Suggestion) -> tuple[float, ...]:
-    """Return the cost, the number of changes, the trade-off, speed, power and headroom; less is better."""
-    shown: Mapping[str, object] = {fact.name: fact.values.likely for fact in option.facts}
+    """Return the cost, the number of changes, the trade-off, speed, power and headroom; less is
+    better.
+    """
+    shown: Mapping[str, object] = {fact.name: fact.values.expected for fact in option.facts}
     unknown = math.inf if "sharing" in option.values else 0.0
     slow, watts = shown.get("tpot_s") or shown.get("step_s"), shown.get("power_w")
     return (
@@ -272,7 +284,7 @@ def _dominates(scores: Sequence[float], other: Sequence[float]) -> bool:
     return all(a <= b for a, b in zip(scores, other, strict=True)) and tuple(scores) != tuple(other)
 
 
-def _find_missing(before: Before) -> Iterable[str]:
+def _find_missing(before: SearchStart) -> Iterable[str]:
     """Return the quantities that must be declared before shapes can be compared."""
-    name = "training_room_bytes" if engines.trains(before.known.role) else "headroom_bytes"
+    name = "training_room_bytes" if engines.is_training(before.known.role) else "headroom_bytes"
     return before.known.missing([name])

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.facts.variants import Traced
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import objectives as aims
+from gpulint.facts.model import Facts, Missing
+from gpulint.policy.rules import evaluate, objectives
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.suggestions import changed_role, generators
@@ -40,7 +38,7 @@ LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
 """Objectives that the number of instances can meet."""
 
 
-class Before(NamedTuple):
+class SearchStart(NamedTuple):
     """The start of a search: a role as it is, its rules, their outcome, and the verdicts to
     clear.
     """
@@ -52,7 +50,7 @@ class Before(NamedTuple):
     targets: tuple[Verdict, ...]
 
 
-class Option(NamedTuple):
+class VerifiedCandidate(NamedTuple):
     """A verified shape, and the targets that still fire on it."""
 
     move: Candidate
@@ -60,14 +58,14 @@ class Option(NamedTuple):
     left: frozenset[str]
 
 
-class Reading(NamedTuple):
+class WeightReading(NamedTuple):
     """How a shape reads its weights: number format, ranks, and minimum time."""
 
     quantization: Value | Missing
     ranks: int
     floor_s: float
 
-    def no_faster_than(self, other: Reading) -> bool:
+    def no_faster_than(self, other: WeightReading) -> bool:
         """Return whether it reads as slowly with at least as many ranks, which communicate more."""
         alike = self.quantization == other.quantization
         return alike and self.ranks >= other.ranks and self.floor_s >= other.floor_s > 0
@@ -77,55 +75,55 @@ class Reading(NamedTuple):
 class _Search:
     """State of a search: what was tried, the budgets used, and the shapes that read too slowly."""
 
-    before: Before
-    traced: Traced
+    before: SearchStart
+    traced: Facts
     refused: Counter[str]
     tried: set[frozenset[tuple[str, Value]]] = field(default_factory=set)
     sifted: int = 0
     judged: int = 0
     most: int = JUDGED
-    too_slow: list[Reading] = field(default_factory=list)
+    too_slow: list[WeightReading] = field(default_factory=list)
 
     def new(self, move: Candidate) -> bool:
         """Return whether a change was not tried before under another title."""
         now = self.before.known
-        values = frozenset((name, value) for name, value in move.values.items() if now.likely(name) != value)
+        values = frozenset((name, value) for name, value in move.values.items() if now.expected(name) != value)
         was_tried = values in self.tried
         self.tried.add(values)
         return not was_tried
 
 
-def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
+def search(before: SearchStart, refused: Counter[str]) -> Iterator[VerifiedCandidate]:
     """Yield every verified shape within the two budgets; `refused` counts the others by reason."""
-    loaded = any(isinstance(before.known.likely(name), int | float) for name in LOADS)
+    loaded = any(isinstance(before.known.expected(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
-    search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
-    runs = engines.trains(before.known.role)
+    search = _Search(before, before.known.traced(), refused, most=most)
+    runs = engines.is_training(before.known.role)
     for kind in dict.fromkeys(kind for target in before.targets for kind in target.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)
         yield from _verify_changes(generators.propose(kind, before.known), min(OF_A_KIND, left), search)
     yield from _verify_changes(_propose_enough(before.known), 1, search)
     yield from _verify_changes(_propose_whole(before, runs), search.most, search)
-    times = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
+    times = (before.known.expected(name) for name in ("target_training_s", "training_run_s"))
     if runs and all(isinstance(value, int | float) for value in times):
         yield from _verify_changes(generators.propose("power_cap_w", before.known), OF_A_KIND, search)
 
 
-def _propose_whole(before: Before, runs: bool) -> Iterator[Candidate]:
+def _propose_whole(before: SearchStart, runs: bool) -> Iterator[Candidate]:
     """Return whole shapes, cheapest first."""
     if runs:
-        return training_candidates.training(before.known, mends=bool(before.targets))
-    return candidates.serving(before.known)
+        return training_candidates.propose_shapes(before.known, mends=bool(before.targets))
+    return candidates.propose_shapes(before.known)
 
 
 def _propose_enough(facts: Facts) -> Iterator[Candidate]:
     """Yield today's shape with the instances that carry the load."""
-    if any(isinstance(facts.likely(name), int | float) for name in LOADS):
-        found = candidates.for_load(Candidate("the current shape", {}), facts)
+    if any(isinstance(facts.expected(name), int | float) for name in LOADS):
+        found = candidates.fit_load(Candidate("the current shape", {}), facts)
         yield from () if found is None else (found,)
 
 
-def _verify_changes(changes: Iterator[Candidate], most: int, search: _Search) -> Iterator[Option]:
+def _verify_changes(changes: Iterator[Candidate], most: int, search: _Search) -> Iterator[VerifiedCandidate]:
     """Yield the options among some changes, evaluating at most so many of them."""
     until = min(search.most, search.judged + most)
     for move in changes:
@@ -133,13 +131,13 @@ def _verify_changes(changes: Iterator[Candidate], most: int, search: _Search) ->
             return
         if search.new(move):
             found = _verify(move, search)
-            if isinstance(found, Option):
+            if isinstance(found, VerifiedCandidate):
                 yield found
             else:
                 search.refused[found] += 1
 
 
-def _verify(move: Candidate, search: _Search) -> Option | str:
+def _verify(move: Candidate, search: _Search) -> VerifiedCandidate | str:
     """Return a change as an option, or the reason why it is none."""
     before = search.before
     if not _is_expressible(move, search):
@@ -151,7 +149,7 @@ def _verify(move: Candidate, search: _Search) -> Option | str:
     if reason := _find_rejection(changed, search):
         return reason
     search.judged += 1
-    outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
+    outcome = evaluate.evaluate(evaluate.select(before.rules, before.workload, changed.role), changed)
     if reason := _find_refusal(before, outcome):
         if any(
             verdict.rule.family != "oversizing" and "target_tpot_s" in verdict.rule.facts
@@ -159,7 +157,7 @@ def _verify(move: Candidate, search: _Search) -> Option | str:
         ):
             search.too_slow.append(_build_reading(changed))
         return reason
-    return Option(sized, changed, outcome.holding & {target.rule.name for target in before.targets})
+    return VerifiedCandidate(sized, changed, outcome.holding & {target.rule.name for target in before.targets})
 
 
 def _fit_load(move: Candidate, search: _Search) -> tuple[Candidate, Facts]:
@@ -169,10 +167,10 @@ def _fit_load(move: Candidate, search: _Search) -> tuple[Candidate, Facts]:
     sized, changed = move, _change_facts(move, search)
     if not HARDWARE & move.values.keys():
         return sized, changed
-    if _is_too_large(changed) and (cut := candidates.for_requests(sized, changed)) and _is_expressible(cut, search):
+    if _is_too_large(changed) and (cut := candidates.fit_requests(sized, changed)) and _is_expressible(cut, search):
         sized, changed = cut, _change_facts(cut, search)
-    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS) and not _is_too_large(changed)
-    if loaded and (more := candidates.for_load(sized, changed)) and _is_expressible(more, search):
+    loaded = any(isinstance(changed.expected(name), int | float) for name in LOADS) and not _is_too_large(changed)
+    if loaded and (more := candidates.fit_load(sized, changed)) and _is_expressible(more, search):
         sized, changed = more, _change_facts(more, search)
     return sized, changed
 
@@ -192,14 +190,14 @@ def _find_rejection(changed: Facts, search: _Search) -> str:
     reading = _build_reading(changed) if search.too_slow else None
     if reading and any(reading.no_faster_than(other) for other in search.too_slow):
         return "reads weights no faster than a shape that misses the time per token"
-    if (untold := aims.untold(changed)) and _build_reading(changed).floor_s > _build_reading(
+    if (untold := objectives.find_unknown(changed)) and _build_reading(changed).floor_s > _build_reading(
         search.before.known
     ).floor_s:
         return f"reads weights slower than today, and its {untold} is unknown"
     if not search.before.targets:
         return ""
     worst = search.before.targets[0].rule
-    outcome = check.judged([worst], changed)
+    outcome = evaluate.evaluate([worst], changed)
     return f"{worst.name} would still fire" if outcome.holding or outcome.not_evaluated else ""
 
 
@@ -207,26 +205,26 @@ def _is_too_large(facts: Facts) -> bool:
     """Return whether a role does not fit in memory at the end of its interval; for a shared GPU, in
     the worst scenario.
     """
-    name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
-    room = facts.worlds(name)
+    name = "training_room_bytes" if engines.is_training(facts.role) else "headroom_bytes"
+    room = facts.scenarios(name)
     if isinstance(room, Missing):
-        weights, memory = facts.likely("weight_bytes_per_gpu"), facts.likely("device_memory_bytes")
+        weights, memory = facts.expected("weight_bytes_per_gpu"), facts.expected("device_memory_bytes")
         is_known = isinstance(weights, int | float) and isinstance(memory, int | float)
         return is_known and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
-    if not isinstance(room.adverse, int | float) or room.adverse >= 0:
+    if not isinstance(room.worst, int | float) or room.worst >= 0:
         return False
-    near = isinstance(room.likely, int | float) and room.likely >= 0 and not facts.role.value("sharing")
+    near = isinstance(room.expected, int | float) and room.expected >= 0 and not facts.role.value("sharing")
     ends = facts.ends(name) if near else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 
-def _build_reading(facts: Facts) -> Reading:
-    floor, ranks = facts.likely("weight_read_floor_s"), facts.likely("tensor_parallel")
+def _build_reading(facts: Facts) -> WeightReading:
+    floor, ranks = facts.expected("weight_read_floor_s"), facts.expected("tensor_parallel")
     read_s = floor if isinstance(floor, int | float) else 0.0
-    return Reading(facts.likely("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
+    return WeightReading(facts.expected("quantization"), ranks if isinstance(ranks, int) else 1, read_s)
 
 
-def _find_refusal(before: Before, after: Outcome) -> str:
+def _find_refusal(before: SearchStart, after: Outcome) -> str:
     """Return the first new finding or new missing fact after a change."""
     lacking = {lack.rule for lack in before.outcome.not_evaluated}
     if new := [lack.rule for lack in after.not_evaluated if lack.rule not in lacking]:

@@ -9,12 +9,11 @@ from typing import NamedTuple
 from gpulint import engines
 from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.facts.variants import Traced
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel, evaluate
 from gpulint.policy.rules.evaluate import Outcome
-from gpulint.policy.rules.rule import Rule, shipped_rules
-from gpulint.report.model import Fit, Severity, Worlds
+from gpulint.policy.rules.rule import Rule, load_shipped
+from gpulint.report.model import Fit, Scenarios, Severity
 from gpulint.suggestions.serving import changes
 from gpulint.workload import Field, Unknown, Value
 
@@ -44,7 +43,7 @@ class Layout(NamedTuple):
     fields: Mapping[str, Field]
 
 
-class Card(NamedTuple):
+class PricedAccelerator(NamedTuple):
     """An accelerator, and an available machine that holds it."""
 
     product: hardware.Accelerator
@@ -59,19 +58,19 @@ class Card(NamedTuple):
         """Sort by cost, then by memory, then by name."""
         cost = self.cost_usd_per_hour(gpus)
         offer = self.offer
-        memory = memory_bytes(self.product)
+        memory = find_memory_bytes(self.product)
         return math.inf if cost is None else cost, memory, self.product.id, offer.cloud, offer.instance_type, offer.pool
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """The requested role, its traced facts, and a further condition on an accelerator."""
 
     known: Facts
-    traced: Traced
+    traced: Facts
     accepted: Callable[[Facts], bool]
 
 
-def smallest(
+def find_smallest(
     facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
 ) -> tuple[Fit, ...]:
     """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
@@ -81,71 +80,71 @@ def smallest(
     """
     if not _is_answerable(facts):
         return ()
-    asked = Asked(facts, Traced(facts.role, facts.resolved), accepted)
+    asked = Request(facts, facts.traced(), accepted)
     return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
 
 
-def room(facts: Facts) -> str:
+def find_headroom_fact(facts: Facts) -> str:
     """Return the name of the fact for the memory left on a GPU, or in an engine's share of it."""
-    return "training_room" if engines.trains(facts.role) else "headroom"
+    return "training_room" if engines.is_training(facts.role) else "headroom"
 
 
-def products(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
+def list_accelerators(facts: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
     """Return the available accelerators of the vendor that the role requests, smallest memory
     first.
 
     GPUs on hosts with Arm processors are included, unless a team declares what it has.
     """
-    maker, had = maker_of(facts), {offer.accelerator for offer in offered}
+    maker, had = find_vendor(facts), {offer.accelerator for offer in offered}
     if facts.role.available == EVERYTHING:
-        had |= {node.accelerator for node in hardware.list_nodes() if cloud_of(facts) in (None, node.cloud)}
+        had |= {node.accelerator for node in hardware.list_nodes() if find_cloud(facts) in (None, node.cloud)}
     found = [
         accelerator
         for accelerator in hardware.list_accelerators()
         if accelerator.id in had and accelerator.vendor == maker
     ]
-    return sorted(found, key=lambda product: (memory_bytes(product), product.id))
+    return sorted(found, key=lambda product: (find_memory_bytes(product), product.id))
 
 
-def cloud_of(facts: Facts) -> str | None:
+def find_cloud(facts: Facts) -> str | None:
     """Return the cloud of the file; None if any is possible."""
-    cloud = facts.likely("cloud")
+    cloud = facts.expected("cloud")
     return cloud if isinstance(cloud, str) else None
 
 
-def maker_of(facts: Facts) -> str:
+def find_vendor(facts: Facts) -> str:
     """Return the vendor of the GPUs that a role requests."""
     return resource_names.find_vendor(facts.role.text("accelerator_resource")) or "nvidia"
 
 
-def memory_bytes(product: hardware.Accelerator | None) -> int:
+def find_memory_bytes(product: hardware.Accelerator | None) -> int:
     """Return the memory of an accelerator, as CUDA reports it if that is known."""
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
 def _is_answerable(facts: Facts) -> bool:
-    left = facts.worlds(room(facts))
+    left = facts.scenarios(find_headroom_fact(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
     whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
-    return whole and facts.likely("gpus_per_replica") != 0
+    return whole and facts.expected("gpus_per_replica") != 0
 
 
-def _search_layouts(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
+def _search_layouts(asked: Request, cards: Sequence[PricedAccelerator]) -> Iterator[Fit]:
     """Yield the cheapest accelerator of each layout, if it is smaller than those of fewer GPUs."""
     largest = math.inf
     for layout in _list_layouts(asked.known):
-        smaller = [card for card in _find_best_machines(cards, layout) if memory_bytes(card.product) < largest]
+        smaller = [card for card in _find_best_machines(cards, layout) if find_memory_bytes(card.product) < largest]
         if found := next(_find_fitting(smaller, layout, asked), None):
             yield found
-            largest = memory_bytes(hardware.accelerator(found.accelerator))
+            largest = find_memory_bytes(hardware.accelerator(found.accelerator))
             if layout.stated:
                 return
 
 
-def _find_best_machines(cards: Sequence[Card], layout: Layout) -> tuple[Card, ...]:
+def _find_best_machines(cards: Sequence[PricedAccelerator], layout: Layout) -> tuple[PricedAccelerator, ...]:
     """Return the best machine of each accelerator that holds a pod, cheapest first."""
-    best: dict[str, Card] = {}
+    best: dict[str, PricedAccelerator] = {}
     for card in sorted(cards, key=lambda card: card.order(layout.gpus)):
         if card.offer.node_gpus >= layout.gpus_per_pod:
             best.setdefault(card.product.id, card)
@@ -156,12 +155,12 @@ def _list_layouts(facts: Facts) -> Iterator[Layout]:
     """Yield the declared layout, and those of one machine if the count is open or no accelerator
     fits.
     """
-    gpus, pods = changes.count_of(facts, "gpus_per_replica"), changes.count_of(facts, "pods_per_replica") or 1
-    ranks, stages, copies = (changes.count_of(facts, name) or 1 for name in AXES)
+    gpus, pods = changes.find_count(facts, "gpus_per_replica"), changes.find_count(facts, "pods_per_replica") or 1
+    ranks, stages, copies = (changes.find_count(facts, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
     if gpus or whole > 1:
         yield Layout(whole, whole // pods, ranks, True, {} if gpus else _build_counts(whole))
-    alone = pods == 1 and (engines.trains(facts.role) or whole == ranks)
+    alone = pods == 1 and (engines.is_training(facts.role) or whole == ranks)
     for count in COUNTS if alone else ():
         if count > (whole if gpus or whole > 1 else 0) and _divides(facts, count):
             yield _build_layout(count, facts)
@@ -171,7 +170,7 @@ def _build_layout(count: int, facts: Facts) -> Layout:
     """Return a layout of one machine: tensor parallel ranks of a server, data-parallel ranks in
     training.
     """
-    if engines.trains(facts.role):
+    if engines.is_training(facts.role):
         return Layout(count, count, 1, False, _build_counts(count))
     return Layout(count, count, count, False, {**_build_counts(count), "tensor_parallel": Field(count)})
 
@@ -181,16 +180,16 @@ def _build_counts(gpus: int) -> Mapping[str, Field]:
 
 
 def _divides(facts: Facts, count: int) -> bool:
-    heads = changes.count_of(facts, "attention_heads")
-    return engines.trains(facts.role) or heads is None or heads % count == 0
+    heads = changes.find_count(facts, "attention_heads")
+    return engines.is_training(facts.role) or heads is None or heads % count == 0
 
 
-def _list_cards(facts: Facts, offered: Sequence[Offer]) -> list[Card]:
+def _list_cards(facts: Facts, offered: Sequence[Offer]) -> list[PricedAccelerator]:
     """Return each offer of the requested vendor whose accelerator supports the number format."""
     had = ((offer, hardware.accelerator(offer.accelerator)) for offer in offered)
-    maker = maker_of(facts)
+    maker = find_vendor(facts)
     return [
-        Card(product, offer)
+        PricedAccelerator(product, offer)
         for offer, product in had
         if product and product.vendor == maker and _computes(product, facts)
     ]
@@ -205,19 +204,19 @@ def _computes(product: hardware.Accelerator, facts: Facts) -> bool:
     return cast or product.vendor != "nvidia" or not changes.loses_bfloat16(facts, product)
 
 
-def _find_fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:
+def _find_fitting(cards: Sequence[PricedAccelerator], layout: Layout, asked: Request) -> Iterator[Fit]:
     """Yield the accelerators that fit in every scenario and that no rule rejects."""
     for card in cards:
         if not _holds_the_weights(card, layout, asked.known):
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
-        left = tried.worlds(room(asked.known))
+        left = tried.scenarios(find_headroom_fact(asked.known))
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
             yield _build_fit(card, layout, left)
 
 
-def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
+def _build_fit(card: PricedAccelerator, layout: Layout, left: Scenarios[Value]) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -225,22 +224,22 @@ def _build_fit(card: Card, layout: Layout, left: Worlds[Value]) -> Fit:
         name=card.product.name,
         gpus=layout.gpus,
         tensor_parallel=layout.tensor_parallel,
-        headroom=Worlds(*left),
+        headroom=Scenarios(*left),  # type: ignore[arg-type]
         cost_usd_per_hour=cost,
         prices=listed,
         pool=offer.pool,
     )
 
 
-def _fits_every_scenario(left: Worlds[Value]) -> bool:
+def _fits_every_scenario(left: Scenarios[Value]) -> bool:
     return all(isinstance(value, int | float) and value >= 0 for value in left)
 
 
-def _holds_the_weights(card: Card, layout: Layout, facts: Facts) -> bool:
-    weights = facts.likely("weight_bytes")
-    if engines.trains(facts.role) or not isinstance(weights, int | float):
+def _holds_the_weights(card: PricedAccelerator, layout: Layout, facts: Facts) -> bool:
+    weights = facts.expected("weight_bytes")
+    if engines.is_training(facts.role) or not isinstance(weights, int | float):
         return True
-    return weights <= FILLED * memory_bytes(card.product) * layout.gpus
+    return weights <= FILLED * find_memory_bytes(card.product) * layout.gpus
 
 
 def _sort_fits(found: Iterator[Fit]) -> tuple[Fit, ...]:
@@ -254,14 +253,15 @@ def _sort_fits(found: Iterator[Fit]) -> tuple[Fit, ...]:
 
 def _sort_key(fit: Fit) -> tuple[float, int, int]:
     cost = math.inf if fit.cost_usd_per_hour is None else fit.cost_usd_per_hour
-    return cost, memory_bytes(hardware.accelerator(fit.accelerator)) * fit.gpus, fit.gpus
+    return cost, find_memory_bytes(hardware.accelerator(fit.accelerator)) * fit.gpus, fit.gpus
 
 
 # ---- every accelerator that a role fits on
 
 
 class Fitting(NamedTuple):
-    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot run it is not listed.
+    """The accelerators that a role fits on in every scenario, in some, and in none; one that cannot
+    run it is not listed.
 
     `smallest` is the accelerator, count and layout to take, and others of another count.
     """
@@ -277,62 +277,64 @@ def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitti
     accelerator = facts.role.value("accelerator")
     if accelerator is not None and not isinstance(accelerator, Unknown):
         return Fitting()
-    left = facts.worlds(room(facts))
+    left = facts.scenarios(find_headroom_fact(facts))
     if not isinstance(left, Missing) or "accelerator" not in left.names:
         return Fitting()
-    offered = offers.of(facts.role.available, cloud_of(facts))
+    offered = offers.list_offers(facts.role.available, find_cloud(facts))
     listed = Fitting()
     if left.names == {"accelerator"}:
-        listed = _try_accelerators(facts, outcome, products(facts, offered))
+        listed = _try_accelerators(facts, outcome, list_accelerators(facts, offered))
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
-    found = smallest(facts, offered, lambda tried: _adds_no_error(severe, tried, outcome))
+    found = find_smallest(facts, offered, lambda tried: _adds_no_error(severe, tried, outcome))
     return listed._replace(smallest=found)
 
 
 def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardware.Accelerator]) -> Fitting:
     """Try each accelerator in the layout that the file declares."""
-    name = "training_room_bytes" if engines.trains(facts.role) else "headroom_bytes"
+    name = "training_room_bytes" if engines.is_training(facts.role) else "headroom_bytes"
     fits: list[str] = []
     borderline: list[str] = []
     too_small: list[str] = []
     unevaluated = False
     rules = tuple(_find_capability_rules(outcome))
-    traced = Traced(facts.role, facts.resolved)
+    traced = facts.traced()
     for product in candidates:
         tried = traced.variant(facts.role.having(accelerator=Field(product.id)))
-        left = tried.worlds(name)
+        left = tried.scenarios(name)
         if isinstance(left, Missing):
             continue
-        if _number(left.favourable) < 0:
+        if _number(left.best) < 0:
             too_small.append(product.name)
             continue
-        after = evaluate.judged(rules, tried)
+        after = evaluate.evaluate(rules, tried)
         unevaluated |= bool(after.not_evaluated)
         if not after.holding and not after.not_evaluated:
-            (fits if _number(left.adverse) >= 0 else borderline).append(product.name)
+            (fits if _number(left.worst) >= 0 else borderline).append(product.name)
     if unevaluated and not fits and not borderline:
         return Fitting()
     return Fitting(tuple(fits), tuple(borderline), tuple(too_small))
 
 
 def _adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
-    """Whether no error holds that did not hold before, and every capability of the accelerator is known."""
-    after = evaluate.judged(rules, tried)
+    """Whether no error holds that did not hold before, and every capability of the accelerator is
+    known.
+    """
+    after = evaluate.evaluate(rules, tried)
     return after.holding <= before.holding and not any(_needs_capability(entry.rule) for entry in after.not_evaluated)
 
 
 def _find_capability_rules(outcome: Outcome) -> Iterator[Rule]:
     """Yield the error rules that were not evaluated and compare a capability of the accelerator."""
     for entry in outcome.not_evaluated:
-        rule = shipped_rules().get(entry.rule)
+        rule = load_shipped().get(entry.rule)
         if rule is not None and rule.severity is Severity.ERROR and _needs_capability(entry.rule):
             yield rule
 
 
 def _needs_capability(name: str) -> bool:
     """Whether a shipped rule compares a capability of the accelerator."""
-    rule = shipped_rules().get(name)
-    return rule is not None and any(map(_is_capability, cel.names(rule.when)))
+    rule = load_shipped().get(name)
+    return rule is not None and any(map(_is_capability, cel.find_names(rule.when)))
 
 
 def _is_capability(name: str) -> bool:

@@ -1,4 +1,6 @@
-"""Verification: a suggestion is shown only if the same rules, evaluated on the changed text, accept it."""
+"""Verification: a suggestion is shown only if the same rules, evaluated on the changed text, accept
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gpulint.report.model import Finding, Report, Severity, Suggestion
 from gpulint.source import documents
 from gpulint.source.documents import Loaded
 from gpulint.source.repository import Source
-from gpulint.suggestions.edits import apply as edits
+from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.edits.splices import Inexact
 
@@ -38,7 +40,9 @@ Evaluate = Callable[[Files], Evaluation]
 
 
 class Verdicts(NamedTuple):
-    """The severity of each rule that fires on an owner, of each rule that those absorb, and the rules not evaluated."""
+    """The severity of each rule that fires on an owner, of each rule that those absorb, and the
+    rules not evaluated.
+    """
 
     firing: Mapping[tuple[Owner, str], int]
     absorbed: Mapping[tuple[Owner, str], int]
@@ -46,7 +50,9 @@ class Verdicts(NamedTuple):
 
 
 def clears(rules: Iterable[str], before: Outcome, after: Outcome) -> bool:
-    """Whether a change clears these rules in every scenario, and adds no finding and no rule that is not evaluated."""
+    """Whether a change clears these rules in every scenario, and adds no finding and no rule that
+    is not evaluated.
+    """
     missing = {entry.rule for entry in before.not_evaluated}
     if not after.holding.isdisjoint(rules) or any(entry.rule not in missing for entry in after.not_evaluated):
         return False
@@ -66,22 +72,26 @@ class Verification:
         )
 
     def find_objection(self, suggestion: Suggestion, rules: Iterable[str], owner: Owner) -> str:
-        """Return why the changed text does not clear these rules of an owner, or fires new ones; empty if it is better.
+        """Return why the changed text does not clear these rules of an owner, or fires new ones;
+        empty if it is better.
 
-        A suggestion with an edit that has no exact location, or one in another file, was verified on facts alone.
+        A suggestion with an edit that has no exact location, or one in another file, was verified
+        on facts alone.
         """
         path, content = self._source.path, self._source.content
         if any(edit.location is None or edit.location.path != path for edit in suggestion.edits):
             return ""
         try:
-            changed = edits.written(suggestion, {path: content})[path]
+            changed = apply.apply_edits(suggestion, {path: content})[path]
         except Inexact:
             return ""
         cleared = {(owner, rule) for rule in rules}
         return _compare_verdicts(cleared, self._verdicts(content, owner[0]), self._verdicts(changed, owner[0]))
 
     def is_verified(self, finding: Finding, suggestion: Suggestion) -> bool:
-        """Whether a suggestion answers its finding in the text: one of values by the verdicts, another by the report."""
+        """Whether a suggestion answers its finding in the text: one of values by the verdicts,
+        another by the report.
+        """
         if suggestion.values:
             return not self.find_objection(suggestion, [finding.rule], (finding.workload, finding.role))
         path = self._source.path
@@ -98,30 +108,36 @@ class Verification:
 def verify(
     findings: Iterable[Finding], source: Source, read: Callable[[str], bytes | None], evaluate: Evaluate
 ) -> Iterator[Finding]:
-    """Yield the findings of a file with the suggestions that its changed text accepts, each with the exact edits."""
+    """Yield the findings of a file with the suggestions that its changed text accepts, each with
+    the exact edits.
+    """
     verification = Verification(source, evaluate)
     for finding in findings:
-        accepted = [one for one in finding.suggestions if verification.is_verified(finding, one)]
+        accepted = [entry for entry in finding.suggestions if verification.is_verified(finding, entry)]
         yield finding._replace(suggestions=locate_edits(accepted, source, read))
 
 
 def locate_edits(
     suggestions: Iterable[Suggestion], source: Source, read: Callable[[str], bytes | None]
 ) -> tuple[Suggestion, ...]:
-    """Return suggestions whose edits say which characters they change, in a file and in others that `read` reads."""
+    """Return suggestions whose edits say which characters they change, in a file and in others that
+    `read` reads.
+    """
 
     @functools.cache
     def load(path: str) -> tuple[Loaded, str] | None:
         content = source.content if path == source.path else read(path)
         loaded = documents.load(path, content or b"")
-        return (loaded, edits.decoded(content)) if content and loaded.documents else None
+        return (loaded, apply.decode(content)) if content and loaded.documents else None
 
-    return tuple(edits.placed(suggestion, load) for suggestion in suggestions)
+    return tuple(apply.locate_edits(suggestion, load) for suggestion in suggestions)
 
 
 def apply_verified(finding: Finding, suggestion: Suggestion, path: str, files: Files, evaluate: Evaluate) -> Files:
-    """Return the contents after a suggestion is written; Inexact if it does not answer its finding or adds another."""
-    changed = edits.written(suggestion, files)
+    """Return the contents after a suggestion is written; Inexact if it does not answer its finding
+    or adds another.
+    """
+    changed = apply.apply_edits(suggestion, files)
     present = {name: files[name] for name in (path, *changed)}
     before, after = evaluate(present).report(), evaluate({**present, **changed}).report()
     if objection := _compare_reports(finding, before, after, by_word=not suggestion.values):

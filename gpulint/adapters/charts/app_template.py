@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source.documents import Document, Node
@@ -51,7 +51,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
         called = release if isinstance(release, str) and len(switched_on) == 1 else name
         made = _build_object(values, name)
         if made is not None:
-            yield from chart.workloads(controller, made, repository, called)
+            yield from charts_values.workloads(controller, made, repository, called)
 
 
 def _find_mappings(values: Values, *path: str) -> Iterator[tuple[str, Values]]:
@@ -148,7 +148,7 @@ def _build_container(values: Values, controller: str, name: str, container: Valu
     }
     return {
         "name": container.scalar("nameOverride") or container.key(name),
-        "image": chart.image(where["image"], "image"),
+        "image": charts_values.image(where["image"], "image"),
         "command": _read_words(where["command"], "command"),
         "args": _read_words(where["args"], "args"),
         "env": _build_variables(where["env"]),
@@ -263,6 +263,6 @@ def _build_volume(name: str, item: Values) -> Part:
         "nfs": {"server": item.node("server"), "path": item.node("path")},
     }
     if kind == "custom":
-        stated = dict(chart.pairs(item.node("volumeSpec")))
+        stated = dict(charts_values.pairs(item.node("volumeSpec")))
         return {"name": item.key(name), **stated}
     return {"name": item.key(name), kind: sources.get(kind)}

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.adapters import charts, kubernetes
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import embedded as nested
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import embedded, synthetic
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -39,7 +38,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         values = _read_values(document, source)
         if values is not None:
             for workload in charts.workloads(values, repository, _name_chart(document, source)):
-                name = _name_release(document, source) if workload.name == chart.folder(document) else ""
+                name = _name_release(document, source) if workload.name == charts_values.folder(document) else ""
                 yield replace(workload, name=name or workload.name, adapter="argo_cd", document=document, path=source)
 
 
@@ -70,12 +69,12 @@ def _read_values(document: Document, source: Path) -> Values | None:
     root: Node | None = None
     if isinstance(document.get((*helm, "valuesObject")), dict):
         root = document.node((*helm, "valuesObject"))
-    elif (inner := nested.document(document, (*helm, "values"))) is not None and isinstance(inner.data, dict):
+    elif (inner := embedded.document(document, (*helm, "values"))) is not None and isinstance(inner.data, dict):
         root = inner.root
-    at = tree.place(document, helm)
+    at = synthetic.place(document, helm)
     for steps, key, value in _read_parameters(document, helm):
         root = _insert(root, steps, key, value, at)
-    return Values(tree.document(document, root, at)) if root is not None else None
+    return Values(synthetic.document(document, root, at)) if root is not None else None
 
 
 def _read_parameters(document: Document, helm: Path) -> Iterator[tuple[Steps, Node, Node]]:
@@ -116,7 +115,7 @@ def _insert(root: Node | None, steps: Steps, key: Node, value: Node, at: Node) -
     step, *rest = steps
     if isinstance(step, int):
         items = list(root.value) if root is not None and root.kind == "sequence" else []
-        items += [tree.written(None, at)] * (step + 1 - len(items)) if step < len(items) + 100 else []
+        items += [synthetic.written(None, at)] * (step + 1 - len(items)) if step < len(items) + 100 else []
         if step < len(items):
             items[step] = _insert(items[step], tuple(rest), key, value, at)
         return Node("sequence", at.start, at.end, items)
@@ -124,4 +123,4 @@ def _insert(root: Node | None, steps: Steps, key: Node, value: Node, at: Node) -
     before = next((item for name, item in pairs if name.value == step), None)
     changed = _insert(before, tuple(rest), key, value, at)
     kept = [(name, item) for name, item in pairs if name.value != step]
-    return Node("mapping", at.start, at.end, [*kept, (tree.word(step, key), changed)])
+    return Node("mapping", at.start, at.end, [*kept, (synthetic.word(step, key), changed)])

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import units
-from gpulint.adapters import pods as pod
-from gpulint.adapters.charts import gpu_counts as counts
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters import pods
+from gpulint.adapters.charts import gpu_counts
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.catalog import resource_names
@@ -64,10 +64,12 @@ METRICS = frozenset({"metrics", "customMetrics", "triggers", "targetMemoryUtiliz
 
 def fits(values: Values) -> bool:
     """Return whether a block, even a disabled one, requests GPUs by resource name for an image."""
-    if not pod.GPU.search(values.document.text):
+    if not pods.GPU.search(values.document.text):
         return False
     candidates = blocks(values, everything=True)
-    return any(counts.asks(block.entries()) and _find_image(values, block) is not None for block in candidates)
+    return any(
+        gpu_counts.requests_gpus(block.entries()) and _find_image(values, block) is not None for block in candidates
+    )
 
 
 def workloads(values: Values, block: Values, repository: Repository) -> Iterator[Workload]:
@@ -75,15 +77,15 @@ def workloads(values: Values, block: Values, repository: Repository) -> Iterator
     shared = values if len(list(itertools.islice(blocks(values), 2))) == 1 else block
     named = (block.text(key) for key in ("fullnameOverride", "name", "nameOverride"))
     name = next(filter(None, named), "") or _name_block(values, block)
-    for workload in chart.workloads(block, _build_object(shared, block), repository, name):
-        yield _complete_workload(chart.opened(workload), shared, block)
+    for workload in charts_values.workloads(block, _build_object(shared, block), repository, name):
+        yield _complete_workload(charts_values.open_workload(workload), shared, block)
 
 
 def _name_block(values: Values, block: Values) -> str:
     """Return the keys of a block, else the release, else the folder of the file."""
     keys = ".".join(str(part) for part in block.path[len(values.path) :] if isinstance(part, str))
     release = block.document.get(("metadata", "name"))
-    return keys or (release if isinstance(release, str) else chart.folder(block.document))
+    return keys or (release if isinstance(release, str) else charts_values.folder(block.document))
 
 
 def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
@@ -94,10 +96,10 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
             return
         here = todo.pop()
         stated = here.get()
-        if isinstance(stated, dict) and not everything and counts.switched_off(stated):
+        if isinstance(stated, dict) and not everything and gpu_counts.is_disabled(stated):
             continue
-        asks = isinstance(stated, dict) and (counts.asks(stated) or counts.counts(stated))
-        if asks or (isinstance(stated, dict) and counts.counted(here) and not _is_within(here, paths)):
+        asks = isinstance(stated, dict) and (gpu_counts.requests_gpus(stated) or gpu_counts.has_count(stated))
+        if asks or (isinstance(stated, dict) and gpu_counts.find_count(here) and not _is_within(here, paths)):
             asks = True
             paths.append(here.path)
             yield here
@@ -120,7 +122,7 @@ def _find_nested(stated: object) -> Iterator[str | int]:
 
 def _build_object(values: Values, block: Values) -> Document:
     replicas = _find_first(block, values, *REPLICAS)
-    return chart.deployment(block, _build_pod(values, block), replicas, block.node("podAnnotations"))
+    return charts_values.deployment(block, _build_pod(values, block), replicas, block.node("podAnnotations"))
 
 
 def _build_pod(values: Values, block: Values) -> Part:
@@ -131,7 +133,7 @@ def _build_pod(values: Values, block: Values) -> Part:
         "args": next(
             (arguments for where in _find_parts(block) if (arguments := _find_arguments(where)) is not None), None
         ),
-        "env": [part for key in ENVIRONMENTS for part in chart.variables(block, key)],
+        "env": [part for key in ENVIRONMENTS for part in charts_values.variables(block, key)],
         "envFrom": block.node("envFrom"),
         "resources": _build_resources(block),
         "volumeMounts": block.node("volumeMounts") or block.node("extraVolumeMounts"),
@@ -149,8 +151,8 @@ def _build_pod(values: Values, block: Values) -> Part:
 
 def _find_parts(block: Values) -> list[Values]:
     """Return a block and its sections with settings of the same pod."""
-    inner = [block.below(key) for key in counts.SECTIONS if isinstance(block.get(key), dict)]
-    return [block, *(section for section in inner if not counts.switched_off(section.entries()))]
+    inner = [block.below(key) for key in gpu_counts.SECTIONS if isinstance(block.get(key), dict)]
+    return [block, *(section for section in inner if not gpu_counts.is_disabled(section.entries()))]
 
 
 def _name_container(block: Values) -> Node:
@@ -169,12 +171,12 @@ def _find_image(values: Values, block: Values) -> Node | None:
     """Return the image of a block, else the nearest above it."""
     for up in range(len(block.path) - len(values.path) + 1):
         where = Values(block.document, block.path[: len(block.path) - up])
-        for key in counts.IMAGES:
-            if image := chart.image(where, key) or chart.image(where, key, name="name"):
+        for key in gpu_counts.IMAGES:
+            if image := charts_values.image(where, key) or charts_values.image(where, key, name="name"):
                 return image
         if isinstance(where.get("repository"), str) and where.get("tag") is not None:
-            return chart.image(where)
-    return next((image for where in _find_parts(block)[1:] if (image := chart.image(where, "image"))), None)
+            return charts_values.image(where)
+    return next((image for where in _find_parts(block)[1:] if (image := charts_values.image(where, "image"))), None)
 
 
 def _find_arguments(block: Values) -> Part:
@@ -194,16 +196,16 @@ def _build_pair(block: Values, key: str, name: str) -> list[Part]:
 
 
 def _build_resources(block: Values) -> Part:
-    if counts.asks(block.entries()):
+    if gpu_counts.requests_gpus(block.entries()):
         return block.node("resources")
-    if not counts.counts(block.entries()) and (path := counts.counted(block)):
-        limits = dict(chart.pairs(block.node("resources", "limits")))
-        name = counts.resource(block, path)
+    if not gpu_counts.has_count(block.entries()) and (path := gpu_counts.find_count(block)):
+        limits = dict(charts_values.pairs(block.node("resources", "limits")))
+        name = gpu_counts.resource(block, path)
         return {"requests": block.node("resources", "requests"), "limits": {**limits, name: block.node(*path)}}
-    if not counts.counts(block.entries()):
+    if not gpu_counts.has_count(block.entries()):
         return block.node("resources")
-    key = counts.key(block.entries())
-    requests, limits = (dict(chart.pairs(block.node("resources", side))) for side in ("requests", "limits"))
+    key = gpu_counts.key(block.entries())
+    requests, limits = (dict(charts_values.pairs(block.node("resources", side))) for side in ("requests", "limits"))
     return {
         "requests": requests,
         "limits": {**limits, block.key(resource_names.find_name("nvidia"), key): block.node(key)},
@@ -231,14 +233,16 @@ def _apply_settings(role: Role, values: Values, block: Values) -> Role:
     fields |= _read_autoscalers(places)
     if "replicas_least" in fields:
         fields |= _read_metric(places)
-    return chart.shared_out(role.having(**{**_identify_nim(role, places), **fields, **_spread_over_pods(block)}))
+    return charts_values.fill_parallel_sizes(
+        role.having(**{**_identify_nim(role, places), **fields, **_spread_over_pods(block)})
+    )
 
 
 def _spread_over_pods(block: Values) -> dict[str, Field]:
     """Return the GPUs of several pods if a bare count exceeds those of one node."""
-    key = counts.key(block.entries())
+    key = gpu_counts.key(block.entries())
     count = block.get(key)
-    if not key or counts.asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
+    if not key or gpu_counts.requests_gpus(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
         return {}
     unknown = Field(Unknown("the templates distribute the GPUs over pods", "another object"), (block.origin(key),))
     return {"gpus_per_pod": unknown, "gpu_limit": unknown, "gpus_per_replica": Field(count, (block.origin(key),))}
@@ -271,7 +275,7 @@ def _find_model(places: list[Values]) -> Field | None:
                 return Field(
                     named["id"], (origin,), assumption=f"{'.'.join(map(str, path))} names the model that is served"
                 )
-            if isinstance(text, str) and chart.EXPRESSION.search(text):
+            if isinstance(text, str) and charts_values.EXPRESSION.search(text):
                 unknown = Unknown(f"{'.'.join(map(str, path))} is filled in elsewhere", "caller's variable")
                 return Field(unknown, (where.origin(*path),))
     return None
@@ -292,7 +296,9 @@ def _parse_count(value: str | int) -> int | Unknown:
     try:
         number = units.human_int(str(value))
     except ValueError:
-        return Unknown(f"{value} is not a number", "caller's variable" if chart.EXPRESSION.search(str(value)) else "")
+        return Unknown(
+            f"{value} is not a number", "caller's variable" if charts_values.EXPRESSION.search(str(value)) else ""
+        )
     return number if number > 0 else Unknown(f"{value} leaves the value to the engine", "image default")
 
 
@@ -302,7 +308,7 @@ def _read_autoscalers(places: list[Values]) -> dict[str, Field]:
     for where in reversed(places):
         for key in AUTOSCALERS:
             for budget in BUDGETS:
-                fields |= chart.scaled(where, (key,), "minReplicas", (budget,))
+                fields |= charts_values.read_autoscaler(where, (key,), "minReplicas", (budget,))
     return fields
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods
 from gpulint.adapters.charts.values import Values
 from gpulint.catalog import resource_names
 from gpulint.source.documents import Node
@@ -29,23 +29,23 @@ SECTIONS = ("vllm", "sglang", "tgi", "engine", "server", "deployment", "containe
 SWITCHES = ("enabled", "enable", "create")
 
 
-def switched_off(block: Mapping[str, object]) -> bool:
+def is_disabled(block: Mapping[str, object]) -> bool:
     return any(block.get(switch) is False for switch in SWITCHES) or block.get("disabled") is True
 
 
-def asks(block: Mapping[str, object]) -> bool:
+def requests_gpus(block: Mapping[str, object]) -> bool:
     """Return whether `resources` request an accelerator with a count that is not zero."""
     resources = block.get("resources")
     sides = [resources.get(side) for side in ("limits", "requests")] if isinstance(resources, dict) else []
     return any(
-        pod.GPU.fullmatch(str(name)) and str(count) not in ("0", "None")
+        pods.GPU.fullmatch(str(name)) and str(count) not in ("0", "None")
         for amounts in sides
         if isinstance(amounts, dict)
         for name, count in amounts.items()
     )
 
 
-def counts(block: Mapping[str, object]) -> bool:
+def has_count(block: Mapping[str, object]) -> bool:
     """Return whether a key next to an image or a command counts GPUs."""
     return _has_program(block) and bool(key(block))
 
@@ -68,7 +68,7 @@ def is_count(value: object) -> bool:
     )
 
 
-def counted(block: Values) -> tuple[str, ...]:
+def find_count(block: Values) -> tuple[str, ...]:
     """Return the path where a section next to the program counts GPUs; empty if none does.
 
     Disabled sections do not count.
@@ -81,10 +81,10 @@ def counted(block: Values) -> tuple[str, ...]:
 def _find_count_paths(block: Values) -> Iterator[tuple[str, ...]]:
     """Yield the paths at which GPUs may be counted, without those of disabled sections."""
     for section in COUNTING:
-        if not switched_off(block.entries(section)):
+        if not is_disabled(block.entries(section)):
             yield from ((section, name) for name in COUNTED)
             for vendor in VENDORS:
-                if not switched_off(block.entries(section, vendor)):
+                if not is_disabled(block.entries(section, vendor)):
                     yield from ((section, vendor, name) for name in COUNTED)
     for side in (("resources",), ("resources", "limits")):
         yield from ((*side, name) for name in (*COUNTS, "gpu"))
@@ -93,7 +93,7 @@ def _find_count_paths(block: Values) -> Iterator[tuple[str, ...]]:
 def resource(block: Values, path: tuple[str, ...]) -> str | Node:
     """Return the resource that a section counts: the named one, else by vendor, else NVIDIA's."""
     section = path[:-1]
-    named = next((key for key in RESOURCE_NAMES if pod.GPU.fullmatch(block.text(*section, key))), "")
+    named = next((key for key in RESOURCE_NAMES if pods.GPU.fullmatch(block.text(*section, key))), "")
     if named and section[0] in COUNTING:
         return block.scalar(*section, named) or block.text(*section, named)
     stated = (block.text(*section, key).lower() for key in ("vendor", "type"))

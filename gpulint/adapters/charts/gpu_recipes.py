@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import engines
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.catalog import resource_names
@@ -45,8 +45,8 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     key = "workload" if "gpus" in values.entries("workload") else "job"
     section = values.below(key)
     made = _build_group(values) if key == "job" else _build_run(section)
-    name = values.text("model", "name") or section.text("model", "name") or chart.folder(values.document)
-    for workload in chart.workloads(section, made, repository, name):
+    name = values.text("model", "name") or section.text("model", "name") or charts_values.folder(values.document)
+    for workload in charts_values.workloads(section, made, repository, name):
         if key == "job":
             yield replace(
                 workload, kind="inference", roles=tuple(_open_accelerator(role, section) for role in workload.roles)
@@ -66,18 +66,18 @@ def _build_group(values: Values) -> Document:
     words: list[Part] = [values.word(word, "model", "name") for word in SERVERS[server]]
     words.append(values.node("model", "name"))
     for flag, key in SIZES.get(server, (("--tp", "tp_size"),)):
-        words.extend(chart.flag(values, flag, "model", key))
+        words.extend(charts_values.flag(values, flag, "model", key))
     for key in values.entries(server, "serverArgs"):
         words.extend(_build_pair(values, server, str(key)))
     container: Part = {
         "name": values.word(server, "job", "gpus"),
-        "image": chart.image(values, "job", "image"),
+        "image": charts_values.image(values, "job", "image"),
         "command": words,
         "resources": {"limits": {resource_names.find_name("nvidia"): values.word(str(per_node), "job", "gpus")}},
         "volumeMounts": [{"name": "shared-memory", "mountPath": "/dev/shm"}],
     }
     size = values.word(str(nodes), "job", "gpus")
-    return chart.group(values, size, {"containers": [container]}, replicas=values.node(server, "replicaCount"))
+    return charts_values.group(values, size, {"containers": [container]}, replicas=values.node(server, "replicaCount"))
 
 
 def _build_pair(values: Values, server: str, key: str) -> list[Part]:
@@ -90,8 +90,8 @@ def _build_run(section: Values) -> Document:
     """Build one pod for all nodes of a run, whose size the templates decide."""
     container: Part = {
         "name": section.word("workload", "gpus"),
-        "image": chart.image(section, "image"),
-        "env": [*chart.variables(section, "envs")],
+        "image": charts_values.image(section, "image"),
+        "env": [*charts_values.variables(section, "envs")],
         "resources": {"limits": {resource_names.find_name("nvidia"): section.node("gpus")}},
         "volumeMounts": [{"name": "shared-memory", "mountPath": "/dev/shm"}],
     }
@@ -105,7 +105,7 @@ def _complete_run(workload: Workload, section: Values, repository: Repository) -
     served = _read_server(section, repository)
     kind = "inference" if served else "training" if section.text("model", "name") == "" else "unknown"
     roles = tuple(_open_accelerator(role.having(**served, **_count_gpus(section)), section) for role in workload.roles)
-    return chart.opened(replace(workload, kind=kind, roles=roles))
+    return charts_values.open_workload(replace(workload, kind=kind, roles=roles))
 
 
 def _count_gpus(section: Values) -> dict[str, Field]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.adapters import charts, kubernetes
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import embedded as nested
+from gpulint.adapters.objects import embedded
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -34,14 +34,14 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     for workload in charts.workloads(values, repository, _name_chart(document)):
         named = replace(workload, adapter="helm_release")
-        yield chart.opened(named, FURTHER) if document.get(("spec", "valuesFrom")) else named
+        yield charts_values.open_workload(named, FURTHER) if document.get(("spec", "valuesFrom")) else named
 
 
 def _read_values(document: Document) -> Values | None:
     if isinstance(document.get(("spec", "values")), dict):
         return Values(document, ("spec", "values"))
     for path in (("spec", "valuesContent"), ("spec", "values")):
-        if (inner := nested.document(document, path)) is not None and isinstance(inner.data, dict):
+        if (inner := embedded.document(document, path)) is not None and isinstance(inner.data, dict):
             return Values(inner)
     return None
 

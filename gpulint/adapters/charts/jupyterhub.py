@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source.documents import Document, Path
@@ -48,13 +48,15 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
 def _build_pod(values: Values, image: Path, limits: Path, requests: Path, selector: Path) -> Document:
     container: Part = {
         "name": values.word("notebook", *limits[:-1]),
-        "image": chart.image(values, *image, registry="", name="name"),
+        "image": charts_values.image(values, *image, registry="", name="name"),
         "resources": {"limits": values.node(*limits), "requests": values.node(*requests)},
     }
-    return chart.deployment(values, {"containers": [container], "nodeSelector": values.node(*selector)})
+    return charts_values.deployment(values, {"containers": [container], "nodeSelector": values.node(*selector)})
 
 
 def _read_server(values: Values, made: Document, repository: Repository, name: str) -> Iterator[Workload]:
-    for workload in chart.workloads(values, made, repository, name):
-        opened = chart.opened(replace(workload, kind="unknown"), "other settings of the hub may add to the pod")
+    for workload in charts_values.workloads(values, made, repository, name):
+        opened = charts_values.open_workload(
+            replace(workload, kind="unknown"), "other settings of the hub may add to the pod"
+        )
         yield replace(opened, roles=tuple(role.having(replicas=Field(EACH)) for role in opened.roles))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.operators import kubeai
 from gpulint.source.documents import Document
@@ -58,7 +58,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
             ):
                 model = values.below(*path, name)
                 for workload in kubeai.workloads(_build_object(model, name), repository):
-                    yield chart.adopted(workload, model, str(name))
+                    yield charts_values.adopt(workload, model, str(name))
 
 
 def _build_object(model: Values, name: str) -> Document:

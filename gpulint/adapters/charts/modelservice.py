@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import synthetic
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node
@@ -47,7 +47,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     for part in PARTS:
         if not isinstance(values.get(part), dict) or values.get(part, "create") is False:
             continue
-        for workload in chart.workloads(values, _build_object(values, part), repository):
+        for workload in charts_values.workloads(values, _build_object(values, part), repository):
             first = first or workload
             roles += [_name_role(values, part, role) for role in workload.roles]
     if first is not None:
@@ -89,13 +89,13 @@ def _build_object(values: Values, part: str) -> Document:
     replicas = None if entry.get("autoscaling", "enabled") is True else entry.node("replicas")
     if values.get("multinode") is True:
         size, pods = _write_size(entry, "workers"), _build_pod(values, entry)
-        return chart.group(values, size, pods, replicas=replicas, annotations=entry.node("annotations"))
-    return chart.deployment(values, _build_pod(values, entry), replicas, entry.node("annotations"))
+        return charts_values.group(values, size, pods, replicas=replicas, annotations=entry.node("annotations"))
+    return charts_values.deployment(values, _build_pod(values, entry), replicas, entry.node("annotations"))
 
 
 def _build_pod(values: Values, entry: Values) -> Part:
     extra = entry.node("extraConfig")
-    further = dict(chart.pairs(extra))
+    further = dict(charts_values.pairs(extra))
     claims: list[Part] = []
     if _uses_claim(values, entry):
         claims.append({"name": "accelerator", "resourceClaimTemplateName": "accelerator"})
@@ -129,11 +129,11 @@ def _build_container(values: Values, entry: Values, container: Values) -> Part:
     home = values.text("modelArtifacts", "mountPath") or "/model-cache"
     stored: list[Part] = [{"name": "model-storage", "mountPath": home}] if mounted else []
     cached = mounted and values.text("modelArtifacts", "uri").startswith("hf://")
-    environment: list[Part] = [*chart.variables(container, "env")]
+    environment: list[Part] = [*charts_values.variables(container, "env")]
     if cached:
         environment.append({"name": "HF_HOME", "value": container.word(home, "mountModelVolume")})
     written: dict[str | Node, Part] = {
-        **dict(chart.pairs(container.node("extraConfig"))),
+        **dict(charts_values.pairs(container.node("extraConfig"))),
         "name": container.node("name") or container.word("vllm"),
         "image": container.node("image"),
         **_build_command(values, entry, container),
@@ -175,7 +175,7 @@ def _build_model(values: Values) -> Part:
     """Return the model in an URI: a hub id, or a path on the volume."""
     uri = values.text("modelArtifacts", "uri")
     scheme, _, rest = uri.partition("://")
-    if (path := chart.expression(values, rest)) is not None:
+    if (path := charts_values.expression(values, rest)) is not None:
         return values.node(*path)
     if scheme == "hf":
         return values.word(rest, "modelArtifacts", "uri")
@@ -188,12 +188,12 @@ def _build_model(values: Values) -> Part:
 def _build_resources(values: Values, entry: Values, container: Values) -> Part:
     """Return what the container states, and the GPUs of its parallelism if it states none."""
     if _uses_claim(values, entry):
-        stated = dict(chart.pairs(container.node("resources")))
+        stated = dict(charts_values.pairs(container.node("resources")))
         return {**stated, "claims": [{"name": "accelerator"}]}
     name = _find_resource(values, entry, container)
     sides = {}
     for side in ("limits", "requests"):
-        amounts = dict(chart.pairs(container.node("resources", side)))
+        amounts = dict(charts_values.pairs(container.node("resources", side)))
         if name is not None and name.value not in amounts:
             amounts = {**amounts, name: _count_gpus(entry)}
         sides[side] = amounts
@@ -207,7 +207,7 @@ def _find_resource(values: Values, entry: Values, container: Values) -> Node | N
         return None
     named = values.node("accelerator", "resources", kind)
     written = str(named.value) if named is not None else RESOURCES.get(kind, RESOURCES["nvidia"])
-    return tree.word(written, tree.place(place.document, place.path))
+    return synthetic.word(written, synthetic.place(place.document, place.path))
 
 
 def _read_type(values: Values, entry: Values) -> tuple[str, Origin]:

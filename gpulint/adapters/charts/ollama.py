@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import pods as pod
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters import pods
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.catalog import resource_names
@@ -37,7 +37,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     """Yield the server if GPUs are enabled; without them it computes on the CPU."""
     if values.get("ollama", "gpu", "enabled") is not True and not _requests_gpu(values):
         return
-    for workload in chart.workloads(
+    for workload in charts_values.workloads(
         values, _build_object(values), repository, values.text("fullnameOverride") or "ollama"
     ):
         yield replace(workload, kind="inference", roles=tuple(_apply_models(role, values) for role in workload.roles))
@@ -46,15 +46,15 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
 def _requests_gpu(values: Values) -> bool:
     """Return whether the container's resources, which the chart passes on, name a GPU."""
     names = {*values.entries("resources", "limits"), *values.entries("resources", "requests")}
-    return any(pod.GPU.fullmatch(str(name)) for name in names)
+    return any(pods.GPU.fullmatch(str(name)) for name in names)
 
 
 def _build_object(values: Values) -> Document:
     container: Part = {
         "name": values.word("ollama", "ollama", "gpu"),
-        "image": chart.image(values, "image") or values.word(IMAGE, "ollama"),
+        "image": charts_values.image(values, "image") or values.word(IMAGE, "ollama"),
         "args": values.node("extraArgs"),
-        "env": [*chart.variables(values, "extraEnv")],
+        "env": [*charts_values.variables(values, "extraEnv")],
         "envFrom": values.node("extraEnvFrom"),
         "resources": _build_resources(values),
         "volumeMounts": values.node("volumeMounts"),
@@ -68,12 +68,12 @@ def _build_object(values: Values) -> Document:
         "runtimeClassName": values.node("runtimeClassName"),
         "hostIPC": values.node("hostIPC"),
     }
-    return chart.deployment(values, pod, values.node("replicaCount"), values.node("podAnnotations"))
+    return charts_values.deployment(values, pod, values.node("replicaCount"), values.node("podAnnotations"))
 
 
 def _build_resources(values: Values) -> Part:
     """Return the limits as stated with the GPUs that the chart adds."""
-    stated = dict(chart.pairs(values.node("resources", "limits")))
+    stated = dict(charts_values.pairs(values.node("resources", "limits")))
     gpus = _build_gpus(values)
     names = {name if isinstance(name, str) else name.value for name in gpus}
     limits: dict[str | Node, Part] = {**{name: node for name, node in stated.items() if name not in names}, **gpus}
@@ -108,12 +108,14 @@ def _apply_models(role: Role, values: Values) -> Role:
     fields: dict[str, Field] = {}
     if len(listed) == 1:
         ((name, origin),) = listed.items()
-        fields.update(ollama.named(name, (origin,)))
+        fields.update(ollama.read_model_name(name, (origin,)))
     else:
         reason = "several models are pulled" if listed else "the models are pulled after the server has started"
         place = Origin(values.document, (*values.path, "ollama", "models" if listed else "gpu"))
         fields["checkpoint"] = Field(Unknown(reason, "caller's variable"), (place,))
-    return role.having(**fields, **chart.scaled(values, ("autoscaling",), "minReplicas", ("podDisruptionBudget",)))
+    return role.having(
+        **fields, **charts_values.read_autoscaler(values, ("autoscaling",), "minReplicas", ("podDisruptionBudget",))
+    )
 
 
 def _list_texts(value: object) -> list[str]:

@@ -12,12 +12,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
-from gpulint.adapters.pods import volume_claims as claims
-from gpulint.catalog import resource_names
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.pods import volume_claims
+from gpulint.catalog import resource_names, tables
 from gpulint.source.documents import Document, Node, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Workload
@@ -58,7 +57,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
         if isinstance(model, dict) and model.get("enabled") is not False:
             entry = values.below(SPEC, "modelSpec", at)
             made = _build_ray_cluster if entry.get("raySpec", "enabled") is True else _build_deployment
-            for workload in chart.workloads(entry, made(values, entry), repository, entry.text("name")):
+            for workload in charts_values.workloads(entry, made(values, entry), repository, entry.text("name")):
                 yield _complete_workload(workload, entry)
 
 
@@ -77,7 +76,7 @@ def problems(values: Values) -> Iterator[Problem]:
 
 def _list_read_keys(section: str) -> frozenset[str]:
     """Return the keys of a section that some template of some release reads."""
-    return frozenset(row["key"] for row in catalog.rows("chart_values") if row["section"] == section)
+    return frozenset(row["key"] for row in tables.rows("chart_values") if row["section"] == section)
 
 
 def _report_unread(entry: Values, key: str, section: tuple[str, ...]) -> Iterator[Problem]:
@@ -110,7 +109,7 @@ def _guess_key(key: str, section: tuple[str, ...]) -> str:
 
 def _build_deployment(values: Values, entry: Values) -> Document:
     replicas = None if entry.get("keda", "enabled") is True else entry.node("replicaCount")
-    return chart.deployment(
+    return charts_values.deployment(
         entry, _build_pod(values, entry, entry, _build_command(entry)), replicas, entry.node("podAnnotations")
     )
 
@@ -124,7 +123,7 @@ def _build_ray_cluster(values: Values, entry: Values) -> Document:
     workers = _truncate(entry.get("replicaCount"))
     leader = _build_pod(values, entry, head, [*_build_command(entry), *ON_RAY])
     size = entry.word(str(workers + 1), "replicaCount")
-    return chart.group(entry, size, _build_pod(values, entry, entry, ["ray", "start"]), leader)
+    return charts_values.group(entry, size, _build_pod(values, entry, entry, ["ray", "start"]), leader)
 
 
 def _build_pod(values: Values, entry: Values, asking: Values, command: list[Part]) -> Part:
@@ -151,8 +150,8 @@ def _build_pod(values: Values, entry: Values, asking: Values, command: list[Part
         "envFrom": [{"configMapRef": {"name": "configs"}}] if values.get(SPEC, "configs") else None,
         "resources": asking.node("resources") or _build_resources(asking),
         "securityContext": values.node(SPEC, "containerSecurityContext"),
-        "startupProbe": chart.probe(values, (SPEC, "startupProbe"), STARTING),
-        "livenessProbe": chart.probe(values, (SPEC, "livenessProbe"), LIVING),
+        "startupProbe": charts_values.probe(values, (SPEC, "startupProbe"), STARTING),
+        "livenessProbe": charts_values.probe(values, (SPEC, "livenessProbe"), LIVING),
         "volumeMounts": [*mounts, *entry.items("extraVolumeMounts")],
     }
     disaggregated = entry.get("lmcacheConfig", "enablePD") is True
@@ -197,7 +196,7 @@ def _build_command(entry: Values) -> list[Part]:
         prefix = "--enable-prefix-caching" if config.get("enablePrefixCaching") else "--no-enable-prefix-caching"
         words.append(config.key(prefix, "enablePrefixCaching"))
     for name, key in FLAGS:
-        words.extend(chart.flag(config, name, key))
+        words.extend(charts_values.flag(config, name, key))
     words.extend(config.items("extraArgs"))
     if entry.get("lmcacheConfig", "enabled"):
         role = entry.text("lmcacheConfig", "kvRole") or "kv_both"
@@ -211,7 +210,7 @@ def _build_command(entry: Values) -> list[Part]:
 def _build_environment(values: Values, entry: Values) -> list[Part]:
     """Return the variables that decide sizes and devices, after those of the lists."""
     cache = entry.below("lmcacheConfig")
-    variables: list[Part] = [*chart.variables(values, SPEC, "env"), *chart.variables(entry, "env")]
+    variables: list[Part] = [*charts_values.variables(values, SPEC, "env"), *charts_values.variables(entry, "env")]
     home = (
         "/data/shared-pvc-storage"
         if values.get("sharedPvcStorage", "enabled")
@@ -262,15 +261,15 @@ def _truncate(value: object) -> int:
 
 def _complete_workload(workload: Workload, entry: Values) -> Workload:
     """Return a model's workload with its autoscaler, disruption budget and shared claim."""
-    fields = {**chart.scaled(entry, ("keda",), "minReplicaCount", ("pdb",)), **_read_claim(entry)}
+    fields = {**charts_values.read_autoscaler(entry, ("keda",), "minReplicaCount", ("pdb",)), **_read_claim(entry)}
     return replace(workload, kind="inference", roles=tuple(role.having(**fields) for role in workload.roles))
 
 
 def _read_claim(entry: Values) -> dict[str, Field]:
     """Return the claim that all pods of a model mount if the template limits it to one node."""
-    modes = entry.get("pvcAccessMode") or [claims.SINGLE_NODE]
+    modes = entry.get("pvcAccessMode") or [volume_claims.SINGLE_NODE]
     own = isinstance(entry.get("pvcStorage"), str) and not entry.get("pvcExistingClaimName")
-    if not own or modes != [claims.SINGLE_NODE] or entry.get("nodeName"):
+    if not own or modes != [volume_claims.SINGLE_NODE] or entry.get("nodeName"):
         return {}
     place = "pvcAccessMode" if entry.get("pvcAccessMode") else "pvcStorage"
     return {"single_node_claim": Field(f"{entry.text('name')}-storage-claim", (entry.origin(place),))}

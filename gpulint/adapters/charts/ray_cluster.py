@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source.documents import Document
@@ -30,7 +30,7 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     name = values.text("fullnameOverride") or values.text("nameOverride") or "ray-cluster"
-    yield from chart.workloads(values, _build_object(values), repository, name)
+    yield from charts_values.workloads(values, _build_object(values), repository, name)
 
 
 def _build_object(values: Values) -> Document:
@@ -70,8 +70,11 @@ def _build_group(values: Values, name: str, group: Values) -> Part:
 def _build_template(values: Values, group: Values, name: str) -> Part:
     container: Part = {
         "name": group.word(name),
-        "image": chart.image(group, "image") or chart.image(values, "image"),
-        "env": [*chart.variables(values, "common", "containerEnv"), *chart.variables(group, "containerEnv")],
+        "image": charts_values.image(group, "image") or charts_values.image(values, "image"),
+        "env": [
+            *charts_values.variables(values, "common", "containerEnv"),
+            *charts_values.variables(group, "containerEnv"),
+        ],
         **{key: group.node(key) for key in CONTAINER},
     }
     pod: Part = {"containers": [container, *group.items("sidecarContainers")], **{key: group.node(key) for key in POD}}

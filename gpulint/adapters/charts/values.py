@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters import kubernetes
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import synthetic
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
@@ -51,7 +51,7 @@ class Values(NamedTuple):
 
     def at(self, *path: str | int) -> Node:
         """Return the node of a value: itself, its key, or the nearest one above."""
-        return tree.place(self.document, (*self.path, *path))
+        return synthetic.place(self.document, (*self.path, *path))
 
     def origin(self, *path: str | int) -> Origin:
         """Return the location of a value."""
@@ -59,12 +59,12 @@ class Values(NamedTuple):
 
     def word(self, text: str, *path: str | int) -> Node:
         """Return a text that the chart writes because of a value."""
-        return tree.word(text, self.at(*path))
+        return synthetic.word(text, self.at(*path))
 
     def key(self, text: str, *path: str | int) -> Node:
         """Return a text that the chart writes, located at the key of a value."""
         node = self.document.key_node((*self.path, *path))
-        return tree.word(text, node or self.at(*path))
+        return synthetic.word(text, node or self.at(*path))
 
     def text(self, *path: str | int) -> str:
         """Return a value as text; empty if there is none."""
@@ -84,7 +84,7 @@ class Values(NamedTuple):
 
     def object(self, part: Part) -> Document:
         """Return an object that the chart creates from these values."""
-        return tree.document(self.document, part, self.at())
+        return synthetic.document(self.document, part, self.at())
 
 
 def flag(values: Values, name: str, *path: str | int) -> list[Node]:
@@ -127,10 +127,10 @@ def probe(values: Values, path: Path, defaults: Mapping[str, int]) -> Part:
     if values.get(*path, default=...) is None:
         return None
     numbers: dict[str | Node, Part] = {
-        name: values.node(*path, name) or tree.number(value, values.at(*path)) for name, value in defaults.items()
+        name: values.node(*path, name) or synthetic.number(value, values.at(*path)) for name, value in defaults.items()
     }
     stated = dict(pairs(values.node(*path)))
-    return tree.written({"httpGet": {"path": "/health"}, **stated, **numbers}, values.at(*path))
+    return synthetic.written({"httpGet": {"path": "/health"}, **stated, **numbers}, values.at(*path))
 
 
 def pairs(node: Node | None) -> Iterator[tuple[str | Node, Part]]:
@@ -171,7 +171,7 @@ def expression(values: Values, text: str) -> Path | None:
     return tuple(named[1].split(".")) if named else None
 
 
-def scaled(values: Values, autoscaler: Path, minimum_key: str, budget: Path) -> dict[str, Field]:
+def read_autoscaler(values: Values, autoscaler: Path, minimum_key: str, budget: Path) -> dict[str, Field]:
     """Return the fields of an enabled autoscaler and disruption budget."""
     fields: dict[str, Field] = {}
     if values.get(*autoscaler, "enabled") is True:
@@ -188,10 +188,10 @@ def scaled(values: Values, autoscaler: Path, minimum_key: str, budget: Path) -> 
 def workloads(values: Values, made: Document, repository: Repository, name: str = "") -> Iterator[Workload]:
     """Yield the workloads of an object that a chart creates, as those of its values."""
     for workload in kubernetes.workloads(made, repository):
-        yield adopted(workload, values, name)
+        yield adopt(workload, values, name)
 
 
-def adopted(workload: Workload, values: Values, name: str = "") -> Workload:
+def adopt(workload: Workload, values: Values, name: str = "") -> Workload:
     """Return a workload of an object that a chart creates, as one of its values.
 
     Arguments can be added only if the values have a list of them.
@@ -225,7 +225,7 @@ def _is_item(node: Node, wanted: Node) -> bool:
     return node.kind == "mapping" and any(_is_item(value, wanted) for _, value in node.value)
 
 
-def opened(workload: Workload, reason: str = DECIDED_BY_CHART) -> Workload:
+def open_workload(workload: Workload, reason: str = DECIDED_BY_CHART) -> Workload:
     """Return a workload as open, because the chart's templates are not read.
 
     They may add volumes, arguments and replicas.
@@ -246,7 +246,7 @@ def _open_role(role: Role, reason: str) -> Role:
     return replace(role.having(**fields), arguments=None, open_ended=role.open_ended or reason)
 
 
-def shared_out(role: Role) -> Role:
+def fill_parallel_sizes(role: Role) -> Role:
     """Return a role of an open chart whose stated parallelism already uses all GPUs.
 
     The other parallel sizes are then 1.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source.documents import Document
@@ -29,7 +29,7 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     name = values.text("fullnameOverride") or values.text("nameOverride") or values.text("vllm", "model")
-    for workload in chart.workloads(values.below("vllm"), _build_object(values), repository, name):
+    for workload in charts_values.workloads(values.below("vllm"), _build_object(values), repository, name):
         yield _apply_autoscaler(workload, values)
 
 
@@ -40,8 +40,8 @@ def _build_object(values: Values) -> Document:
             _build_pod(values, ["ray", "start"], serves=False),
             _build_pod(values, _build_leader_command(values)),
         )
-        return chart.group(values, group.node("groupSize"), workers, leader, group.node("groups"))
-    return chart.deployment(
+        return charts_values.group(values, group.node("groupSize"), workers, leader, group.node("groups"))
+    return charts_values.deployment(
         values, _build_pod(values, _build_command(values)), values.node(*WORKLOAD, "deployment", "replicaCount")
     )
 
@@ -68,10 +68,10 @@ def _build_leader_command(values: Values) -> list[Part]:
 def _build_pod(values: Values, command: list[Part], serves: bool = True) -> Part:
     container: Part = {
         "name": values.word("vllm", "vllm", "model"),
-        "image": chart.image(values, "vllm", "image"),
+        "image": charts_values.image(values, "vllm", "image"),
         "command": command,
         "resources": values.node("vllm", "resources"),
-        "livenessProbe": chart.probe(values, ("vllm", "livenessProbe"), LIVING) if serves else None,
+        "livenessProbe": charts_values.probe(values, ("vllm", "livenessProbe"), LIVING) if serves else None,
         "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],
     }
     return {
@@ -86,7 +86,7 @@ def _apply_autoscaler(workload: Workload, values: Values) -> Workload:
     """Apply KEDA and the disruption budget in the mode that they are made for."""
     if values.get(*WORKLOAD, "type") == "leaderWorkerSet":
         return workload
-    fields = chart.scaled(values, AUTOSCALER, "minReplicas", ("pdb",))
+    fields = charts_values.read_autoscaler(values, AUTOSCALER, "minReplicas", ("pdb",))
     return replace(workload, roles=tuple(_apply_minimum(role).having(**fields) for role in workload.roles))
 
 

@@ -11,19 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from gpulint import adapters, engines
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.kubernetes import kustomize_patches
 from gpulint.adapters.nodes.pool import QUEUES
-from gpulint.adapters.objects import controllers as operators
-from gpulint.adapters.objects import kubeflow_v1_kinds as training_kinds
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.adapters.objects import ray_kinds as ray_cluster
-from gpulint.adapters.objects import references as joins
+from gpulint.adapters.objects import controllers, kubeflow_v1_kinds, pod_templates, ray_kinds, references
 from gpulint.adapters.objects.pod_templates import Kind, Template
 from gpulint.adapters.pods import network
-from gpulint.adapters.programs import replica as instance
-from gpulint.facts.resolver import glossary
+from gpulint.adapters.programs import replica
+from gpulint.facts.glossary import glossary
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -64,7 +60,7 @@ NODE_AGENTS = frozenset({"DaemonSet"})
 """Kinds that manage nodes and are privileged for that."""
 MULTIPLIERS = ("gpus_per_pod", "pods_per_replica", "gpus_per_replica", "replicas")
 STEERING = ("nodeSelector", "affinity", "nodeName", "resourceClaims", "runtimeClassName", "topologySpreadConstraints")
-KINDS_READ: Mapping[tuple[str, str], Kind] = {**kinds.PLAIN, **training_kinds.TRAINING, **ray_cluster.RAY}
+KINDS_READ: Mapping[tuple[str, str], Kind] = {**pod_templates.PLAIN, **kubeflow_v1_kinds.TRAINING, **ray_kinds.RAY}
 
 
 def claims(document: Document) -> Claim:
@@ -105,18 +101,18 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     wrapped = tuple(_unwrap(document, data))
     for inner in wrapped:
         yield from adapters.read(inner, repository)
-    if not wrapped and not kustomize_patches.is_one(document, repository):
+    if not wrapped and not kustomize_patches.is_patch(document, repository):
         yield from _allow_for_patches(_read_object(document, data), document, repository)
 
 
 def _unwrap(document: Document, data: Mapping[str, object]) -> Iterator[Document]:
     """Yield the objects in a List or an AppWrapper, each as a document of its own."""
     if str(data.get("kind", "")).endswith("List"):
-        places = list(kinds.items(document, ("items",)))
+        places = list(pod_templates.items(document, ("items",)))
     else:
         listed, key = WRAPPERS.get(group_and_kind(data), ((), ""))
         inner = (key,) if key else ()
-        places = [(*at, *inner) for at in kinds.items(document, listed)] if listed else []
+        places = [(*at, *inner) for at in pod_templates.items(document, listed)] if listed else []
     objects = [
         Document(document.path, document.index, document.text, node, document.format)
         for at in places
@@ -131,7 +127,7 @@ def _read_object(document: Document, data: Mapping[str, object]) -> Iterator[Wor
     group, kind = group_and_kind(data)
     if group in DESCRIPTIVE or (group, kind) in TEMPLATES:
         return
-    description = KINDS_READ.get((group, kind), Kind(kinds.any_kind))
+    description = KINDS_READ.get((group, kind), Kind(pod_templates.read_any_kind))
     templates = [
         (template, tuple(_read_roles(document, (group, kind), template)))
         for template in description.templates(document, ())
@@ -152,7 +148,7 @@ def _allow_for_patches(
 ) -> Iterator[Workload]:
     """Yield the workloads of a file; a Kustomization next to it may add GPU requests to them."""
     folder = posixpath.dirname(document.path)
-    if any(repository.exists(posixpath.join(folder, name)) for name in joins.KUSTOMIZATIONS):
+    if any(repository.exists(posixpath.join(folder, name)) for name in references.KUSTOMIZATIONS):
         names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume", "moving_image")
         absent = {name: Field(None) for name in (*names, *network.FACTS)}
         workloads_of_file = (
@@ -181,8 +177,8 @@ def purpose(roles: Sequence[Role], otherwise: str) -> str:
 
 
 def _read_roles(document: Document, kind: tuple[str, str], template: Template) -> Iterator[Role]:
-    annotations = pod.hints(document, ("metadata",), (*template.spec[:-1], "metadata"))
-    for read in pod.roles(document, template.spec, annotations, template.variables):
+    annotations = pods.hints(document, ("metadata",), (*template.spec[:-1], "metadata"))
+    for read in pods.roles(document, template.spec, annotations, template.variables):
         role = _remove_image_program(document, read) if template.own_start else read
         name = f"{template.name}/{role.name}" if template.name else role.name
         fields = {
@@ -215,18 +211,20 @@ def _is_engine_fact(name: str) -> bool:
 def _read_network(document: Document, kind: tuple[str, str], template: Template, role: Role) -> dict[str, Field]:
     """Return the network of a container with GPUs, unless the kind's operator adds one."""
     at = role.anchor.path
-    if operators.adds(*kind, "shared_memory") is None or "accelerator_resource" not in role.fields:
+    if controllers.find_addition(*kind, "shared_memory") is None or "accelerator_resource" not in role.fields:
         return {}
     listed = next((key for key in ("containers", "initContainers") if key in at), "")
     if not listed:
         return {}
-    machine = network.of_machines(role.fields.get("cloud"), role.fields.get("accelerator"), role.value("gpus_per_pod"))
-    return {**network.of(document, template.spec, at[: at.index(listed) + 2]), **machine}
+    machine = network.find_machine_network(
+        role.fields.get("cloud"), role.fields.get("accelerator"), role.value("gpus_per_pod")
+    )
+    return {**network.read_network(document, template.spec, at[: at.index(listed) + 2]), **machine}
 
 
 def _allow_for_operator(kind: tuple[str, str]) -> dict[str, Field]:
     """Return what the kind's operator may add; for an unlisted kind that is anything."""
-    row = operators.adds(*kind, "shared_memory")
+    row = controllers.find_addition(*kind, "shared_memory")
     if row is None:
         source = "the operator may mount it"
         absent = {name: Field(None) for name in ("engine_image", "devices_unscheduled", "unmounted_memory_volume")}
@@ -250,7 +248,7 @@ def _read_queue(document: Document, template: Template, fields: Mapping[str, Fie
 
 def gpus_per_replica(role: Role) -> Field:
     """Return the GPUs of one instance: those of a pod times its pods."""
-    return instance.product(role.fields["gpus_per_pod"], role.fields["pods_per_replica"])
+    return replica.product(role.fields["gpus_per_pod"], role.fields["pods_per_replica"])
 
 
 # ---- one instance of several roles
@@ -261,7 +259,7 @@ def _merge_roles(together: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
 
     The first with an engine counts the GPUs of all; the others are part of it.
     """
-    if together == kinds.RUN and sum(map(_serves, roles)) > 1:
+    if together == pod_templates.RUN and sum(map(_serves, roles)) > 1:
         return tuple(_open_single_pods(role) for role in roles)
     if len(roles) < 2:
         return tuple(_open_single_pods(role) for role in roles)
@@ -284,7 +282,7 @@ def _serves(role: Role) -> bool:
 
 def _find_purpose(role: Role) -> str:
     """Return what the engine of a role is for; empty without an engine."""
-    return engines.purpose(role.text("engine")) if role.text("engine") else ""
+    return engines.find_purpose(role.text("engine")) if role.text("engine") else ""
 
 
 def _apply_launcher(
@@ -302,7 +300,7 @@ def _apply_launcher(
         or any(not _asks_for_none(role) for role in roles if role not in waiting)
     ):
         return roles
-    started = pod.launched(document, launchers[0].spec, launchers[0].variables)
+    started = pods.read_launched(document, launchers[0].spec, launchers[0].variables)
     if started is None or not waiting[0].name.lower().startswith("worker"):
         return roles
     kept = {name: field for name, field in waiting[0].fields.items() if name not in ("engine", "program")}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods as adapters_pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import pod_templates, synthetic
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
@@ -37,7 +36,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield one role per template whose container requests GPUs or runs an engine."""
     base = SPECS[str(document.get(("kind",)))]
     roles = tuple(
-        role for at in kinds.items(document, (*base, "templates")) for role in _read_roles(document, base, at)
+        role for at in pod_templates.items(document, (*base, "templates")) for role in _read_roles(document, base, at)
     )
     if roles:
         metadata = document.get(("metadata",))
@@ -52,12 +51,12 @@ def _read_roles(document: Document, base: Path, at: Path) -> Iterator[Role]:
     The steps decide how often that is.
     """
     pods, name = Field(1, source="one pod per step"), str(document.get((*at, "name")) or at[-1])
-    made = tree.document(
+    made = synthetic.document(
         document,
         {"metadata": document.node(("metadata",)), "spec": _build_pod(document, base, at)},
-        tree.place(document, at),
+        synthetic.place(document, at),
     )
-    for role in pod.roles(made, ("spec",), {}):
+    for role in adapters_pods.roles(made, ("spec",), {}):
         times = Field(Unknown("the steps of the workflow decide how often it runs"))
         counted = Role(name, role.anchor, role.fields, role.arguments, role.open_ended)
         counted = counted.having(pods_per_replica=pods, replicas=times)

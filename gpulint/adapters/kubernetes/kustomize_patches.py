@@ -19,7 +19,7 @@ SELECTING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 """Kinds of the group apps whose `selector` the API server requires."""
 
 
-def is_one(document: Document, repository: Repository) -> bool:
+def is_patch(document: Document, repository: Repository) -> bool:
     """Return whether an object is a patch.
 
     A patch lacks what an object needs, or a Kustomization near it lists its file as one.

@@ -9,10 +9,12 @@ from gpulint import engines, units
 from gpulint.adapters.logs import sglang
 from gpulint.adapters.logs.reader import Log
 from gpulint.adapters.logs.reading import Reading
-from gpulint.catalog import tables as catalog
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, glossary
+from gpulint.catalog import tables
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts import resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts
+from gpulint.facts.providers import LARGEST
 from gpulint.workload import Field, Role, Unknown, Value
 
 NETWORK = frozenset({"engine", "checkpoint", "quantization", "weight_dtype", "tensor_parallel", "pipeline_parallel"})
@@ -32,18 +34,18 @@ SAME_CARD = 0.03
 UNSTATED = frozenset({"auto", "None"})
 
 
-class Compared(NamedTuple):
+class ReadingComparison(NamedTuple):
     """A reading next to the estimated term: its interval, its expected value and the difference."""
 
     told: Reading
     unit: str
     low: float | None = None
-    likely: float | None = None
+    expected: float | None = None
     high: float | None = None
 
     @property
     def off(self) -> float | None:
-        return None if self.likely is None else self.likely - self.told.number
+        return None if self.expected is None else self.expected - self.told.number
 
     @property
     def inside(self) -> bool | None:
@@ -59,20 +61,20 @@ class Evidence(NamedTuple):
     """
 
     log: Log
-    compared: tuple[Compared, ...]
+    compared: tuple[ReadingComparison, ...]
     left_out: tuple[Reading, ...]
     adopted: tuple[Reading, ...]
     differing: tuple[tuple[Reading, Value], ...]
     role: Role
 
 
-def of(role: Role, resolved: Resolved | None, log: Log) -> Evidence:
+def compare(role: Role, resolved: Resolution | None, log: Log) -> Evidence:
     """Compare a role with a log of it."""
     otherwise = tuple(_find_differing(role, log))
     another = any(reading.name in ("engine", "checkpoint") for reading, _ in otherwise)
     adopted = () if another else tuple(_find_adopted(role, resolved, log))
     run = role.having(**dict(_build_fields(adopted)))
-    known = facts.of(run, resolved)
+    known = resolver.resolve(run, resolved)
     differing = (*otherwise, *_find_other_accelerator(known, log))
     other = {reading.name for reading, _ in differing}
     readings = [reading for reading in _list_readings(known, log) if reading.name in glossary()]
@@ -90,7 +92,7 @@ def of(role: Role, resolved: Resolved | None, log: Log) -> Evidence:
 # ---- the run's conditions
 
 
-def _find_adopted(role: Role, resolved: Resolved | None, log: Log) -> Iterator[Reading]:
+def _find_adopted(role: Role, resolved: Resolution | None, log: Log) -> Iterator[Reading]:
     """Yield the run's conditions that the role leaves open."""
     shape = resolved.architecture if resolved else None
     quantised = shape is not None and shape.checkpoint_quantization is not None
@@ -118,7 +120,7 @@ def _build_fields(adopted: Sequence[Reading]) -> Iterator[tuple[str, Field]]:
 def _find_differing(role: Role, log: Log) -> Iterator[tuple[Reading, Value]]:
     """Yield the run's conditions that the role states differently."""
     engine = role.text("engine")
-    trains = role.text("task") == "training" or engines.purpose(engine) == "training"
+    trains = role.text("task") == "training" or engines.find_purpose(engine) == "training"
     if (trains if log.engine != "trainer" else not trains) or (not trains and engine not in ("", log.engine)):
         yield Reading("engine", log.engine, 0.0, ()), engine or None
     for reading in log.conditions.values():
@@ -131,7 +133,7 @@ def _find_differing(role: Role, log: Log) -> Iterator[tuple[Reading, Value]]:
 
 def _is_same(reading: Reading, stated: Value) -> bool:
     if reading.name == "engine_version":
-        release, other = catalog.release(str(reading.value)) or (), catalog.release(str(stated)) or ()
+        release, other = tables.release(str(reading.value)) or (), tables.release(str(stated)) or ()
         shorter = min(len(release), len(other))
         return release[:shorter] == other[:shorter]
     if reading.name == "checkpoint":
@@ -149,7 +151,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _find_other_accelerator(known: Facts, log: Log) -> Iterator[tuple[Reading, Value]]:
-    reading, ours = log.readings.get("device_memory_bytes"), known.likely("device_memory_bytes")
+    reading, ours = log.readings.get("device_memory_bytes"), known.expected("device_memory_bytes")
     if reading is None or not isinstance(ours, int | float):
         return
     if abs(reading.number - ours) > SAME_CARD * ours:
@@ -161,17 +163,17 @@ def _find_other_accelerator(known: Facts, log: Log) -> Iterator[tuple[Reading, V
 
 def _list_readings(known: Facts, log: Log) -> Iterator[Reading]:
     yield from log.readings.values()
-    card = known.likely("device_memory_bytes")
+    card = known.expected("device_memory_bytes")
     if log.engine == "sglang" and isinstance(card, int | float):
-        yield from sglang.taken_before(log.readings, card)
+        yield from sglang.derive_reserved(log.readings, card)
 
 
-def _compare(reading: Reading, known: Facts) -> Compared:
-    unit, ours = glossary()[reading.name].unit, known.likely(reading.name)
+def _compare(reading: Reading, known: Facts) -> ReadingComparison:
+    unit, ours = glossary()[reading.name].unit, known.expected(reading.name)
     if isinstance(ours, bool) or not isinstance(ours, int | float):
-        return Compared(reading, unit)
+        return ReadingComparison(reading, unit)
     low, high = known.ends(reading.name) or (ours, ours)
-    return Compared(reading, unit, _to_number(low), float(ours), _to_number(high))
+    return ReadingComparison(reading, unit, _to_number(low), float(ours), _to_number(high))
 
 
 def _to_number(value: Value) -> float | None:
@@ -183,7 +185,7 @@ def _is_usable(reading: Reading) -> bool:
 
     Only graph memory may be negative, and counts as none.
     """
-    return reading.name == "graph_bytes" or 0 <= reading.number <= facts.LARGEST
+    return reading.name == "graph_bytes" or 0 <= reading.number <= LARGEST
 
 
 def _to_value(reading: Reading) -> Value:
@@ -206,10 +208,10 @@ def cells(evidence: Evidence) -> list[tuple[str, ...]]:
     return [HEAD, *rows] if rows else [("no reading of the log could be compared",)]
 
 
-def _build_row(compared: Compared) -> tuple[str, ...]:
+def _build_row(compared: ReadingComparison) -> tuple[str, ...]:
     ours = [
         units.human(value, compared.unit) if value is not None else "?"
-        for value in (compared.low, compared.likely, compared.high)
+        for value in (compared.low, compared.expected, compared.high)
     ]
     where = {None: "", True: "inside", False: "outside"}[compared.inside]
     return (
@@ -222,7 +224,7 @@ def _build_row(compared: Compared) -> tuple[str, ...]:
     )
 
 
-def _render_difference(compared: Compared) -> str:
+def _render_difference(compared: ReadingComparison) -> str:
     if compared.off is None:
         return "?"
     if abs(compared.off) <= compared.told.precision:
@@ -259,7 +261,7 @@ def _render_value(reading: Reading, value: Value) -> str:
     return units.human(value, unit)
 
 
-def _summarise(compared: Sequence[Compared]) -> Iterator[str]:
+def _summarise(compared: Sequence[ReadingComparison]) -> Iterator[str]:
     """Yield which terms are outside their interval."""
     bytes_off = [comparison for comparison in compared if comparison.off is not None and comparison.unit == "bytes"]
     outside = [comparison.told.name for comparison in bytes_off if comparison.inside is False]
@@ -269,7 +271,7 @@ def _summarise(compared: Sequence[Compared]) -> Iterator[str]:
         yield "every reading is within the estimated interval"
 
 
-def as_data(evidence: Evidence) -> dict[str, object]:
+def to_data(evidence: Evidence) -> dict[str, object]:
     """Return the comparison as data, with values in base units."""
     return {
         "engine": evidence.log.engine,
@@ -278,7 +280,7 @@ def as_data(evidence: Evidence) -> dict[str, object]:
             compared.told.name: {
                 "unit": compared.unit,
                 "low": compared.low,
-                "likely": compared.likely,
+                "expected": compared.expected,
                 "high": compared.high,
                 "log": compared.told.value,
                 "off": compared.off,

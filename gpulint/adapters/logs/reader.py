@@ -13,7 +13,7 @@ from gpulint import units
 from gpulint.adapters.logs import lines, reading, sglang, trainer, vllm
 from gpulint.adapters.logs.lines import Line
 from gpulint.adapters.logs.reading import Reading
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 _PLACEHOLDERS = {
     "n": r"(?P<value>-?\d[\d,]{0,18}(?:\.\d{1,15})?)",
@@ -25,7 +25,7 @@ _PLACEHOLDERS = {
 _UNITS = {"gib": units.GIB, "mib": units.MIB, "kib": units.KIB}
 _DEMAND = ("loaded_bytes_per_gpu", "activation_bytes", "non_torch_bytes", "graph_bytes", "training_reserved_bytes")
 EXAMPLES = "such as `Model loading took … GiB`, `Load weight end. … mem usage=… GB` or `max allocated: …`"
-DERIVED = {"vllm": vllm.derived, "sglang": sglang.derived, "trainer": trainer.derived}
+DERIVED = {"vllm": vllm.derive, "sglang": sglang.derive, "trainer": trainer.derive}
 
 
 class Pattern(NamedTuple):
@@ -52,17 +52,17 @@ class Log(NamedTuple):
     cut: bool
 
 
-Found = dict[str, dict[str, Reading]]
+ReadingsByRank = dict[str, dict[str, Reading]]
 """Readings by rank and by name."""
 
 
 @functools.cache
 def patterns() -> tuple[Pattern, ...]:
     """Return the patterns of the lines to search for."""
-    return tuple(_build_pattern(row) for row in catalog.rows("log_lines"))
+    return tuple(_build_pattern(row) for row in tables.rows("log_lines"))
 
 
-def _build_pattern(row: catalog.Row) -> Pattern:
+def _build_pattern(row: tables.Row) -> Pattern:
     regex = ""
     for part in re.split(r"(\{\w+\}|…|\s+)", row["line"]):
         if part.startswith("{"):
@@ -125,7 +125,7 @@ def _split_runs(hits: Iterable[Hit]) -> list[list[Hit]]:
 def _build_log(run: Sequence[Hit], cut: bool) -> Log:
     engine = _find_engine(run)
     own = [hit for hit in run if hit.pattern.engine in (engine, "any")]
-    readings: Found = {}
+    readings: ReadingsByRank = {}
     conditions: dict[str, Reading] = {}
     for hit in own:
         if hit.pattern.kind == "condition":
@@ -160,14 +160,14 @@ def _build_reading(hit: Hit) -> Reading:
     return Reading(pattern.name, float(digits) * factor, precision, (line.number,), rank)
 
 
-def _add_hit(readings: Found, hit: Hit) -> None:
+def _add_hit(readings: ReadingsByRank, hit: Hit) -> None:
     new = _build_reading(hit)
     of_rank = readings.setdefault(new.rank, {})
     old = of_rank.get(new.name)
     if old is None or hit.pattern.take == "last":
         of_rank[new.name] = new
     elif hit.pattern.take == "sum":
-        of_rank[new.name] = reading.combined(new.name, (old, 1), (new, 1))
+        of_rank[new.name] = reading.add_readings(new.name, (old, 1), (new, 1))
     elif hit.pattern.take == "max" and new.number > old.number:
         of_rank[new.name] = new
 
@@ -176,7 +176,7 @@ def _sum_memory(readings: Mapping[str, Reading]) -> float:
     return sum(readings[name].number for name in _DEMAND if name in readings)
 
 
-def _merge(readings: Found, fullest: str) -> dict[str, Reading]:
+def _merge(readings: ReadingsByRank, fullest: str) -> dict[str, Reading]:
     """Merge readings: those of the rank with most memory first, then of the main process, then of
     any.
     """

@@ -26,7 +26,7 @@ class Reading(NamedTuple):
         return f"line{'s' if len(self.lines) > 1 else ''} {numbers}" + (f" ({self.rank})" if self.rank else "")
 
 
-def combined(name: str, *parts: tuple[Reading, int]) -> Reading:
+def add_readings(name: str, *parts: tuple[Reading, int]) -> Reading:
     """Return the sum of readings, each times 1 or −1."""
     places = tuple(sorted({line for part, _ in parts for line in part.lines}))
     value = sum(part.number * sign for part, sign in parts)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.catalog import hardware
-from gpulint.facts import objective_words as objectives
-from gpulint.facts.resolver import Quantity, glossary
+from gpulint.facts import objective_words
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
@@ -80,7 +80,7 @@ def _find_unreadable(document: Document) -> Iterator[Problem]:
                 yield Problem("invalid-spec", f"{name}: {error}", document.locate(("spec", "roles", at, name)))
     for word in _list_objectives(document):
         try:
-            objectives.read(word, document.get((*OBJECTIVE, word)))
+            objective_words.parse(word, document.get((*OBJECTIVE, word)))
         except ValueError as error:
             yield Problem("invalid-spec", f"{word}: {error}", document.locate((*OBJECTIVE, word)))
 
@@ -123,7 +123,7 @@ def spec_model() -> type[pydantic.BaseModel]:
             int | float | str | None,
             pydantic.Field(None, alias=word, description=objective_row.meaning),
         )
-        for word, objective_row in objectives.WORDS.items()
+        for word, objective_row in objective_words.WORDS.items()
     }
     objective = pydantic.create_model("Objective", __config__=strict, **words)  # type: ignore[call-overload]
     aim = (objective | None, pydantic.Field(None, description="what the service or the run is there to reach"))
@@ -177,7 +177,7 @@ def _render_error(document: Document, path: Path, kind: str, message: str) -> Pr
             "invalid-spec", f"{path[-1] if path else 'the spec'}: {_simplify(kind, message)}", document.locate(path)
         )
     if path[:-1] == OBJECTIVE:
-        hint = objectives.meant(str(path[-1]))
+        hint = objective_words.suggest_key(str(path[-1]))
         return Problem("invalid-spec", f"unknown key {path[-1]}{hint}", document.locate(path, key=True))
     known_names = [
         quantity.name for quantity in (_list_shape_quantities() if "architecture" in path else _list_quantities())
@@ -208,8 +208,8 @@ def _read_role(document: Document, at: int) -> Role:
     fields: dict[str, Field] = {"device": Field("gpu", source="default: a GPU")}
     for word in _list_objectives(document):
         stated_at = (Origin(document, (*OBJECTIVE, word)),)
-        aim = objectives.read(word, document.get((*OBJECTIVE, word)))
-        fields[objectives.WORDS[word].quantity] = Field(aim, stated_at)
+        aim = objective_words.parse(word, document.get((*OBJECTIVE, word)))
+        fields[objective_words.WORDS[word].quantity] = Field(aim, stated_at)
     for name, value in stated.items() if isinstance(stated, dict) else ():
         if name == "architecture" and isinstance(value, dict):
             fields.update((part, _read_field(document, (*path, name, part), part)) for part in value)

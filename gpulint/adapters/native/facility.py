@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.facility import inventories, reader
-from gpulint.facility import misspellings as mistakes
-from gpulint.facility import quick_check as shape
-from gpulint.facility.model import LISTS, NAMED, Part, keys
+from gpulint.facility import inventories, misspellings, quick_check, reader
+from gpulint.facility.model import LISTS, NAMED, Component, list_keys
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -37,7 +35,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     return iter(())
 
 
-def read_facility(document: Document, repository: Repository | None = None) -> Part | None:
+def read_facility(document: Document, repository: Repository | None = None) -> Component | None:
     """Return the facility of a document, merged with the inventories that it names.
 
     None if the document is not a valid facility.
@@ -47,14 +45,14 @@ def read_facility(document: Document, repository: Repository | None = None) -> P
     stated = reader.read(document)
     if repository is None or inventories.NAMED not in stated.role.fields:
         return stated
-    return inventories.joined(stated, document, repository)
+    return inventories.merge_inventories(stated, document, repository)
 
 
-def settled(document: Document, repository: Repository) -> Iterator[Problem]:
+def settle(document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems that keep the inventories of a file from being read."""
     named = document.get(("spec", inventories.KEY))
     if isinstance(named, list) and all(isinstance(name, str) for name in named):
-        yield from inventories.problems(document, repository)
+        yield from inventories.find_problems(document, repository)
 
 
 def problems(document: Document) -> Iterator[Problem]:
@@ -68,13 +66,13 @@ def problems(document: Document) -> Iterator[Problem]:
             yield from _find_undefined(described)
 
 
-def _find_duplicates(whole: Part) -> Iterator[Problem]:
+def _find_duplicates(whole: Component) -> Iterator[Problem]:
     """Yield components of one list that share a name.
 
     A copied component that was not renamed counts twice.
     """
     for holder in whole.all():
-        seen: dict[tuple[str, str], Part] = {}
+        seen: dict[tuple[str, str], Component] = {}
         for component in holder.parts:
             if (
                 component.kind not in SEVERAL
@@ -87,7 +85,7 @@ def _find_duplicates(whole: Part) -> Iterator[Problem]:
                 yield Problem("invalid-spec", message, component.role.anchor.location())
 
 
-def _find_undefined(whole: Part) -> Iterator[Problem]:
+def _find_undefined(whole: Component) -> Iterator[Problem]:
     """Yield components that name a panel, a pool or a component that the file does not define."""
     every = list(whole.all())
     named = {kind: {component.role.name for component in every if component.kind == kind} for kind in NAMED}
@@ -101,13 +99,13 @@ def _find_undefined(whole: Part) -> Iterator[Problem]:
 
 
 def _check_shape(document: Document) -> Iterator[Problem]:
-    refused = () if shape.is_plain(document.data) else tuple(_validate(document))
+    refused = () if quick_check.is_plain(document.data) else tuple(_validate(document))
     yield from refused
     if refused:
         return
-    described = reader.count(document.get(("spec",)))
-    if described > reader.PARTS_MAX:
-        message = f"spec: {described:,} components, but a file may describe at most {reader.PARTS_MAX:,}"
+    described = reader.count_components(document.get(("spec",)))
+    if described > reader.COMPONENTS_MAX:
+        message = f"spec: {described:,} components, but a file may describe at most {reader.COMPONENTS_MAX:,}"
         yield Problem("invalid-spec", message, document.locate(("spec",), key=True))
 
 
@@ -131,7 +129,7 @@ def _describe_error(document: Document, path: Path, sort: str, message: str) -> 
     of_union = bool(path) and path[-1] in UNIONS
     path = path[:-1] if of_union else path
     if sort == "extra_forbidden":
-        return Problem("invalid-spec", mistakes.unknown_key(path), document.locate(path, key=True))
+        return Problem("invalid-spec", misspellings.render_unknown_key(path), document.locate(path, key=True))
     words = {
         "missing": "is missing",
         "model_type": _MAPPING if path and isinstance(path[-1], int) else "must be a mapping of keys",
@@ -147,11 +145,11 @@ def _describe_error(document: Document, path: Path, sort: str, message: str) -> 
 def _find_unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
     """Yield values that do not match their quantity, at any depth."""
     stated = document.get(path)
-    words = keys(part)
+    words = list_keys(part)
     for key, value in stated.items() if isinstance(stated, dict) else ():
         if key in words and value is not None:
             try:
-                reader.value(reader.stated(document, (*path, key), words[key]), words[key])
+                reader.parse_value(reader.stated(document, (*path, key), words[key]), words[key])
             except ValueError as error:
                 yield Problem("invalid-spec", f"{key}: {error}", document.locate((*path, key)))
         elif key in LISTS and isinstance(value, list):

@@ -32,16 +32,16 @@ def file_words() -> str:
 
 
 def _join_patterns(name: str) -> str:
-    return "|".join(pattern for patterns in package_data.declared(HERE, name).values() for pattern in patterns)
+    return "|".join(pattern for patterns in package_data.list_declared(HERE, name).values() for pattern in patterns)
 
 
-def of_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
+def read_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
     """Return all pools that the repository's files define, and those in the document's own file."""
     documents = repository.gathered(file_names(), file_words(), document.path)
     return _read_pools(documents) + _read_pools(_find_siblings(document, documents))
 
 
-def documents_of(document: Document, repository: Repository) -> tuple[Document, ...]:
+def list_documents(document: Document, repository: Repository) -> tuple[Document, ...]:
     """Return the documents of a repository that may define pools or queues, and those of the same
     file.
     """
@@ -64,6 +64,6 @@ def _find_siblings(document: Document, documents: tuple[Document, ...]) -> tuple
 def _read_pools(documents: tuple[Document, ...]) -> tuple[Pool, ...]:
     if not documents:
         return ()
-    finders = (name for name, functions in package_data.functions(HERE).items() if "pools" in functions)
+    finders = (name for name, functions in package_data.list_functions(HERE).items() if "pools" in functions)
     modules = (importlib.import_module(f"{__name__}.{finder}") for finder in finders)
     return tuple(pool for module in modules for pool in module.pools(documents))

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes import machine_types
 from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -50,8 +50,8 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
 
 def modules(document: Document) -> Iterator[tuple[str, Path]]:
     """Yield the last word of each module's source, and the path of the module."""
-    for group in instance.items(document, ("deployment_groups",)):
-        for path in instance.items(document, (*group, "modules")):
+    for group in replica.items(document, ("deployment_groups",)):
+        for path in replica.items(document, (*group, "modules")):
             yield posixpath.basename(str(document.get((*path, "source"))).partition("?")[0]), path
 
 
@@ -110,8 +110,10 @@ def _read_machine(document: Document, path: Path) -> tuple[Field, Field | None, 
     """Return the accelerator, count and machine type of a module's settings."""
     machine = field(document, (*path, "settings", "machine_type"))
     guest, count = guests(document, path)
-    holds = machine is not None and machines.of_type(str(machine.value), "gcp") is not None
-    accelerator, held_count = machines.held(machine, None if holds else guest, None if holds else count, "gcp")
+    holds = machine is not None and machine_types.find_machine_type(str(machine.value), "gcp") is not None
+    accelerator, held_count = machine_types.find_accelerator(
+        machine, None if holds else guest, None if holds else count, "gcp"
+    )
     return accelerator, held_count, machine
 
 
@@ -146,4 +148,4 @@ def field(document: Document, path: Path, depth: int = 0) -> Field | None:
 
 def _keep_listed(machine: Field | None) -> Field | None:
     """Return the machine type if the catalog lists it."""
-    return machine if machine is not None and machines.of_type(str(machine.value), "gcp") else None
+    return machine if machine is not None and machine_types.find_machine_type(str(machine.value), "gcp") else None

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes import machine_types
 from gpulint.adapters.nodes.pool import DECIDED, Pool
 from gpulint.adapters.pods import taints
 from gpulint.adapters.pods.taints import Taint
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.catalog import hardware
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
@@ -99,13 +99,13 @@ def _read_taints(document: Document, path: Path) -> tuple[Taint, ...]:
 
 def _read_eksctl(document: Document) -> Iterator[Pool]:
     for group in ("managedNodeGroups", "nodeGroups"):
-        for path in instance.items(document, (group,)):
+        for path in replica.items(document, (group,)):
             yield _read_node_group(document, path, managed=group == "managedNodeGroups")
 
 
 def _read_node_group(document: Document, path: Path, managed: bool) -> Pool:
     name = text(document, (*path, "name"))
-    types = kinds(document, path)
+    types = read_machine_types(document, path)
     labels = _read_labels(document, (*path, "labels"))
     if name is not None and isinstance(name.value, str):
         labels["alpha.eksctl.io/nodegroup-name"] = frozenset({name.value})
@@ -113,7 +113,7 @@ def _read_node_group(document: Document, path: Path, managed: bool) -> Pool:
     texts = [kind.value for kind in types if isinstance(kind.value, str)]
     if types and len(texts) == len(types):
         labels[INSTANCE] = labels["beta.kubernetes.io/instance-type"] = frozenset(texts)
-    card, count, kind = of_kinds(types, "aws")
+    card, count, kind = resolve_machine_types(types, "aws")
     tainted = _read_taints(document, (*path, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
     pool = Pool(str(called), Origin(document, path), labels, card, count, kind, tainted, name is None)
@@ -122,7 +122,7 @@ def _read_node_group(document: Document, path: Path, managed: bool) -> Pool:
     )
 
 
-def kinds(document: Document, path: Path) -> list[Field]:
+def read_machine_types(document: Document, path: Path) -> list[Field]:
     """Return the machine types of a node group."""
     listed = document.get((*path, "instanceTypes")) or document.get((*path, "instancesDistribution", "instanceTypes"))
     key: Path = (
@@ -135,18 +135,18 @@ def kinds(document: Document, path: Path) -> list[Field]:
     return [] if single is None or single.value == "mixed" else [single]
 
 
-def of_kinds(types: Sequence[Field], cloud: str) -> tuple[Field, Field | None, Field | None]:
+def resolve_machine_types(types: Sequence[Field], cloud: str) -> tuple[Field, Field | None, Field | None]:
     """Return accelerator, count and machine type of nodes that have one of several types."""
     if not types:
         return Field(Unknown("the machine type is not stated")), None, None
-    accelerators = [machines.held(kind, None, None, cloud) for kind in types]
+    accelerators = [machine_types.find_accelerator(kind, None, None, cloud) for kind in types]
     cards = list(dict.fromkeys(card.value for card, _ in accelerators))
     origins = tuple(origin for kind in types for origin in kind.origins)
     unknown = next((card for card in cards if isinstance(card, Unknown)), None)
     if unknown is not None or len(cards) > 1:
         return Field(unknown or Unknown(f"one of {', '.join(map(str, cards))}", DECIDED), origins), None, None
     counts = {count.value for _, count in accelerators if count is not None}
-    machine = types[0] if len(types) == 1 and machines.of_type(str(types[0].value), cloud) else None
+    machine = types[0] if len(types) == 1 and machine_types.find_machine_type(str(types[0].value), cloud) else None
     return Field(cards[0], origins), accelerators[0][1] if len(counts) == 1 else None, machine
 
 
@@ -184,7 +184,7 @@ def metadata(document: Document) -> Path:
 
 def requirements(document: Document, path: Path) -> list[Requirement]:
     parsed = []
-    for at in instance.items(document, path):
+    for at in replica.items(document, path):
         values = document.get((*at, "values"))
         texts = frozenset(map(str, values)) if isinstance(values, list) else frozenset()
         parsed.append(Requirement(str(document.get((*at, "key"))), str(document.get((*at, "operator"))), texts, at))
@@ -210,7 +210,7 @@ def _find_matching_machines(
         reason = "its requirements name no machine type, family or GPU"
         return Field(Unknown(reason, DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
     left = [node for node in hardware.list_nodes() if node.cloud == "aws" and meets(node, restrictions)]
-    strangers = strange(restrictions)
+    strangers = find_uncatalogued(restrictions)
     if strangers:
         return Field(Unknown(f"the catalog does not list all machines of {strangers[0]}"), origins), None, None
     cards = sorted({node.accelerator for node in left})
@@ -222,7 +222,7 @@ def _find_matching_machines(
     return Field(cards[0], origins), Field(counts.pop(), origins) if len(counts) == 1 else None, kind
 
 
-def strange(restrictions: Sequence[Requirement]) -> list[str]:
+def find_uncatalogued(restrictions: Sequence[Requirement]) -> list[str]:
     """Return families, machine types, sizes and GPUs that the catalog lacks and that may have GPUs."""
     listed = {key: {read(node) for node in hardware.list_nodes() if node.cloud == "aws"} for key, read in KEYS.items()}
     return [
@@ -230,7 +230,7 @@ def strange(restrictions: Sequence[Requirement]) -> list[str]:
         for restriction in restrictions
         if restriction.key in NAMING
         for value in sorted(restriction.values - listed[restriction.key])
-        if restriction.key in CARDS or machines.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
+        if restriction.key in CARDS or machine_types.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
     ]
 
 
@@ -274,15 +274,15 @@ def _read_compute_class(document: Document) -> Iterator[Pool]:
     if name is None or not isinstance(name.value, str):
         return
     labels = {"cloud.google.com/compute-class": frozenset({name.value})}
-    for path in instance.items(document, ("spec", "priorities")):
+    for path in replica.items(document, ("spec", "priorities")):
         guest, count = (text(document, (*path, "gpu", key)) for key in ("type", "count"))
         kind = text(document, (*path, "machineType"))
         if guest is None and kind is None:
             unknown = Field(Unknown("a priority of the class names no GPU"), (Origin(document, path),))
             yield Pool(name.value, Origin(document, path), labels, unknown, is_open=True)
             continue
-        card, gpus = machines.held(kind, guest, _parse_count(count), "gcp")
-        machine = kind if kind is not None and machines.of_type(str(kind.value), "gcp") else None
+        card, gpus = machine_types.find_accelerator(kind, guest, _parse_count(count), "gcp")
+        machine = kind if kind is not None and machine_types.find_machine_type(str(kind.value), "gcp") else None
         yield Pool(name.value, Origin(document, path), labels, card, gpus, machine, (), True)
 
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, tables
 from gpulint.workload import Field, Unknown
 
 AWS_TYPE = re.compile(r"[a-z]+\d[\w-]*\.[\w-]+")
@@ -16,10 +15,12 @@ AWS_ACCELERATED = re.compile(r"(?:g|gr|p|inf|trn|dl|vt|f)\d")
 """docs.aws.amazon.com/ec2/latest/instancetypes/ac.html: the families of accelerated computing."""
 AZURE_CPU = re.compile(r"(?i)standard_[abdefhlm]c?\w*_?")
 """learn.microsoft.com/azure/virtual-machines/sizes/overview: GPUs are those of the N family; NP holds FPGAs."""
-NO_CARD = Field(None, source="a machine without GPUs")
+NO_ACCELERATOR = Field(None, source="a machine without GPUs")
 
 
-def held(machine: Field | None, guest: Field | None, count: Field | None, cloud: str) -> tuple[Field, Field | None]:
+def find_accelerator(
+    machine: Field | None, guest: Field | None, count: Field | None, cloud: str
+) -> tuple[Field, Field | None]:
     """Return a machine's accelerator and count: the attached ones, or else those of its type."""
     if guest is not None:
         return _resolve_guest(guest), count or Field(
@@ -29,11 +30,11 @@ def held(machine: Field | None, guest: Field | None, count: Field | None, cloud:
         return Field(Unknown("the machine type is not stated")), None
     if isinstance(machine.value, Unknown):
         return Field(machine.value, machine.origins), None
-    node = of_type(str(machine.value), cloud)
+    node = find_machine_type(str(machine.value), cloud)
     if node is not None:
         return Field(node.accelerator or None, machine.origins), Field(node.node_gpus, machine.origins)
     if has_gpus(str(machine.value), cloud) is False:
-        return replace(NO_CARD, origins=machine.origins), Field(0, machine.origins)
+        return replace(NO_ACCELERATOR, origins=machine.origins), Field(0, machine.origins)
     return Field(Unknown(f"the catalog has no machine type {machine.value}"), machine.origins), None
 
 
@@ -45,7 +46,7 @@ def _resolve_guest(guest: Field) -> Field:
     return Field(product or Unknown(f"the catalog has no accelerator {guest.value}"), guest.origins)
 
 
-def of_type(name: str, cloud: str) -> hardware.Node | None:
+def find_machine_type(name: str, cloud: str) -> hardware.Node | None:
     """Return the machine type of that name. Azure's names are case-insensitive."""
     return hardware.node(name) or (_load_azure_types().get(name.lower()) if cloud == "azure" else None)
 
@@ -71,7 +72,7 @@ def series(machine: str) -> str | None:
 
 @functools.cache
 def _load_series() -> Mapping[str, str]:
-    return {row["series"]: row["gpus"] for row in catalog.rows("machine_series") if row["cloud"] == "gcp"}
+    return {row["series"]: row["gpus"] for row in tables.rows("machine_series") if row["cloud"] == "gcp"}
 
 
 @functools.cache

@@ -19,7 +19,7 @@ def lacks(product: str, profile: str) -> bool:
     return not card.mig or any(WHOLE.match(name) for name in profiles)
 
 
-def listed(product: str) -> str:
+def describe_profiles(product: str) -> str:
     """Describe the profiles of a GPU for a message."""
     plain = [profile for profile, _ in hardware.slices(product) if "+" not in profile]
     return f"it has {', '.join(plain)}" if plain else "it does not support MIG"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import kubernetes_pools as node_objects
+from gpulint.adapters.nodes import kubernetes_pools
 from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Workload
@@ -40,24 +40,24 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
     """Yield the queues of all such files, with one pool per compute resource."""
     for document in documents:
         if document.format not in ("hcl", "slurm", "shell") and claims(document):
-            for path in instance.items(document, QUEUES):
+            for path in replica.items(document, QUEUES):
                 yield from _read_queue(document, path)
 
 
 def _read_queue(document: Document, path: Path) -> Iterator[Pool]:
-    name = node_objects.text(document, (*path, "Name"))
+    name = kubernetes_pools.text(document, (*path, "Name"))
     if name is None or not isinstance(name.value, str):
         return
     for resource, types in compute_resources(document, path):
-        card, count, machine = node_objects.of_kinds(types, "aws")
+        card, count, machine = kubernetes_pools.resolve_machine_types(types, "aws")
         origin = Origin(document, (*resource, "Name"))
         yield Pool(name.value, origin, {"partition": frozenset({name.value})}, card, count, machine, (), True)
 
 
 def compute_resources(document: Document, queue: Path) -> Iterator[tuple[Path, list[Field]]]:
     """Yield the compute resources of a queue, each with its machine types."""
-    for path in instance.items(document, (*queue, "ComputeResources")):
-        single = node_objects.text(document, (*path, "InstanceType"))
-        listed = instance.items(document, (*path, "Instances"))
-        types = [node_objects.text(document, (*at, "InstanceType")) for at in listed]
+    for path in replica.items(document, (*queue, "ComputeResources")):
+        single = kubernetes_pools.text(document, (*path, "InstanceType"))
+        listed = replica.items(document, (*path, "Instances"))
+        types = [kubernetes_pools.text(document, (*at, "InstanceType")) for at in listed]
         yield path, [field for field in (single, *types) if field is not None]

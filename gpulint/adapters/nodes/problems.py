@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint.adapters import nodes as pools
-from gpulint.adapters.nodes import cluster_toolkit as blueprint
-from gpulint.adapters.nodes import kubernetes_pools as node_objects
-from gpulint.adapters.nodes import machine_types as machines
-from gpulint.adapters.nodes import mig_slices as slices
-from gpulint.adapters.nodes import parallel_cluster
+from gpulint.adapters import nodes as adapters_nodes
+from gpulint.adapters.nodes import cluster_toolkit, kubernetes_pools, machine_types, mig_slices, parallel_cluster
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.catalog import hardware, resource_names
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
@@ -32,19 +28,19 @@ docs.nvidia.com/datacenter/tesla/mig-user-guide.
 """
 
 
-def of(document: Document, repository: Repository) -> Iterator[Problem]:
+def find_problems(document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems of one document, each with its location."""
     if document.format == "hcl":
         yield from _check_terraform(document, repository)
-    elif blueprint.claims(document):
+    elif cluster_toolkit.claims(document):
         yield from _check_blueprint(document)
     elif isinstance(document.data, dict) and isinstance(document.data.get("mig-configs"), dict):
         yield from _check_layouts(document)
-    elif node_objects.is_eksctl(document):
+    elif kubernetes_pools.is_eksctl(document):
         yield from _check_eksctl(document)
     elif parallel_cluster.claims(document):
         yield from _check_parallel_cluster(document)
-    elif node_objects.KARPENTER.get(str(document.get(("apiVersion",)))) == document.get(("kind",)):
+    elif kubernetes_pools.KARPENTER.get(str(document.get(("apiVersion",)))) == document.get(("kind",)):
         yield from _check_karpenter(document)
 
 
@@ -56,15 +52,15 @@ def _build_problem(rule: str, message: str, origin: Origin, *related: tuple[str,
 
 
 def _check_terraform(document: Document, repository: Repository) -> Iterator[Problem]:
-    from gpulint.adapters.nodes.terraform import google as terraform_google
+    from gpulint.adapters.nodes.terraform import google
     from gpulint.adapters.nodes.terraform import pools as terraform_pools
 
-    files = tuple(file for file in pools.documents_of(document, repository) if file.format == "hcl")
+    files = tuple(file for file in adapters_nodes.list_documents(document, repository) if file.format == "hcl")
     own = next((file for file in files if file.path == document.path), None)
-    modules = terraform_pools.modules_of(files if own is not None else (*files, document))
+    modules = terraform_pools.load_modules(files if own is not None else (*files, document))
     target = own or document
     for config in _list_configs(target, modules):
-        machine = terraform_google.machine(config, modules)
+        machine = google.machine(config, modules)
         yield from _check_attached(machine.kind, machine.guest, machine.guests, machine.partition)
     for group in terraform_pools.groups(target, modules):
         yield from _check_driver(group.kinds, group.image)
@@ -73,21 +69,21 @@ def _check_terraform(document: Document, repository: Repository) -> Iterator[Pro
 
 def _list_configs(document: Document, modules: Modules) -> Iterator[Spot]:
     """Yield the blocks of a file that describe Google machines."""
-    from gpulint.adapters.nodes.terraform import blocks as terraform_parts
+    from gpulint.adapters.nodes.terraform import blocks
     from gpulint.adapters.nodes.terraform import pools as terraform_pools
 
     for kind in ("google_container_node_pool", "google_container_cluster"):
         for spot in terraform_pools.resources(document, kind, modules):
-            yield from terraform_parts.blocks(spot.below("node_config"), modules)
+            yield from blocks.blocks(spot.below("node_config"), modules)
     for kind in MACHINES:
         yield from terraform_pools.resources(document, kind, modules)
 
 
 def _check_blueprint(document: Document) -> Iterator[Problem]:
-    for source, path in blueprint.modules(document):
+    for source, path in cluster_toolkit.modules(document):
         if source in ("gke-node-pool", "vm-instance") or "nodeset" in source:
-            machine = blueprint.field(document, (*path, "settings", "machine_type"))
-            yield from _check_attached(machine, *blueprint.guests(document, path), None)
+            machine = cluster_toolkit.field(document, (*path, "settings", "machine_type"))
+            yield from _check_attached(machine, *cluster_toolkit.guests(document, path), None)
 
 
 def _check_attached(
@@ -114,7 +110,7 @@ def _check_pair(
     machine: str, guest: str, product: str | None, kind: Field, attached: Field, count: Field | None
 ) -> Iterator[Problem]:
     node, place = hardware.node(machine), attached.origins[0]
-    if machines.series(machine) == "none":
+    if machine_types.series(machine) == "none":
         message = f"{machine} takes no attached GPUs; {guest} needs {_describe_machines(product)}"
         yield _build_problem(
             "card-of-another-machine-type", message, place, (f"machine type {machine}", kind.origins[0])
@@ -149,8 +145,8 @@ def _name_accelerator(product: str) -> str:
 
 def _check_profile(profile: str, product: str, origin: Origin, place: Origin) -> Iterator[Problem]:
     """Report a MIG profile that the GPU does not have."""
-    if slices.lacks(product, profile):
-        message = f"{_name_accelerator(product)} has no MIG profile {profile}; {slices.listed(product)}"
+    if mig_slices.lacks(product, profile):
+        message = f"{_name_accelerator(product)} has no MIG profile {profile}; {mig_slices.describe_profiles(product)}"
         yield _build_problem(
             "mig-profile-of-another-card", message, origin, (f"GPU {_name_accelerator(product)}", place)
         )
@@ -160,7 +156,7 @@ def _check_layouts(document: Document) -> Iterator[Problem]:
     """Report mig-parted layouts that are impossible on every GPU."""
     layouts = document.get(("mig-configs",))
     for name in layouts if isinstance(layouts, dict) else ():
-        for at in instance.items(document, ("mig-configs", name)):
+        for at in replica.items(document, ("mig-configs", name)):
             path = (*at, *SLICES)
             wanted = document.get(path)
             counts = {
@@ -187,7 +183,7 @@ def _check_layout(document: Document, path: Path, counts: Mapping[str, int]) -> 
 
 def _check_driver(kinds: Sequence[Field], image: Field | None) -> Iterator[Problem]:
     """Report a node group that has only GPU machines but an EKS image without their driver."""
-    nodes = [machines.of_type(str(kind.value), "aws") for kind in kinds]
+    nodes = [machine_types.find_machine_type(str(kind.value), "aws") for kind in kinds]
     gpu_nodes = [node for node in nodes if node is not None and node.accelerator]
     if image is None or not isinstance(image.value, str) or not gpu_nodes or len(gpu_nodes) < len(kinds):
         return
@@ -202,7 +198,7 @@ def _check_driver(kinds: Sequence[Field], image: Field | None) -> Iterator[Probl
 def _check_efa_support(kinds: Sequence[Field], efa: Field | None) -> Iterator[Problem]:
     """Report EFA interfaces on a machine type that has none."""
     for kind in kinds if efa is not None and efa.value is True else ():
-        node = machines.of_type(str(kind.value), "aws")
+        node = machine_types.find_machine_type(str(kind.value), "aws")
         if efa is not None and node is not None and node.rdma == "none":
             message = f"{node.instance_type} does not support EFA"
             related = (f"instance type {node.instance_type}", kind.origins[0])
@@ -212,14 +208,14 @@ def _check_efa_support(kinds: Sequence[Field], efa: Field | None) -> Iterator[Pr
 
 def _check_eksctl(document: Document) -> Iterator[Problem]:
     for group in ("managedNodeGroups", "nodeGroups"):
-        for path in instance.items(document, (group,)):
+        for path in replica.items(document, (group,)):
             efa = Field(True, (Origin(document, (*path, "efaEnabled")),))
             if document.get((*path, "efaEnabled")) is True:
-                yield from _check_efa_support(node_objects.kinds(document, path), efa)
+                yield from _check_efa_support(kubernetes_pools.read_machine_types(document, path), efa)
 
 
 def _check_parallel_cluster(document: Document) -> Iterator[Problem]:
-    for queue in instance.items(document, parallel_cluster.QUEUES):
+    for queue in replica.items(document, parallel_cluster.QUEUES):
         for path, types in parallel_cluster.compute_resources(document, queue):
             efa = (*path, "Efa", "Enabled")
             if document.get(efa) is True:
@@ -232,7 +228,7 @@ def _check_parallel_cluster(document: Document) -> Iterator[Problem]:
 def _check_efa_disabled(document: Document, path: Path, types: Sequence[Field]) -> Iterator[Problem]:
     """Report several machines of one type that has EFA, if EFA is not enabled."""
     most = document.get((*path, "MaxCount"))
-    node = machines.of_type(str(types[0].value), "aws") if len(types) == 1 else None
+    node = machine_types.find_machine_type(str(types[0].value), "aws") if len(types) == 1 else None
     if node is None or node.rdma != "efa" or node.node_gpus < 8 or most in (0, 1):
         return
     message = (
@@ -254,22 +250,22 @@ def _check_placement_group(document: Document, queue: Path, path: Path) -> Itera
 
 def _check_karpenter(document: Document) -> Iterator[Problem]:
     """Report a GPU NodePool whose combined requirements no catalogued GPU machine meets."""
-    path = (*node_objects.template(document), "requirements")
-    demands = node_objects.requirements(document, path)
+    path = (*kubernetes_pools.template(document), "requirements")
+    demands = kubernetes_pools.requirements(document, path)
     restrictions = [
         restriction
         for restriction in demands
-        if restriction.operator == "In" and restriction.key in node_objects.KEYS and restriction.values
+        if restriction.operator == "In" and restriction.key in kubernetes_pools.KEYS and restriction.values
     ]
     if not _is_gpu_pool(document, demands) or any(
         "$" in value for restriction in restrictions for value in restriction.values
     ):
         return
-    if node_objects.strange(restrictions) or not any(
-        restriction.key in node_objects.DECIDING for restriction in restrictions
+    if kubernetes_pools.find_uncatalogued(restrictions) or not any(
+        restriction.key in kubernetes_pools.DECIDING for restriction in restrictions
     ):
         return
-    if any(node_objects.meets(node, restrictions) for node in hardware.list_nodes() if node.cloud == "aws"):
+    if any(kubernetes_pools.meets(node, restrictions) for node in hardware.list_nodes() if node.cloud == "aws"):
         return
     stated = "; ".join(
         f"{restriction.key.rpartition('/')[2]} {' or '.join(sorted(restriction.values)[:4])}"
@@ -279,7 +275,7 @@ def _check_karpenter(document: Document) -> Iterator[Problem]:
     yield _build_problem("requirements-without-gpu-machine", message, Origin(document, path, key=True))
 
 
-def _is_gpu_pool(document: Document, demands: list[node_objects.Requirement]) -> bool:
+def _is_gpu_pool(document: Document, demands: list[kubernetes_pools.Requirement]) -> bool:
     """Return True if a NodePool is meant for GPUs: its limits count them or its requirements name
     them.
     """

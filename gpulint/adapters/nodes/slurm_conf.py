@@ -114,7 +114,7 @@ def _find_accelerator(names: set[str | None], origin: Origin) -> Field:
     if len(names) != 1 or None in names:
         return Field(Unknown("the nodes' Gres names no GPU type"), (origin,))
     (name,) = names
-    product = slurm.product_of(str(name))
+    product = slurm.find_accelerator(str(name))
     return Field(product or Unknown(f"{name} is the cluster's own name"), (origin,))
 
 

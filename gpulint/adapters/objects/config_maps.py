@@ -25,7 +25,7 @@ def text(document: Document, name: object, key: str) -> Origin | None:
     return Origin(config_map, ("data", key)) if config_map and isinstance(config_map.get(("data", key)), str) else None
 
 
-def at_reference(argument: Argument, reference: Origin) -> Argument:
+def relocate(argument: Argument, reference: Origin) -> Argument:
     """Return a value of another file, located at the place that refers to it.
 
     The location that a change edits is kept in `behind`.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.catalog.tables import Row
 
 
-def adds(group: str, kind: str, quantity: str) -> Row | None:
+def find_addition(group: str, kind: str, quantity: str) -> Row | None:
     """Return the row for what a kind's operator adds of a quantity; None if the catalog has none.
 
     >>> adds("ray.io", "RayCluster", "shared_memory")["value"]
@@ -20,4 +20,4 @@ def adds(group: str, kind: str, quantity: str) -> Row | None:
 
 @functools.cache
 def _load_rows() -> dict[tuple[str, str, str], Row]:
-    return {(row["group"], row["kind"], row["quantity"]): row for row in catalog.rows("operators")}
+    return {(row["group"], row["kind"], row["quantity"]): row for row in tables.rows("operators")}

@@ -18,7 +18,7 @@ def document(outer: Document, path: Path) -> Document | None:
     return inner[0] if len(inner) == 1 else None
 
 
-def within(outer: Document, start: int, end: int) -> tuple[Document, ...]:
+def load_part(outer: Document, start: int, end: int) -> tuple[Document, ...]:
     """Return the YAML documents in a part of the file's text. They refer to one another."""
     inner = _load_documents(outer, outer.text[start:end], lambda index: start + index)
     for nested_document in inner:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.objects import pod_templates
 from gpulint.adapters.objects.pod_templates import ONE_RUN, Kind, Template
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica as programs_replica
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
@@ -36,7 +36,7 @@ def _read_kubeflow(document: Document, path: Path) -> Iterator[Template]:
     specs = (*spec, REPLICA_SPECS[str(document.get((*path, "kind")))])
     types = document.get(specs)
     named = [name for name, replica in types.items() if isinstance(replica, dict)] if isinstance(types, dict) else []
-    replicas = {name: instance.count(document, (*specs, name, "replicas"), 1) for name in named}
+    replicas = {name: programs_replica.count(document, (*specs, name, "replicas"), 1) for name in named}
     beside = _read_run_fields(document, spec)
     if document.get((*path, "kind")) == "MPIJob" and not named:
         yield from _read_first_mpi(document, spec, beside)
@@ -52,7 +52,7 @@ def _read_first_mpi(document: Document, spec: Path, beside: Mapping[str, Field])
     """
     stated = document.get((*spec, "replicas")) is not None
     spread = Field(Unknown("the operator spreads the processing units over nodes"))
-    pods = instance.count(document, (*spec, "replicas"), 1) if stated else spread
+    pods = programs_replica.count(document, (*spec, "replicas"), 1) if stated else spread
     yield Template("worker", (*spec, "template", "spec"), pods, ONE_RUN, beside)
 
 
@@ -70,7 +70,7 @@ def _count_elastic(document: Document, spec: Path, replicas: Field) -> Field:
     if not document.get((*policy, "metrics")):
         return replicas
     given = [key for key in ("minReplicas", "maxReplicas") if document.get((*policy, key)) is not None]
-    bounds = [instance.count(document, (*policy, key), 0) for key in given]
+    bounds = [programs_replica.count(document, (*policy, key), 0) for key in given]
     if all(bound.value == replicas.value for bound in bounds):
         return replicas
     amounts = [bound.value for bound in bounds if isinstance(bound.value, int)]
@@ -84,10 +84,10 @@ def _read_run_fields(document: Document, spec: Path) -> Mapping[str, Field]:
     for path in ((*spec, "elasticPolicy", "nProcPerNode"), (*spec, "nprocPerNode"), (*spec, "slotsPerWorker")):
         value = document.get(path)
         if value is not None and str(value) not in AUTOMATIC:
-            fields["processes_per_pod"] = instance.count(document, path, 1)
+            fields["processes_per_pod"] = programs_replica.count(document, path, 1)
     least, most = (document.get((*spec, "elasticPolicy", key)) for key in ("minReplicas", "maxReplicas"))
     scaled = least is None or least != most
-    for at in kinds.items(document, (*spec, "elasticPolicy", "metrics")) if scaled else ():
+    for at in pod_templates.items(document, (*spec, "elasticPolicy", "metrics")) if scaled else ():
         place = (*at, "resource", "name")
         if isinstance(name := document.get(place), str):
             fields.setdefault("autoscaler_metric", Field(name, (Origin(document, place),)))
@@ -105,7 +105,11 @@ def _build_variables(document: Document, spec: Path, replicas: object) -> Mappin
     at = Origin(document, (*spec, "pytorchReplicaSpecs"))
     nodes = _add_counts(counts)
     elastic = document.get((*spec, "elasticPolicy")) is not None
-    variables = {"PET_NNODES": Argument(None, at, "the elastic policy decides") if elastic else kinds.said(nodes, at)}
+    variables = {
+        "PET_NNODES": Argument(None, at, "the elastic policy decides")
+        if elastic
+        else pod_templates.render_count(nodes, at)
+    }
     ranks = Origin(document, (*spec, "nprocPerNode"))
     if isinstance(stated := document.get(ranks.path), str | int):
         variables["PET_NPROC_PER_NODE"] = Argument(str(stated), ranks)
@@ -123,22 +127,27 @@ def _add_counts(counts: list[Field]) -> Field:
 def _read_hyper_pod(document: Document, path: Path) -> Iterator[Template]:
     """Yield the templates of SageMaker HyperPod. The replicas of every spec are nodes."""
     beside = _read_run_fields(document, (*path, "spec"))
-    for at in kinds.items(document, (*path, "spec", "replicaSpecs")):
+    for at in pod_templates.items(document, (*path, "spec", "replicaSpecs")):
         name = str(document.get((*at, "name")) or at[-1])
-        pods = instance.count(document, (*at, "replicas"), 1)
+        pods = programs_replica.count(document, (*at, "replicas"), 1)
         yield Template(name, (*at, "template", "spec"), pods, ONE_RUN, beside)
 
 
 def _read_volcano(document: Document, path: Path) -> Iterator[Template]:
     """Yield the templates of Volcano. The tasks of a job are scheduled together."""
-    for at in kinds.items(document, (*path, "spec", "tasks")):
+    for at in pod_templates.items(document, (*path, "spec", "tasks")):
         name = str(document.get((*at, "name")) or at[-1])
-        pods = instance.count(document, (*at, "replicas"), 1)
+        pods = programs_replica.count(document, (*at, "replicas"), 1)
         yield Template(name, (*at, "template", "spec"), pods, ONE_RUN)
 
 
 TRAINING: Mapping[tuple[str, str], Kind] = {
-    **{("kubeflow.org", kind): Kind(_read_kubeflow, joined=kinds.RUN, purpose="training") for kind in REPLICA_SPECS},
-    ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): Kind(_read_hyper_pod, joined=kinds.RUN, purpose="training"),
-    ("batch.volcano.sh", "Job"): Kind(_read_volcano, joined=kinds.RUN, purpose="training"),
+    **{
+        ("kubeflow.org", kind): Kind(_read_kubeflow, joined=pod_templates.RUN, purpose="training")
+        for kind in REPLICA_SPECS
+    },
+    ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): Kind(
+        _read_hyper_pod, joined=pod_templates.RUN, purpose="training"
+    ),
+    ("batch.volcano.sh", "Job"): Kind(_read_volcano, joined=pod_templates.RUN, purpose="training"),
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import synthetic
 from gpulint.source.documents import Document, Node, Path, values
 from gpulint.workload import Field, Origin, Role
 
@@ -27,7 +27,7 @@ NODES_MAX = 20_000
 
 Aliases may turn a small file into a large object.
 """
-Parts = dict[str | Node, tree.Part]
+Parts = dict[str | Node, synthetic.Part]
 """A mapping that an operator writes."""
 
 
@@ -53,10 +53,11 @@ class Places:
         node, value = document.node(path), document.get(path)
         if node is None or depth == 0 or len(self._kept) > NODES_MAX:
             return None
-        at = tree.place(reference.document, reference.path)
+        at = synthetic.place(reference.document, reference.path)
         if isinstance(value, dict):
             pairs = (
-                (tree.word(str(key), at), self.copied(document, (*path, key), reference, depth - 1)) for key in value
+                (synthetic.word(str(key), at), self.copied(document, (*path, key), reference, depth - 1))
+                for key in value
             )
             copy = Node("mapping", at.start, at.end, [(key, inner) for key, inner in pairs if inner])
         elif isinstance(value, list):
@@ -64,13 +65,13 @@ class Places:
             copy = Node("sequence", at.start, at.end, [inner for inner in items if inner])
         else:
             source = node.target or node
-            copy = Node("scalar", at.start, at.end, source.value, source.style and tree.WRITTEN, source.tag)
+            copy = Node("scalar", at.start, at.end, source.value, source.style and synthetic.WRITTEN, source.tag)
         return self._register(copy, Copy(Origin(document, path), reference))
 
     def word(self, text: str, copy: Copy, span: tuple[int, int]) -> Node:
         """Return a word of a copied text, located where that text is referred to."""
-        at = tree.place(copy.reference.document, copy.reference.path)
-        return self._register(tree.word(text, at), copy._replace(stated=copy.stated._replace(span=span)))
+        at = synthetic.place(copy.reference.document, copy.reference.path)
+        return self._register(synthetic.word(text, at), copy._replace(stated=copy.stated._replace(span=span)))
 
     def of(self, origin: Origin) -> Copy | None:
         """Return the copy at a location of a merged object; None if the location is its own."""
@@ -106,7 +107,7 @@ class Places:
         return (there,) if there.document.path == copy.reference.document.path else (copy.reference, there)
 
 
-def merged(base: Node | None, over: Node | None, key: str = "") -> Node | None:
+def merge(base: Node | None, over: Node | None, key: str = "") -> Node | None:
     """Merge two values as a strategic merge patch does.
 
     Mappings merge by key and a pod's lists by name; otherwise the latter value wins.
@@ -124,8 +125,8 @@ def entries(node: Node | None) -> Mapping[str, tuple[Node, Node]]:
     """Return the keys and values of a mapping by name, those of its merge keys included."""
     if node is None or node.kind != "mapping":
         return {}
-    own = {values.key_text(key): (key, value) for key, value in node.value if not values.merges(key)}
-    for source in values.merge_sources(value for key, value in node.value if values.merges(key)):
+    own = {values.render_key(key): (key, value) for key, value in node.value if not values.is_merge(key)}
+    for source in values.list_merge_sources(value for key, value in node.value if values.is_merge(key)):
         own = {**entries(source), **own}
     return own
 
@@ -151,7 +152,7 @@ def _merge_entries(base: Node, over: Node) -> Iterator[tuple[Node, Node]]:
     below, above = entries(base), entries(over)
     for name in {**below, **above}:
         key, _ = above.get(name) or below[name]
-        both = merged(below.get(name, (None, None))[1], above.get(name, (None, None))[1], name)
+        both = merge(below.get(name, (None, None))[1], above.get(name, (None, None))[1], name)
         if both is not None:
             yield key, both
 
@@ -159,7 +160,7 @@ def _merge_entries(base: Node, over: Node) -> Iterator[tuple[Node, Node]]:
 def _merge_items(base: Node, over: Node, key: str) -> Iterator[Node]:
     above = {text(value(item, key)): item for item in items(over)}
     for item in items(base):
-        joined = merged(item, above.pop(text(value(item, key)), None))
+        joined = merge(item, above.pop(text(value(item, key)), None))
         if joined is not None:
             yield joined
     yield from above.values()
@@ -170,6 +171,6 @@ def _merge_items(base: Node, over: Node, key: str) -> Iterator[Node]:
 
 def pod(of: Document, spec: Node, metadata: Path = ("metadata",)) -> Document:
     """Return a pod that an operator creates from an object, as a document of that object's file."""
-    made = tree.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
+    made = synthetic.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
     made.beside = of.beside
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from gpulint.adapters.objects import config_maps as config_map
+from gpulint.adapters.objects import config_maps
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Origin
 
@@ -41,7 +41,7 @@ def _find_config_map_key(document: Document, spec: Path, volume: object, inside:
             for item in (items if isinstance(items, list) else ())
             if isinstance(item, dict)
         }
-        return config_map.text(document, source.get("name"), renamed.get(inside, inside) if renamed else inside)
+        return config_maps.text(document, source.get("name"), renamed.get(inside, inside) if renamed else inside)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint.facts import objective_words as objectives
+from gpulint.facts import objective_words
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.workload import Field, Origin
 
@@ -23,11 +23,11 @@ PLANNER: Mapping[str, str] = {"ttft": "target_ttft_s", "itl": "target_tpot_s"}
 components/src/dynamo/planner/utils).
 """
 PLANNED = re.compile(r"--(?P<word>ttft|itl)[ =](?P<value>\d+(?:\.\d+)?)(?![\w.])")
-OWN = tuple(f"gpulint/{word}" for word in ("model", "accelerator", "ignore", "nvlink-bridge", *objectives.WORDS))
+OWN = tuple(f"gpulint/{word}" for word in ("model", "accelerator", "ignore", "nvlink-bridge", *objective_words.WORDS))
 DEPTH = 24
 
 
-def of_knative(document: Document, template: Path) -> dict[str, Field]:
+def read_knative(document: Document, template: Path) -> dict[str, Field]:
     """Return a Knative Service's autoscaler target and its proxy's limit."""
     return {
         **_read_target(document, (*template, "metadata", "annotations")),
@@ -35,7 +35,7 @@ def of_knative(document: Document, template: Path) -> dict[str, Field]:
     }
 
 
-def of_predictor(document: Document, path: Path) -> dict[str, Field]:
+def read_predictor(document: Document, path: Path) -> dict[str, Field]:
     """Return the same for a KServe component by its own keys, unless it runs without Knative."""
     if any(str(document.get(("metadata", "annotations", mode))) in WITHOUT_KNATIVE for mode in MODES):
         return {}
@@ -46,7 +46,7 @@ def of_predictor(document: Document, path: Path) -> dict[str, Field]:
     return {**targets, **_read_limit(document, (*path, "containerConcurrency"))}
 
 
-def of_deployment(config: Document, path: Path) -> dict[str, Field]:
+def read_deployment(config: Document, path: Path) -> dict[str, Field]:
     """Return target and maximum of ongoing requests per replica of a Ray Serve deployment."""
     targets: dict[str, Field] = {}
     for key in ("max_concurrent_queries", "max_ongoing_requests"):
@@ -57,13 +57,13 @@ def of_deployment(config: Document, path: Path) -> dict[str, Field]:
     return targets
 
 
-def of_planner(document: Document) -> dict[str, Field]:
+def read_planner(document: Document) -> dict[str, Field]:
     """Return the targets in the arguments of a Dynamo graph's planner."""
     if "--ttft" not in document.text and "--itl" not in document.text:
         return {}
     options = ((word, value, origin) for word, value, origin in _list_planned(document, document.data, (), DEPTH))
     return {
-        PLANNER[word]: Field(objectives.read(_find_word(word), f"{value}ms"), (origin,))
+        PLANNER[word]: Field(objective_words.parse(_find_word(word), f"{value}ms"), (origin,))
         for word, value, origin in options
     }
 
@@ -81,7 +81,7 @@ def _list_planned(document: Document, value: object, path: Path, depth: int) -> 
         yield from _list_planned(document, inner, place, depth - 1)
 
 
-def misspelt(document: Document) -> Iterator[Problem]:
+def find_malformed(document: Document) -> Iterator[Problem]:
     """Report gpulint labels and annotations that do not exist, or whose value cannot be read."""
     for path in _list_metadata(document.data, (), DEPTH):
         given = document.get(path)
@@ -91,18 +91,18 @@ def misspelt(document: Document) -> Iterator[Problem]:
 
 
 def _find_word(planned: str) -> str:
-    return next(word for word, objective in objectives.WORDS.items() if objective.quantity == PLANNER[planned])
+    return next(word for word, objective in objective_words.WORDS.items() if objective.quantity == PLANNER[planned])
 
 
 def _explain_error(key: str, value: object) -> str:
     word = key.removeprefix("gpulint/")
     if key not in OWN:
         names = [own_key.removeprefix("gpulint/") for own_key in OWN]
-        return f"unknown hint {key}{objectives.meant(word, names)}"
-    if word not in objectives.WORDS or "{{" in str(value) or "$" in str(value):
+        return f"unknown hint {key}{objective_words.suggest_key(word, names)}"
+    if word not in objective_words.WORDS or "{{" in str(value) or "$" in str(value):
         return ""
     try:
-        objectives.read(word, value)
+        objective_words.parse(word, value)
     except ValueError as error:
         return f"{word}: {error}"
     return ""

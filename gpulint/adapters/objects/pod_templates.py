@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.objects import objective_annotations as stated_objectives
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.objects import objective_annotations
+from gpulint.adapters.programs import replica
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
@@ -54,7 +54,7 @@ def _read_pod(document: Document, path: Path) -> Iterator[Template]:
 
 
 def _read_replicated(document: Document, path: Path) -> Iterator[Template]:
-    replicas = instance.count(document, (*path, "spec", "replicas"), 1)
+    replicas = replica.count(document, (*path, "spec", "replicas"), 1)
     yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod per replica"), replicas)
 
 
@@ -76,11 +76,11 @@ def _read_batch(document: Document, spec: Path) -> Template:
 
     The pods of an Indexed Job are its completions.
     """
-    parallelism = instance.count(document, (*spec, "parallelism"), 1)
+    parallelism = replica.count(document, (*spec, "parallelism"), 1)
     template = (*spec, "template", "spec")
     if document.get((*spec, "completionMode")) == "Indexed":
         return Template(
-            "", template, instance.count(document, (*spec, "completions"), 1), Field(1, source="an Indexed Job")
+            "", template, replica.count(document, (*spec, "completions"), 1), Field(1, source="an Indexed Job")
         )
     return Template("", template, Field(1, source="one pod per run"), parallelism)
 
@@ -91,10 +91,10 @@ def _read_job_set(document: Document, path: Path) -> Iterator[Template]:
     Each has `replicas` jobs of `parallelism` pods.
     """
     for at in items(document, (*path, "spec", "replicatedJobs")):
-        jobs = instance.count(document, (*at, "replicas"), 1)
-        pods = instance.count(document, (*at, "template", "spec", "parallelism"), 1)
+        jobs = replica.count(document, (*at, "replicas"), 1)
+        pods = replica.count(document, (*at, "template", "spec", "parallelism"), 1)
         name = str(document.get((*at, "name")) or at[-1])
-        yield Template(name, (*at, "template", "spec", "template", "spec"), instance.product(jobs, pods), ONE_RUN)
+        yield Template(name, (*at, "template", "spec", "template", "spec"), replica.product(jobs, pods), ONE_RUN)
 
 
 def _read_leader_worker_set(document: Document, path: Path) -> Iterator[Template]:
@@ -103,10 +103,10 @@ def _read_leader_worker_set(document: Document, path: Path) -> Iterator[Template
     The workers' template is the leader's too unless that has one of its own.
     """
     base = (*path, "spec", "leaderWorkerTemplate")
-    groups = instance.count(document, (*path, "spec", "replicas"), 1)
-    size = instance.count(document, (*base, "size"), 1)
+    groups = replica.count(document, (*path, "spec", "replicas"), 1)
+    size = replica.count(document, (*base, "size"), 1)
     worker = (*base, "workerTemplate", "spec")
-    variables = {"LWS_GROUP_SIZE": said(size, Origin(document, (*base, "size")))}
+    variables = {"LWS_GROUP_SIZE": render_count(size, Origin(document, (*base, "size")))}
     if document.get((*base, "leaderTemplate")) is None:
         yield Template("", worker, size, groups, variables=variables)
         return
@@ -126,7 +126,7 @@ def _read_knative_service(document: Document, path: Path) -> Iterator[Template]:
         else Field(Unknown("the Knative autoscaler decides the number of pods"))
     )
     template = (*path, "spec", "template")
-    objectives = stated_objectives.of_knative(document, template)
+    objectives = objective_annotations.read_knative(document, template)
     yield Template("", (*template, "spec"), Field(1, source="one pod per replica"), scaled, objectives)
 
 
@@ -140,10 +140,10 @@ def _read_notebook(document: Document, path: Path) -> Iterator[Template]:
 
 def _read_bound(document: Document, annotations: Path, names: tuple[str, ...]) -> Field | None:
     stated = next((name for name in names if document.get((*annotations, name)) is not None), None)
-    return instance.count(document, (*annotations, stated), 1) if stated else None
+    return replica.count(document, (*annotations, stated), 1) if stated else None
 
 
-def any_kind(document: Document, path: Path) -> Iterator[Template]:
+def read_any_kind(document: Document, path: Path) -> Iterator[Template]:
     """Yield every pod spec in an object of a kind whose multipliers are not known."""
     kind = document.get((*path, "kind"))
     unknown = Field(Unknown(f"how many pods a {kind} makes is not known"))
@@ -177,7 +177,7 @@ def pod_specs(value: object, path: Path, depth: int) -> Iterator[Path]:
 ONE_RUN = Field(1, source="one run")
 
 
-def said(field: Field, otherwise: Origin) -> Argument:
+def render_count(field: Field, otherwise: Origin) -> Argument:
     """Return a count as the value of a variable that a controller sets from it."""
     origin = field.origins[0] if field.origins else otherwise
     if isinstance(field.value, Unknown):

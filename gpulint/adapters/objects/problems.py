@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.source.documents import Document, Path, Problem
 
 PER_POD = re.compile(r"\s*((?:vllm|sglang|trtllm|nv_trt_llm|tgi)[:_]\w+)\s*(\{[^{}]*\})?\s*")
@@ -23,7 +23,7 @@ TRAINS = re.compile(r"(?i)\btorchrun\b|torch\.distributed|\bdeepspeed\b|accelera
 ONE_SERIES = re.compile(r"\b(?:pod|instance|pod_name)\s*=\s*\"")
 
 
-def of(document: Document) -> Iterator[Problem]:
+def find_problems(document: Document) -> Iterator[Problem]:
     """Yield the problems of one object, each with its location."""
     yield from _check_api_version(document)
     if document.get(("kind",)) == "ScaledObject" and str(document.get(("apiVersion",))).startswith("keda.sh/"):
@@ -197,7 +197,7 @@ def _count_granted_gpus(container: object) -> int | None:
 
 def _check_api_version(document: Document) -> Iterator[Problem]:
     stated = document.get(("apiVersion",)), document.get(("kind",))
-    for row in catalog.rows("removed_apis") if "beta" in str(stated[0]) else ():
+    for row in tables.rows("removed_apis") if "beta" in str(stated[0]) else ():
         if (row["group_version"], row["kind"]) == stated:
             message = f"{stated[0]} {stated[1]} was removed in Kubernetes {row['removed']}; use {row['replacement']}"
             yield Problem("api-version-removed", message, document.locate(("apiVersion",)))

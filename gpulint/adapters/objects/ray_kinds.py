@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.objects import pod_templates
 from gpulint.adapters.objects.pod_templates import ONE_RUN, Kind, Template
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
 
@@ -17,10 +17,10 @@ def templates(document: Document, cluster: Path) -> Iterator[Template]:
     if document.get(head) is not None:
         yield Template("head", head, Field(1, source="one head per cluster"), ONE_RUN, own_start=True)
     scaled = document.get((*cluster, "enableInTreeAutoscaling")) is True
-    for group in kinds.items(document, (*cluster, "workerGroupSpecs")):
+    for group in pod_templates.items(document, (*cluster, "workerGroupSpecs")):
         name = str(document.get((*group, "groupName")) or group[-1])
-        hosts = instance.count(document, (*group, "numOfHosts"), 1)
-        pods = instance.product(_count_replicas(document, group, scaled), hosts)
+        hosts = replica.count(document, (*group, "numOfHosts"), 1)
+        pods = replica.product(_count_replicas(document, group, scaled), hosts)
         yield Template(name, (*group, "template", "spec"), pods, ONE_RUN, own_start=True)
 
 
@@ -28,9 +28,9 @@ def _count_replicas(document: Document, group: Path, scaled: bool) -> Field:
     """Return KubeRay's replicas of a group, within its bounds (kuberay v1.7.0
     controllers/ray/utils/util.go).
     """
-    stated = instance.count(document, (*group, "replicas"), 0)
-    minimum = instance.count(document, (*group, "minReplicas"), 0)
-    maximum = instance.count(document, (*group, "maxReplicas"), 0) if _is_set(document, group, "maxReplicas") else None
+    stated = replica.count(document, (*group, "replicas"), 0)
+    minimum = replica.count(document, (*group, "minReplicas"), 0)
+    maximum = replica.count(document, (*group, "maxReplicas"), 0) if _is_set(document, group, "maxReplicas") else None
     if scaled and (maximum is None or minimum.value != maximum.value):
         bounds = (*minimum.origins, *(maximum.origins if maximum else ()))
         return Field(Unknown("Ray's autoscaler decides how many workers the group has"), bounds)
@@ -68,6 +68,6 @@ def _read_service(document: Document, path: Path) -> Iterator[Template]:
 
 RAY: Mapping[tuple[str, str], Kind] = {
     ("ray.io", "RayCluster"): Kind(_read_cluster),
-    ("ray.io", "RayJob"): Kind(_read_job, joined=kinds.RUN),
+    ("ray.io", "RayJob"): Kind(_read_job, joined=pod_templates.RUN),
     ("ray.io", "RayService"): Kind(_read_service, purpose="inference"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import synthetic
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.source import documents
 from gpulint.source.documents import Document, Node
@@ -59,10 +59,12 @@ def _build_config_map(instructions: Document, at: int) -> Document:
     literals = instructions.node((*generator, "literals"))
     items: Sequence[Node] = literals.value if literals is not None and literals.kind == "sequence" else ()
     texts = [(item, str(item.value).partition("=")) for item in items if item.kind == "scalar"]
-    data: Part = {name: tree.word(value.strip("\"'"), item) for item, (name, _, value) in texts}
-    name = tree.word(str(instructions.get((*generator, "name"))), tree.place(instructions, (*generator, "name")))
+    data: Part = {name: synthetic.word(value.strip("\"'"), item) for item, (name, _, value) in texts}
+    name = synthetic.word(
+        str(instructions.get((*generator, "name"))), synthetic.place(instructions, (*generator, "name"))
+    )
     made: Part = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-    return tree.document(instructions, made, tree.place(instructions, generator))
+    return synthetic.document(instructions, made, synthetic.place(instructions, generator))
 
 
 def _find_names(value: object, depth: int) -> Iterator[str]:

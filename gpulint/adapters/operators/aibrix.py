@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods as adapters_pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.objects import merge
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Role, Workload
@@ -44,7 +44,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def _read_roles(document: Document) -> Iterator[Role]:
     data = document.data
     kind = kubernetes.group_and_kind(data) if isinstance(data, dict) else ("", "")
-    services = instance.count(document, ("spec", "replicas"), 1)
+    services = replica.count(document, ("spec", "replicas"), 1)
     if kind == STORM:
         yield from _read_storm(document, ("spec", "template", "spec"), services)
     elif kind == ROLE_SET:
@@ -65,27 +65,27 @@ def _read_roles(document: Document) -> Iterator[Role]:
 
 def _read_storm(document: Document, spec: Path, services: Field) -> Iterator[Role]:
     """Yield the roles of a service: `replicas` instances of `podGroupSize` pods each."""
-    for at in instance.items(document, (*spec, "roles")):
-        pods = instance.count(document, (*at, "podGroupSize"), 1, "default of AIBrix")
-        replicas = instance.product(services, instance.count(document, (*at, "replicas"), 1))
+    for at in replica.items(document, (*spec, "roles")):
+        pods = replica.count(document, (*at, "podGroupSize"), 1, "default of AIBrix")
+        replicas = replica.product(services, replica.count(document, (*at, "replicas"), 1))
         for role in _read_template(document, _read_name(document, at), document.node((*at, "template", "spec")), at):
-            yield instance.counted(role, pods, replicas)
+            yield replica.count_role(role, pods, replicas)
 
 
 def _read_fleet(document: Document, spec: Path, fleets: Field) -> Iterator[Role]:
     """Yield the roles of Ray clusters: the head and its worker groups form one instance."""
     head = document.node((*spec, "headGroupSpec", "template", "spec"))
-    roles = _count_roles(_read_template(document, "head", head, (*spec, "headGroupSpec")), instance.ONE_POD, fleets)
-    for at in instance.items(document, (*spec, "workerGroupSpecs")):
-        pods = instance.product(
-            instance.count(document, (*at, "replicas"), 1), instance.count(document, (*at, "numOfHosts"), 1)
+    roles = _count_roles(_read_template(document, "head", head, (*spec, "headGroupSpec")), replica.ONE_POD, fleets)
+    for at in replica.items(document, (*spec, "workerGroupSpecs")):
+        pods = replica.product(
+            replica.count(document, (*at, "replicas"), 1), replica.count(document, (*at, "numOfHosts"), 1)
         )
         name = str(document.get((*at, "groupName")) or "worker")
         roles += _count_roles(
             _read_template(document, name, document.node((*at, "template", "spec")), at), pods, fleets
         )
     mounted = {"shared_memory_default": Field(False, source=MOUNTED)}
-    yield from instance.joined([role.having(**mounted) for role in roles], "one Ray cluster")
+    yield from replica.merge_roles([role.having(**mounted) for role in roles], "one Ray cluster")
 
 
 # ---- RoleBasedGroup
@@ -96,10 +96,10 @@ def _read_groups(document: Document, spec: Path, groups: Field) -> Iterator[Role
 
     A role is a single pod, a leader with workers, or components of several templates.
     """
-    for at in instance.items(document, (*spec, "roles")):
+    for at in replica.items(document, (*spec, "roles")):
         name = _read_name(document, at)
-        replicas = instance.product(groups, instance.count(document, (*at, "replicas"), 1))
-        components = list(instance.items(document, (*at, "customComponentsPattern", "components")))
+        replicas = replica.product(groups, replica.count(document, (*at, "replicas"), 1))
+        components = list(replica.items(document, (*at, "customComponentsPattern", "components")))
         pattern = next((key for key in ("leaderWorkerPattern", "leaderWorkerSet") if document.get((*at, key))), None)
         if components:
             yield from _read_components(document, name, components, replicas)
@@ -108,7 +108,7 @@ def _read_groups(document: Document, spec: Path, groups: Field) -> Iterator[Role
         else:
             base = (*at, "standalonePattern") if document.get((*at, "standalonePattern")) else at
             for role in _read_template(document, name, _resolve_template(document, spec, base), base):
-                yield instance.counted(role, instance.ONE_POD, replicas)
+                yield replica.count_role(role, replica.ONE_POD, replicas)
 
 
 def _read_components(document: Document, name: str, components: list[Path], replicas: Field) -> Iterator[Role]:
@@ -117,8 +117,8 @@ def _read_components(document: Document, name: str, components: list[Path], repl
     for at in components:
         label = f"{name}/{_read_name(document, at)}"
         roles = _read_template(document, label, document.node((*at, "template", "spec")), at)
-        counted += _count_roles(roles, instance.count(document, (*at, "size"), 1), replicas)
-    yield from instance.joined(counted, "one instance")
+        counted += _count_roles(roles, replica.count(document, (*at, "size"), 1), replicas)
+    yield from replica.merge_roles(counted, "one instance")
 
 
 def _read_leader_group(
@@ -126,7 +126,7 @@ def _read_leader_group(
 ) -> Iterator[Role]:
     """Yield the roles of `size` pods: one with the leader's patch, the others with the workers'."""
     base = (*at, key)
-    size = instance.count(document, (*base, "size"), 1)
+    size = replica.count(document, (*base, "size"), 1)
     template = _resolve_template(document, spec, base) or _resolve_template(document, spec, at)
     patches = [
         next((node for patch in names if (node := document.node((*base, patch, "spec")))), None)
@@ -136,11 +136,11 @@ def _read_leader_group(
         yield from _count_roles(_read_template(document, name, template, at), size, replicas)
         return
     others = Field(size.value - 1 if isinstance(size.value, int) else size.value, size.origins)
-    leader, worker = (joined.merged(template, patch) for patch in patches)
-    roles = _count_roles(_read_template(document, f"{name}/leader", leader, at), instance.ONE_POD, replicas)
+    leader, worker = (merge.merge(template, patch) for patch in patches)
+    roles = _count_roles(_read_template(document, f"{name}/leader", leader, at), replica.ONE_POD, replicas)
     if others.value != 0:
         roles += _count_roles(_read_template(document, f"{name}/worker", worker, at), others, replicas)
-    yield from instance.joined(roles, "one group")
+    yield from replica.merge_roles(roles, "one group")
 
 
 def _resolve_template(document: Document, spec: Path, at: Path) -> Node | None:
@@ -150,10 +150,10 @@ def _resolve_template(document: Document, spec: Path, at: Path) -> Node | None:
     if own is not None or not isinstance(name, str):
         return own
     named = (
-        path for path in instance.items(document, (*spec, "roleTemplates")) if document.get((*path, "name")) == name
+        path for path in replica.items(document, (*spec, "roleTemplates")) if document.get((*path, "name")) == name
     )
     patch = document.node((*at, "templateRef", "patch", "spec")) or document.node((*at, "templatePatch", "spec"))
-    return joined.merged(next((document.node((*path, "template", "spec")) for path in named), None), patch)
+    return merge.merge(next((document.node((*path, "template", "spec")) for path in named), None), patch)
 
 
 # ---- pods
@@ -170,9 +170,9 @@ def _read_template(document: Document, name: str, template: Node | None, at: Pat
     """
     if template is None or template.kind != "mapping":
         return
-    made = joined.pod(document, template)
-    given = pod.hints(document, ("metadata",), (*at, "template", "metadata"))
-    roles = list(pod.roles(made, ("spec",), given))
+    made = merge.pod(document, template)
+    given = adapters_pods.hints(document, ("metadata",), (*at, "template", "metadata"))
+    roles = list(adapters_pods.roles(made, ("spec",), given))
     for role in roles:
         yield replace(role, name=name if len(roles) == 1 else f"{name}/{role.name}")
 
@@ -182,4 +182,4 @@ def _count_roles(roles: Iterator[Role], pods: Field, replicas: Field) -> list[Ro
 
     Their arguments may mention GPUs of other pods, which are counted here already.
     """
-    return [instance.counted(role.having(multi_node=Field(False)), pods, replicas) for role in roles]
+    return [replica.count_role(role.having(multi_node=Field(False)), pods, replicas) for role in roles]

@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import kubernetes, pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.objects import objective_annotations as stated_objectives
-from gpulint.adapters.objects import synthetic as tree
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.objects import merge, objective_annotations, synthetic
+from gpulint.adapters.programs import replica
 from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
@@ -58,7 +55,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     roles = tuple(role for component in _find_components(document) for role in _read_roles(document, component))
     if roles:
         name = str(document.get(("metadata", "name")) or document.get(("kind",)))
-        objectives = stated_objectives.of_planner(document)
+        objectives = objective_annotations.read_planner(document)
         roles_with_objectives = tuple(replace(role, fields={**objectives, **role.fields}) for role in roles)
         yield Workload(name, "inference", "dynamo", document, (), roles_with_objectives)
 
@@ -91,11 +88,11 @@ def _read_roles(document: Document, component: Component) -> Iterator[Role]:
     )
     if spec is None:
         return
-    made = joined.pod(document, spec)
-    given = pod.hints(document, ("metadata",), path, (*path, "extraPodMetadata"), (*path, "podTemplate", "metadata"))
-    for role in pod.roles(made, ("spec",), given):
+    made = merge.pod(document, spec)
+    given = pods.hints(document, ("metadata",), path, (*path, "extraPodMetadata"), (*path, "podTemplate", "metadata"))
+    for role in pods.roles(made, ("spec",), given):
         name = component.name if role.name in (MAIN, "0") else f"{component.name}/{role.name}"
-        whole = instance.counted(
+        whole = replica.count_role(
             _complete_role(document, path, role), _count_nodes(document, path), _count_replicas(document, path)
         )
         yield replace(whole, name=name)
@@ -110,8 +107,8 @@ def _build_template_spec(document: Document, component: Component) -> Node | Non
     spec = document.node((*component.path, "podTemplate", "spec"))
     if component.shared is None or spec is None:
         return spec
-    at = tree.place(document, component.path)
-    return joined.merged(tree.written({"containers": [{"name": MAIN, "env": component.shared}]}, at), spec)
+    at = synthetic.place(document, component.path)
+    return merge.merge(synthetic.written({"containers": [{"name": MAIN, "env": component.shared}]}, at), spec)
 
 
 def _build_extra_spec(document: Document, component: Component) -> Node | None:
@@ -120,9 +117,9 @@ def _build_extra_spec(document: Document, component: Component) -> Node | None:
     The main container gets the resources and variables that the service states.
     """
     path = component.path
-    extra = joined.entries(document.node((*path, "extraPodSpec")))
-    at = tree.place(document, path)
-    stated: joined.Parts = {
+    extra = merge.entries(document.node((*path, "extraPodSpec")))
+    at = synthetic.place(document, path)
+    stated: merge.Parts = {
         "name": MAIN,
         "resources": _build_resources(document, path),
         "env": _build_environment(document, component),
@@ -130,16 +127,16 @@ def _build_extra_spec(document: Document, component: Component) -> Node | None:
     if secret := document.node((*path, "envFromSecret")):
         stated["envFrom"] = [{"secretRef": {"name": secret}}]
     own = extra.get("mainContainer", (None, None))[1]
-    main = joined.merged(tree.written(stated, at), own)
-    beside = joined.items(extra.get("containers", (None, None))[1])
+    main = merge.merge(synthetic.written(stated, at), own)
+    beside = merge.items(extra.get("containers", (None, None))[1])
     rest = [pair for key, pair in extra.items() if key not in ("mainContainer", "containers")]
-    containers = (tree.word("containers", at), tree.written([main, *beside], at))
+    containers = (synthetic.word("containers", at), synthetic.written([main, *beside], at))
     return Node("mapping", at.start, at.end, [*rest, containers])
 
 
-def _build_resources(document: Document, path: Path) -> joined.Parts:
+def _build_resources(document: Document, path: Path) -> merge.Parts:
     """Return the resources with Kubernetes' names; claims are passed on unchanged."""
-    sides: joined.Parts = {
+    sides: merge.Parts = {
         side: _build_amounts(document, (*path, "resources", side))
         for side in ("limits", "requests")
         if isinstance(document.get((*path, "resources", side)), dict)
@@ -149,20 +146,20 @@ def _build_resources(document: Document, path: Path) -> joined.Parts:
     return sides
 
 
-def _build_amounts(document: Document, path: Path) -> joined.Parts:
-    amounts: joined.Parts = {name: document.node((*path, name)) for name in RESOURCES}
+def _build_amounts(document: Document, path: Path) -> merge.Parts:
+    amounts: merge.Parts = {name: document.node((*path, name)) for name in RESOURCES}
     kind = document.get((*path, "gpuType"))
     key, gpus = document.key_node((*path, "gpu")), document.node((*path, "gpu"))
     if key is not None and gpus is not None:
-        amounts[tree.word(kind if isinstance(kind, str) and kind else GPU, key)] = gpus
-    for pair in joined.entries(document.node((*path, "custom"))).values():
+        amounts[synthetic.word(kind if isinstance(kind, str) and kind else GPU, key)] = gpus
+    for pair in merge.entries(document.node((*path, "custom"))).values():
         amounts[pair[0]] = pair[1]
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-def _build_environment(document: Document, component: Component) -> tree.Part:
-    own = joined.items(document.node((*component.path, "envs")))
-    return [*joined.items(component.shared), *own] or None
+def _build_environment(document: Document, component: Component) -> synthetic.Part:
+    own = merge.items(document.node((*component.path, "envs")))
+    return [*merge.items(component.shared), *own] or None
 
 
 # ---- what the operator decides
@@ -187,8 +184,8 @@ def _is_shared_memory_off(document: Document, path: Path) -> bool:
 
 def _count_nodes(document: Document, path: Path) -> Field:
     if document.get((*path, "multinode")) is None:
-        return instance.ONE_POD
-    return instance.count(document, (*path, "multinode", "nodeCount"), 2, "default of Dynamo")
+        return replica.ONE_POD
+    return replica.count(document, (*path, "multinode", "nodeCount"), 2, "default of Dynamo")
 
 
 def _count_replicas(document: Document, path: Path) -> Field:
@@ -197,4 +194,4 @@ def _count_replicas(document: Document, path: Path) -> Field:
     if isinstance(adapter, Mapping) and (adapter.get("enabled") is True or _is_template(document, path)):
         at = Origin(document, (*path, "scalingAdapter"))
         return Field(Unknown("an autoscaler decides", "another object"), (at,))
-    return instance.count(document, (*path, "replicas"), 1, "default of Dynamo")
+    return replica.count(document, (*path, "replicas"), 1, "default of Dynamo")

@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import engines
-from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import kubernetes, pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import embedded as nested
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import replica as instance
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.objects import embedded
+from gpulint.adapters.programs import container_command, replica
+from gpulint.catalog import hardware, tables
 from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -70,17 +67,17 @@ def _read_template(document: Document, base: Path, repository: Repository) -> It
         anchor = next(iter(preset.values())).origins[0]
         role = _open_counts(Role("preset", anchor, {**fields, **engine}, None, unread))
         in_set = document.get(("kind",)) == SET
-        yield role.having(replicas=instance.count(document, ("spec", "replicas"), 1)) if in_set else role
+        yield role.having(replicas=replica.count(document, ("spec", "replicas"), 1)) if in_set else role
         return
-    replicas = instance.count(document, (*base, "resource", "count"), 1, "default of KAITO")
-    for role in pod.roles(document, (*base, "inference", "template", "spec"), {}):
-        yield instance.counted(role.having(**machine), instance.ONE_POD, replicas)
+    replicas = replica.count(document, (*base, "resource", "count"), 1, "default of KAITO")
+    for role in pods.roles(document, (*base, "inference", "template", "spec"), {}):
+        yield replica.count_role(role.having(**machine), replica.ONE_POD, replicas)
 
 
 def _read_listed_roles(document: Document, repository: Repository) -> Iterator[Role]:
     """Yield prefill and decode of one model, each on machines of its own."""
     model = Origin(document, ("spec", "model", "name"))
-    for at in instance.items(document, ("spec", "roles")):
+    for at in replica.items(document, ("spec", "roles")):
         fields = {**_read_machine(document, at), **_read_gpus(document, at), **_resolve_preset(model)}
         engine, unread = _read_engine(document, (), Origin(document, (*at, "runtimeConfig")), repository)
         role = Role(
@@ -90,7 +87,7 @@ def _read_listed_roles(document: Document, repository: Repository) -> Iterator[R
             None,
             unread,
         )
-        yield _open_counts(role).having(replicas=instance.count(document, (*at, "replicas"), 1, "default of KAITO"))
+        yield _open_counts(role).having(replicas=replica.count(document, (*at, "replicas"), 1, "default of KAITO"))
 
 
 def _read_rag_engine(document: Document) -> Iterator[Role]:
@@ -166,7 +163,7 @@ def _resolve_preset(origin: Origin) -> dict[str, Field]:
     name = origin.document.get(origin.path)
     if not isinstance(name, str):
         return {}
-    row = catalog.by("kaito_presets", "preset").get(name)
+    row = tables.index_rows("kaito_presets", "preset").get(name)
     checkpoint = row["checkpoint"] if row else name if "/" in name else None
     value = checkpoint or Unknown(f"the catalog does not know the preset {name}", "operator preset")
     return {"checkpoint": Field(value, (origin,))}
@@ -205,14 +202,14 @@ def _read_config(config: Origin, repository: Repository) -> dict[str, Field]:
         for candidate in repository.objects("ConfigMap", name, config.document.path)
         if _is_config_map(candidate, name)
     ]
-    inner = nested.document(config_maps[0], ("data", CONFIG_KEY)) if len(config_maps) == 1 else None
+    inner = embedded.document(config_maps[0], ("data", CONFIG_KEY)) if len(config_maps) == 1 else None
     keywords = inner.get(("vllm",)) if inner else None
     if inner is None or not isinstance(keywords, dict):
         return {}
     words = tuple(word for key in keywords for word in _render_words(inner, str(key)))
     start = Argument("", config)
     program = (Argument("vllm", config), Argument("serve", config))
-    reading = engines.read(Invocation(start, (*program, *words), command.Environment(), entrypoint=False))
+    reading = engines.read(Invocation(start, (*program, *words), container_command.Environment(), entrypoint=False))
     if reading is None:
         return {}
     kept = {

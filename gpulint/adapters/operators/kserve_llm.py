@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.adapters import pods as pod
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters import pods
+from gpulint.adapters.objects import merge, synthetic
 from gpulint.adapters.objects.merge import Places
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.source import shell
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
@@ -69,14 +68,14 @@ def _find_sections(document: Document, repository: Repository) -> Iterator[Secti
         if config is None:
             unread = unread or f"the configuration {reference.text()} may add arguments"
         else:
-            base = joined.merged(base, places.copied(config, ("spec",), reference))
-    whole = joined.merged(base, settings)
+            base = merge.merge(base, places.copied(config, ("spec",), reference))
+    whole = merge.merge(base, settings)
     if whole is None or whole.kind != "mapping":
         return
     yield Section(document, ("spec",), whole, places, unread)
-    if prefill := joined.value(whole, "prefill"):
-        model = joined.entries(whole).get("model")
-        apart = {**joined.entries(prefill), **({"model": model} if model else {})}
+    if prefill := merge.value(whole, "prefill"):
+        model = merge.entries(whole).get("model")
+        apart = {**merge.entries(prefill), **({"model": model} if model else {})}
         yield Section(
             document,
             ("spec", "prefill"),
@@ -91,7 +90,7 @@ def _find_configurations(document: Document, repository: Repository) -> Iterator
 
     None replaces one that is missing from the repository or ambiguous.
     """
-    for at in instance.items(document, ("spec", "baseRefs")):
+    for at in replica.items(document, ("spec", "baseRefs")):
         name = document.get((*at, "name"))
         if isinstance(name, str) and not name.startswith(OWN):
             objects = _find_objects(document, name, repository)
@@ -113,12 +112,12 @@ def _find_objects(document: Document, name: str, repository: Repository) -> Sequ
 
 def _read_roles(name: str, section: Section) -> Iterator[Role]:
     """Yield the containers with GPUs, each on the pods that one instance is spread over."""
-    spec = joined.merged(joined.merged(_build_mounts(section), _find_template(section)), _build_main(section))
+    spec = merge.merge(merge.merge(_build_mounts(section), _find_template(section)), _build_main(section))
     if spec is None:
         return
-    made = joined.pod(section.document, spec)
-    given = pod.hints(section.document, ("metadata",))
-    for role in pod.roles(made, ("spec",), given):
+    made = merge.pod(section.document, spec)
+    given = pods.hints(section.document, ("metadata",))
+    for role in pods.roles(made, ("spec",), given):
         is_main = role.name == MAIN
         if is_main or role.value("gpus_per_pod"):
             whole = _count_instance(
@@ -128,15 +127,15 @@ def _read_roles(name: str, section: Section) -> Iterator[Role]:
 
 
 def _find_template(section: Section) -> Node | None:
-    return joined.value(section.settings, "template")
+    return merge.value(section.settings, "template")
 
 
 def _build_mounts(section: Section) -> Node:
     """Return the mounts of the operator's configuration, whose volumes a template may replace."""
-    at = tree.place(section.document, (*section.base, "template"))
-    mounts: list[tree.Part] = [{"mountPath": path, "name": name} for path, name in MOUNTS.items()]
-    name = joined.value(_find_container(section), "name") or MAIN
-    return tree.written({"containers": [{"name": name, "volumeMounts": mounts}]}, at)
+    at = synthetic.place(section.document, (*section.base, "template"))
+    mounts: list[synthetic.Part] = [{"mountPath": path, "name": name} for path, name in MOUNTS.items()]
+    name = merge.value(_find_container(section), "name") or MAIN
+    return synthetic.written({"containers": [{"name": name, "volumeMounts": mounts}]}, at)
 
 
 def _build_main(section: Section) -> Node:
@@ -144,45 +143,47 @@ def _build_main(section: Section) -> Node:
 
     It adds the command, unless another one is stated.
     """
-    at = tree.place(section.document, (*section.base, "template"))
+    at = synthetic.place(section.document, (*section.base, "template"))
     container = _find_container(section)
-    main: joined.Parts = {"name": joined.value(container, "name") or MAIN}
-    if joined.value(container, "command") is None:
-        main["command"] = [tree.word("vllm", at), tree.word("serve", at), *_build_model_word(section, at)]
+    main: merge.Parts = {"name": merge.value(container, "name") or MAIN}
+    if merge.value(container, "command") is None:
+        main["command"] = [synthetic.word("vllm", at), synthetic.word("serve", at), *_build_model_word(section, at)]
         main["args"] = [
             *_build_parallel_arguments(section),
             *_build_adapter_arguments(section),
             *_split_additional(section),
             *_read_own_arguments(container),
         ]
-    return tree.written({"containers": [main]}, at)
+    return synthetic.written({"containers": [main]}, at)
 
 
 def _find_container(section: Section) -> Node | None:
-    listed = joined.items(joined.value(_find_template(section), "containers"))
-    return next((container for container in listed if joined.text(joined.value(container, "name")) == MAIN), None)
+    listed = merge.items(merge.value(_find_template(section), "containers"))
+    return next((container for container in listed if merge.text(merge.value(container, "name")) == MAIN), None)
 
 
 def _read_own_arguments(container: Node | None) -> Sequence[Node]:
-    return joined.items(joined.value(container, "args"))
+    return merge.items(merge.value(container, "args"))
 
 
 def _build_model_word(section: Section, at: Node) -> Iterator[Node]:
     """Yield the model as a word: the id of a hub, else the folder with the weights."""
-    uri = joined.value(section.settings, "model", "uri")
-    scheme, separator, name = joined.text(uri).partition("://")
+    uri = merge.value(section.settings, "model", "uri")
+    scheme, separator, name = merge.text(uri).partition("://")
     if uri is not None and scheme == "hf" and separator and name:
         yield _cut_scalar(section.document, ("spec", "model", "uri"), uri, len(scheme) + len(separator))
     elif uri is not None:
-        yield tree.word("/mnt/models", uri)
+        yield synthetic.word("/mnt/models", uri)
 
 
 def _cut_scalar(document: Document, path: Path, node: Node, start: int) -> Node:
     """Return the rest of a scalar of the file from a character on."""
     name = str(node.value)[start:]
     if document.node(path) is not node:
-        return tree.word(name, node)
-    return Node("scalar", document.offset(path, start), document.offset(path, start + len(name)), name, tree.WRITTEN)
+        return synthetic.word(name, node)
+    return Node(
+        "scalar", document.offset(path, start), document.offset(path, start + len(name)), name, synthetic.WRITTEN
+    )
 
 
 def _build_parallel_arguments(section: Section) -> Iterator[Node]:
@@ -191,24 +192,24 @@ def _build_parallel_arguments(section: Section) -> Iterator[Node]:
     On several nodes, these include data, pipeline and expert parallelism.
     """
     flags = {"tensor": "--tensor-parallel-size"}
-    if joined.value(section.settings, "worker"):
+    if merge.value(section.settings, "worker"):
         flags |= {"data": "--data-parallel-size", "pipeline": "--pipeline-parallel-size"}
-        expert = joined.value(section.settings, "parallelism", "expert")
-        if joined.text(expert).lower() == "true" and expert is not None:
-            yield tree.word("--enable-expert-parallel", expert)
+        expert = merge.value(section.settings, "parallelism", "expert")
+        if merge.text(expert).lower() == "true" and expert is not None:
+            yield synthetic.word("--enable-expert-parallel", expert)
     for key, flag in flags.items():
-        if size := joined.value(section.settings, "parallelism", key):
-            yield from (tree.word(flag, size), size)
+        if size := merge.value(section.settings, "parallelism", key):
+            yield from (synthetic.word(flag, size), size)
 
 
 def _build_adapter_arguments(section: Section) -> Iterator[Node]:
-    lora = joined.value(section.settings, "model", "lora")
-    if lora is None or not joined.items(joined.value(lora, "adapters")):
+    lora = merge.value(section.settings, "model", "lora")
+    if lora is None or not merge.items(merge.value(lora, "adapters")):
         return
-    yield tree.word("--enable-lora", tree.place(section.document, ("spec", "model", "lora")))
+    yield synthetic.word("--enable-lora", synthetic.place(section.document, ("spec", "model", "lora")))
     for key, flag in (("maxRank", "--max-lora-rank"), ("maxAdapters", "--max-loras")):
-        if size := joined.value(lora, key):
-            yield from (tree.word(flag, size), size)
+        if size := merge.value(lora, key):
+            yield from (synthetic.word(flag, size), size)
 
 
 def _split_additional(section: Section) -> Iterator[Node]:
@@ -216,23 +217,23 @@ def _split_additional(section: Section) -> Iterator[Node]:
     variable = _find_variable(section)
     if variable is None:
         return
-    made = joined.pod(section.document, tree.written({"value": variable}, variable))
+    made = merge.pod(section.document, synthetic.written({"value": variable}, variable))
     path: Path = ("spec", "value")
     copy = section.places.of(Origin(made, path))
-    for command in shell.commands(str(variable.value)):
+    for command in shell.read_commands(str(variable.value)):
         for word in command.words:
             text = word.raw if word.text is None else word.text
             if copy is not None:
                 yield section.places.word(text, copy, (word.start, word.end))
             else:
                 start, end = made.offset(path, word.start), made.offset(path, word.end)
-                yield Node("scalar", start, end, text, tree.WRITTEN)
+                yield Node("scalar", start, end, text, synthetic.WRITTEN)
 
 
 def _find_variable(section: Section) -> Node | None:
-    for entry in joined.items(joined.value(_find_container(section), "env")):
-        if joined.text(joined.value(entry, "name")) == ADDITIONAL:
-            return joined.value(entry, "value")
+    for entry in merge.items(merge.value(_find_container(section), "env")):
+        if merge.text(merge.value(entry, "name")) == ADDITIONAL:
+            return merge.value(entry, "value")
     return None
 
 
@@ -245,7 +246,7 @@ def _complete_role(section: Section, role: Role) -> Role:
     fields |= {"shared_memory_default": Field(False, source=MOUNTED), "engine_image": Field(None)}
     if section.unread:
         fields["unmounted_memory_volume"] = Field(None)
-    preset = joined.value(_find_container(section), "command") is None
+    preset = merge.value(_find_container(section), "command") is None
     if preset and role.text("engine") == "vllm":
         at = Origin(section.document, (*section.base, "template"))
         fields["engine"] = Field("vllm", (at,), assumption=PRESET)
@@ -257,9 +258,9 @@ def _complete_role(section: Section, role: Role) -> Role:
 
 
 def _is_by_reference(section: Section) -> bool:
-    listed = joined.items(joined.value(_find_container(section), "env"))
+    listed = merge.items(merge.value(_find_container(section), "env"))
     return (
-        any(joined.text(joined.value(entry, "name")) == ADDITIONAL for entry in listed)
+        any(merge.text(merge.value(entry, "name")) == ADDITIONAL for entry in listed)
         and _find_variable(section) is None
     )
 
@@ -283,7 +284,7 @@ def _resolve_stored_weights(section: Section) -> dict[str, Field]:
 
 
 def _read_name(section: Section) -> str:
-    return joined.text(joined.value(section.settings, "model", "name"))
+    return merge.text(merge.value(section.settings, "model", "name"))
 
 
 def _read_claim(section: Section) -> dict[str, Field]:
@@ -301,7 +302,7 @@ def _read_claim(section: Section) -> dict[str, Field]:
                 Unknown(f"the devices of class {device_class} are not known", "another object"), (at,)
             )
         }
-    count = instance.count(document, (*key, DEVICE_COUNT), 1, "default of KServe")
+    count = replica.count(document, (*key, DEVICE_COUNT), 1, "default of KServe")
     return {"gpus_per_pod": replace(count, origins=count.origins or (at,)), "accelerator": placed}
 
 
@@ -319,7 +320,7 @@ def _read_offloading(section: Section) -> dict[str, Field]:
 
 
 def _count_instance(section: Section, role: Role) -> Role:
-    return instance.counted(role, _count_pods(section), _count_replicas(section))
+    return replica.count_role(role, _count_pods(section), _count_replicas(section))
 
 
 def _count_pods(section: Section) -> Field:
@@ -327,8 +328,8 @@ def _count_pods(section: Section) -> Field:
 
     They are data over local data parallel size, else the pipeline stages.
     """
-    if joined.value(section.settings, "worker") is None:
-        return instance.ONE_POD
+    if merge.value(section.settings, "worker") is None:
+        return replica.ONE_POD
     sizes = {key: _read_size(section, key) for key in ("data", "dataLocal", "pipeline")}
     if unknown := next((size for size in sizes.values() if size and isinstance(size.value, Unknown)), None):
         return unknown
@@ -338,18 +339,18 @@ def _count_pods(section: Section) -> Field:
         part = local.value if local and isinstance(local.value, int) else 1
         origins = tuple(origin for size in (data, local) if size for origin in size.origins)
         return Field(max(whole // max(part, 1), 1), origins)
-    return pipeline or instance.ONE_POD
+    return pipeline or replica.ONE_POD
 
 
 def _read_size(section: Section, key: str) -> Field | None:
     """Return a size of the parallelism, also from another object."""
-    node = joined.value(section.settings, "parallelism", key)
+    node = merge.value(section.settings, "parallelism", key)
     if node is None:
         return None
     path = (*section.base, "parallelism", key)
     if section.document.get(path) is not None:
-        return instance.count(section.document, path, 1)
-    value = joined.text(node)
+        return replica.count(section.document, path, 1)
+    value = merge.text(node)
     origin = Origin(section.document, ("spec", "baseRefs"))
     return Field(int(value) if value.isdecimal() else Unknown(f"{key} is {value}"), (origin,))
 
@@ -361,8 +362,8 @@ def _count_replicas(section: Section) -> Field:
         if isinstance(maximum, int) and minimum == maximum:
             return Field(maximum, (Origin(section.document, (*scaling, "maxReplicas")),))
         return Field(Unknown("an autoscaler decides", "another object"), (Origin(section.document, scaling),))
-    stated = joined.value(section.settings, "replicas")
+    stated = merge.value(section.settings, "replicas")
     path = (*section.base, "replicas")
-    if stated is not None and section.document.get(path) is None and joined.text(stated).isdecimal():
-        return Field(int(joined.text(stated)), (Origin(section.document, ("spec", "baseRefs")),))
-    return instance.count(section.document, path, 1)
+    if stated is not None and section.document.get(path) is None and merge.text(stated).isdecimal():
+        return Field(int(merge.text(stated)), (Origin(section.document, ("spec", "baseRefs")),))
+    return replica.count(section.document, path, 1)

@@ -9,12 +9,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpulint.adapters import pods as pod
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.objects import objective_annotations as stated_objectives
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters import pods
+from gpulint.adapters.objects import merge, objective_annotations, synthetic
 from gpulint.adapters.objects.merge import Places
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -76,12 +74,12 @@ def _read_component(document: Document, path: Path, repository: Repository) -> I
     if not isinstance(document.get(path), dict):
         return
     replicas = _count_replicas(document, path)
-    given = pod.hints(document, ("metadata",), path)
+    given = pods.hints(document, ("metadata",), path)
     key = next((key for key in FRAMEWORKS if isinstance(document.get((*path, key)), dict)), None)
     if key is not None and path[-1] == "predictor":
         yield from _read_model(document, path, key, given, repository, replicas)
         return
-    for role in pod.roles(document, path, given):
+    for role in pods.roles(document, path, given):
         yield _count_role(document, path, role, replicas)
 
 
@@ -93,15 +91,15 @@ def _read_model(
 ) -> Iterator[Role]:
     """Yield the container of a model: the runtime's, with the predictor's values on top."""
     places = Places()
-    at = tree.place(document, (*path, key))
+    at = synthetic.place(document, (*path, key))
     named = Origin(document, (*path, key, "runtime"))
     runtime_object = (
         _find_runtime(document, str(document.get(named.path)), repository) if document.get(named.path) else None
     )
     runtime = places.copied(runtime_object, ("spec",), named) if runtime_object else None
     container = _merge_runtime(document, path, key, runtime) if runtime else _merge_server(document, path, key, at)
-    made = joined.pod(document, _build_pod(document, path, container, runtime, at))
-    for role in pod.roles(made, ("spec",), given):
+    made = merge.pod(document, _build_pod(document, path, container, runtime, at))
+    for role in pods.roles(made, ("spec",), given):
         resolved = replace(places.resolved(role), name=key if role.name in ("0", CONTAINER) else role.name)
         yield _count_role(document, path, _complete_role(document, path, key, resolved, runtime is not None), replicas)
 
@@ -109,10 +107,10 @@ def _read_model(
 def _merge_server(document: Document, path: Path, key: str, at: Node) -> Node | None:
     """Return the model's container with the image of KServe's server for its format."""
     container, server = document.node((*path, key)), _identify_server(document, path, key)
-    if server not in READ or joined.value(container, "image") is not None:
+    if server not in READ or merge.value(container, "image") is not None:
         return container
-    image = tree.word(server, _locate_format(document, path, key))
-    return joined.merged(tree.written({"image": image}, at), container)
+    image = synthetic.word(server, _locate_format(document, path, key))
+    return merge.merge(synthetic.written({"image": image}, at), container)
 
 
 CONTAINER = "kserve-container"
@@ -146,15 +144,15 @@ def _merge_runtime(document: Document, path: Path, key: str, runtime: Node | Non
 
     The arguments of both are concatenated (MergeRuntimeContainers).
     """
-    listed = joined.items(joined.value(runtime, "containers"))
-    base = next((container for container in listed if joined.text(joined.value(container, "name")) == CONTAINER), None)
+    listed = merge.items(merge.value(runtime, "containers"))
+    base = next((container for container in listed if merge.text(merge.value(container, "name")) == CONTAINER), None)
     own = document.node((*path, key))
-    whole = joined.merged(base or (listed[0] if listed else None), own)
-    words = [*joined.items(joined.value(base, "args")), *joined.items(joined.value(own, "args"))]
+    whole = merge.merge(base or (listed[0] if listed else None), own)
+    words = [*merge.items(merge.value(base, "args")), *merge.items(merge.value(own, "args"))]
     if whole is None or not words:
         return whole
-    pairs = [pair for name, pair in joined.entries(whole).items() if name != "args"]
-    name = tree.word("args", tree.place(document, (*path, key)))
+    pairs = [pair for name, pair in merge.entries(whole).items() if name != "args"]
+    name = synthetic.word("args", synthetic.place(document, (*path, key)))
     return Node("mapping", whole.start, whole.end, [*pairs, (name, Node("sequence", name.start, name.end, words))])
 
 
@@ -163,16 +161,16 @@ def _build_pod(document: Document, path: Path, container: Node | None, runtime: 
 
     Its own settings precede the runtime's, and the model's container precedes its sidecars.
     """
-    own = {key: pair for key, pair in joined.entries(document.node(path)).items() if key not in NO_POD}
+    own = {key: pair for key, pair in merge.entries(document.node(path)).items() if key not in NO_POD}
     spec: Node | None = Node("mapping", at.start, at.end, list(own.values()))
-    of_runtime: joined.Parts = {key: joined.value(runtime, key) for key in POD_KEYS}
-    spec = joined.merged(tree.written(of_runtime, at), spec)
+    of_runtime: merge.Parts = {key: merge.value(runtime, key) for key in POD_KEYS}
+    spec = merge.merge(synthetic.written(of_runtime, at), spec)
     beside = [
         sidecar
-        for sidecar in joined.items(document.node((*path, "containers")))
-        if joined.text(joined.value(sidecar, "name")) != CONTAINER
+        for sidecar in merge.items(document.node((*path, "containers")))
+        if merge.text(merge.value(sidecar, "name")) != CONTAINER
     ]
-    whole = joined.merged(spec, tree.written({"containers": [container, *beside]}, at))
+    whole = merge.merge(spec, synthetic.written({"containers": [container, *beside]}, at))
     return whole or at
 
 
@@ -196,7 +194,7 @@ def _identify_server(document: Document, path: Path, key: str) -> str:
 
 
 def _locate_format(document: Document, path: Path, key: str) -> Node:
-    return tree.place(document, (*path, key, "modelFormat", "name") if key == "model" else (*path, key))
+    return synthetic.place(document, (*path, key, "modelFormat", "name") if key == "model" else (*path, key))
 
 
 def _complete_role(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> Role:
@@ -264,16 +262,16 @@ def _resolve_weights(document: Document, path: Path, key: str, role: Role) -> di
 
 def _count_role(document: Document, path: Path, role: Role, replicas: Field) -> Role:
     """Return the role with its multipliers, its multi-node sizes and its autoscaler."""
-    fields = {**stated_objectives.of_predictor(document, path), **role.fields}
+    fields = {**objective_annotations.read_predictor(document, path), **role.fields}
     if metric := _read_metric(document, path):
         fields["autoscaler_metric"] = metric
-    fields["replicas_least"] = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
+    fields["replicas_least"] = replica.count(document, (*path, "minReplicas"), 1, "default of KServe")
     worker = (*path, "workerSpec")
     if document.get(worker) is None:
-        return instance.counted(replace(role, fields=fields), instance.ONE_POD, replicas)
+        return replica.count_role(replace(role, fields=fields), replica.ONE_POD, replicas)
     sizes = {
-        "tensor_parallel": instance.count(document, (*worker, "tensorParallelSize"), 1, "default of KServe"),
-        "pipeline_parallel": instance.count(document, (*worker, "pipelineParallelSize"), 1, "default of KServe"),
+        "tensor_parallel": replica.count(document, (*worker, "tensorParallelSize"), 1, "default of KServe"),
+        "pipeline_parallel": replica.count(document, (*worker, "pipelineParallelSize"), 1, "default of KServe"),
     }
     fields.pop("multi_node", None)
     whole = replace(role, fields={**fields, **sizes})
@@ -282,7 +280,7 @@ def _count_role(document: Document, path: Path, role: Role, replicas: Field) -> 
 
 def _spread_over_nodes(document: Document, worker: Path, role: Role, sizes: Sequence[Field]) -> Role:
     """Return one instance over head and workers: the GPUs of all ranks, and their nodes."""
-    total = instance.product(*sizes)
+    total = replica.product(*sizes)
     tensor = sizes[0]
     head, per_worker = role.fields["gpus_per_pod"], _count_worker_gpus(document, worker)
     if not isinstance(head.value, int):
@@ -304,15 +302,15 @@ def _count_worker_gpus(document: Document, worker: Path) -> Field | None:
         path = (*worker, "containers", 0, "resources", side)
         amounts = document.get(path)
         for name in amounts if isinstance(amounts, dict) else ():
-            if pod.GPU.fullmatch(str(name)):
+            if pods.GPU.fullmatch(str(name)):
                 origin = Origin(document, (*path, name))
-                return Field(pod.gpu_count(document, origin), (origin,))
+                return Field(pods.gpu_count(document, origin), (origin,))
     return None
 
 
 def _count_replicas(document: Document, path: Path) -> Field:
     """Return the replicas between KServe's two bounds; unknown if the bounds differ."""
-    minimum = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
+    minimum = replica.count(document, (*path, "minReplicas"), 1, "default of KServe")
     maximum = document.get((*path, "maxReplicas"))
     if isinstance(maximum, int) and maximum not in (0, minimum.value):
         return Field(Unknown("an autoscaler decides", "another object"), (Origin(document, (*path, "maxReplicas")),))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gpulint import engines
 from gpulint.adapters import kubernetes
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import container_command as command
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.programs import container_command
+from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.engines.serving import ollama
 from gpulint.source.documents import Document, Path
@@ -75,9 +75,9 @@ def _read_arguments(document: Document) -> Iterator[Argument]:
             yield Argument(node.value if node and isinstance(node.value, str) else str(word), origin)
 
 
-def _read_environment(document: Document) -> command.Environment:
+def _read_environment(document: Document) -> container_command.Environment:
     given = document.get(("spec", "env"))
-    environment = command.Environment()
+    environment = container_command.Environment()
     environment.open_ended = bool(document.get(("spec", "envFrom")))
     for name, value in given.items() if isinstance(given, dict) else ():
         environment[str(name)] = Argument(str(value), Origin(document, ("spec", "env", name)))
@@ -108,7 +108,7 @@ def _read_model(document: Document, reading: Reading) -> dict[str, Field]:
     name = reference.partition("?")[0]
     place = Origin(document, URL, (start, start + len(name)))
     if scheme == "ollama":
-        return ollama.named(name, (place,))
+        return ollama.read_model_name(name, (place,))
     if scheme == "hf":
         return {"checkpoint": Field(name, (place,))}
     return {"checkpoint": Field(Unknown(f"what {url} holds is not stated", "another object"), (Origin(document, URL),))}
@@ -121,7 +121,7 @@ def _read_profile(document: Document) -> dict[str, Field]:
         return {"gpus_per_pod": Field(Unknown("no resource profile is named"))}
     name, _, count = text.partition(":")
     row = next(
-        (row for row in catalog.rows("resource_profiles") if (row["platform"], row["profile"]) == ("kubeai", name)),
+        (row for row in tables.rows("resource_profiles") if (row["platform"], row["profile"]) == ("kubeai", name)),
         None,
     )
     place, times = Origin(document, PROFILE, (0, len(name))), Origin(document, PROFILE, (len(name) + 1, len(text)))

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import kubernetes, pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import merge, pod_templates, synthetic
 from gpulint.adapters.objects.synthetic import Part
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import container_command, replica
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -71,24 +67,26 @@ def _read_own_pod(document: Document) -> Node:
         key: document.node((*patch, key)) for patch in _list_patches(document) for key in ("nodeSelector", "affinity")
     }
     whole: Part = {"containers": [{"name": NODE, **container, "resources": asked}], **spec}
-    return tree.written(whole, tree.place(document, TRAINER))
+    return synthetic.written(whole, synthetic.place(document, TRAINER))
 
 
 def _list_patches(document: Document) -> Iterator[Path]:
     """Yield the pod specs of patches, by today's key and those of Trainer 2.0 and 2.1."""
-    for patch in kinds.items(document, ("spec", "runtimePatches")):
-        for job in kinds.items(document, (*patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
+    for patch in pod_templates.items(document, ("spec", "runtimePatches")):
+        for job in pod_templates.items(document, (*patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
             if document.get((*job, "name")) == NODE:
                 yield (*job, "template", "spec", "template", "spec")
     for key, inner in (("podTemplateOverrides", ("spec",)), ("podSpecOverrides", ())):
-        for override in kinds.items(document, ("spec", key)):
-            if any(document.get((*job, "name")) == NODE for job in kinds.items(document, (*override, "targetJobs"))):
+        for override in pod_templates.items(document, ("spec", key)):
+            if any(
+                document.get((*job, "name")) == NODE for job in pod_templates.items(document, (*override, "targetJobs"))
+            ):
                 yield (*override, *inner)
 
 
 def _find_node(runtime: Document) -> Path | None:
     """Return the pod spec of the runtime's training job."""
-    for job in kinds.items(runtime, ("spec", "template", "spec", "replicatedJobs")):
+    for job in pod_templates.items(runtime, ("spec", "template", "spec", "replicatedJobs")):
         step = runtime.get((*job, "template", "metadata", "labels", STEP))
         if step == "trainer" or (step is None and runtime.get((*job, "name")) == NODE):
             return (*job, "template", "spec", "template", "spec")
@@ -97,14 +95,14 @@ def _find_node(runtime: Document) -> Path | None:
 
 def _merge(document: Document, runtime: Document) -> Iterator[Role]:
     """Yield the roles of the runtime's pod, with the TrainJob's overrides."""
-    reference, places = Origin(document, REFERENCE), joined.Places()
+    reference, places = Origin(document, REFERENCE), merge.Places()
     node = _find_node(runtime)
     described = places.copied(runtime, node, reference) if node else None
-    spec = joined.merged(described, _read_own_pod(document))
+    spec = merge.merge(described, _read_own_pod(document))
     if spec is None or described is None:
         yield from _read_alone(document)
         return
-    for role in pod.roles(joined.pod(document, spec), ("spec",), pod.hints(document, ("metadata",))):
+    for role in pods.roles(merge.pod(document, spec), ("spec",), pods.hints(document, ("metadata",))):
         resolved = places.resolved(role)
         flux = runtime.get(("spec", "mlPolicy", "flux")) is not None
         shared = {"shared_memory_default": Field(False, source="the flux policy mounts it")} if flux else {}
@@ -113,7 +111,9 @@ def _merge(document: Document, runtime: Document) -> Iterator[Role]:
 
 def _read_alone(document: Document) -> Iterator[Role]:
     """Yield the role of a TrainJob whose runtime is not in the repository."""
-    for role in pod.roles(joined.pod(document, _read_own_pod(document)), ("spec",), pod.hints(document, ("metadata",))):
+    for role in pods.roles(
+        merge.pod(document, _read_own_pod(document)), ("spec",), pods.hints(document, ("metadata",))
+    ):
         yield _defer_to_runtime(document, role)
 
 
@@ -132,11 +132,11 @@ def _defer_to_runtime(document: Document, role: Role) -> Role:
 
 def _add_counts(document: Document, runtime: Document | None, role: Role) -> Role:
     """Return the role with its nodes, and the ranks on each."""
-    nodes = instance.count(document, (*TRAINER, "numNodes"), 1)
+    nodes = replica.count(document, (*TRAINER, "numNodes"), 1)
     if document.get((*TRAINER, "numNodes")) is None:
         nodes = _read_nodes(document, runtime)
     started = {} if role.text("checkpoint") else _find_checkpoint(document, runtime)
-    counted = role.having(pods_per_replica=nodes, replicas=kinds.ONE_RUN, **_read_ranks(document), **started)
+    counted = role.having(pods_per_replica=nodes, replicas=pod_templates.ONE_RUN, **_read_ranks(document), **started)
     return counted.having(gpus_per_replica=kubernetes.gpus_per_replica(counted))
 
 
@@ -145,7 +145,7 @@ def _read_nodes(document: Document, runtime: Document | None) -> Field:
     if runtime is None:
         reason = Unknown(f"the runtime {document.get(REFERENCE)} decides", "another object")
         return Field(reason, (Origin(document, REFERENCE),))
-    nodes = instance.count(runtime, ("spec", "mlPolicy", "numNodes"), 1)
+    nodes = replica.count(runtime, ("spec", "mlPolicy", "numNodes"), 1)
     return replace(nodes, origins=(Origin(document, REFERENCE), *nodes.origins))
 
 
@@ -154,12 +154,12 @@ def _find_checkpoint(document: Document, runtime: Document | None) -> dict[str, 
     own = document.get(("spec", "initializer", "model", "storageUri"))
     if isinstance(own, str):
         return _read_fetched(own, (Origin(document, ("spec", "initializer", "model", "storageUri")),))
-    for job in kinds.items(runtime, ("spec", "template", "spec", "replicatedJobs")) if runtime else ():
+    for job in pod_templates.items(runtime, ("spec", "template", "spec", "replicatedJobs")) if runtime else ():
         spec = (*job, "template", "spec", "template", "spec")
         if runtime is None or runtime.get((*job, "template", "metadata", "labels", STEP)) != "model-initializer":
             continue
-        for container in kinds.items(runtime, (*spec, "containers")):
-            if (uri := command.environment(runtime, container).get("STORAGE_URI")) is not None:
+        for container in pod_templates.items(runtime, (*spec, "containers")):
+            if (uri := container_command.environment(runtime, container).get("STORAGE_URI")) is not None:
                 return _read_fetched(uri.text or "", (Origin(document, REFERENCE), uri.origin))
     return {}
 
@@ -169,5 +169,5 @@ def _read_fetched(uri: str, origins: tuple[Origin, ...]) -> dict[str, Field]:
 
 
 def _read_ranks(document: Document) -> Mapping[str, Field]:
-    ranks = instance.count(document, (*TRAINER, "numProcPerNode"), 0)
+    ranks = replica.count(document, (*TRAINER, "numProcPerNode"), 0)
     return {"processes_per_pod": ranks} if isinstance(ranks.value, int) and ranks.value else {}

@@ -7,16 +7,11 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods as adapters_pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.objects import synthetic as tree
-from gpulint.adapters.pods import contradictions as hazards
-from gpulint.adapters.pods import device_claims, placement
-from gpulint.adapters.pods import gpu_resources as accelerator_resources
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import nccl_variables as variables
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.objects import merge, synthetic
+from gpulint.adapters.pods import contradictions, device_claims, gpu_resources, placement
+from gpulint.adapters.programs import container_command, nccl_variables, replica
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.engines.serving import nim
 from gpulint.source.documents import Document, Path
@@ -71,7 +66,7 @@ def _read_service(document: Document, spec: Path, name: str, repository: Reposit
     placement.
     """
     environment = _read_environment(document, spec)
-    started = list(command.invocations(document, spec, environment))
+    started = list(container_command.invocations(document, spec, environment))
     invocation = started[0]._replace(image=_read_image(document, (*spec, "image"))) if len(started) == 1 else None
     reading = (nim.read(invocation) if invocation else None) or Reading({}, None)
     fields = {
@@ -80,8 +75,8 @@ def _read_service(document: Document, spec: Path, name: str, repository: Reposit
         **_read_volume_size(document, spec),
     }
     fields |= _find_claimed(document, spec, repository)
-    fields |= hazards.of(document, spec, spec, environment, asked=True)
-    fields |= variables.fields(environment)
+    fields |= contradictions.find_contradictions(document, spec, spec, environment, asked=True)
+    fields |= nccl_variables.fields(environment)
     fields.update(
         {
             **(_find_cached_model(document, spec, repository) if reading.fields else _read_program(document, spec)),
@@ -107,12 +102,12 @@ def _read_image(document: Document, path: Path) -> Argument:
     return Argument(f"{repository}:{tag}" if isinstance(tag, str | int | float) else repository, origin)
 
 
-def _read_environment(document: Document, spec: Path) -> command.Environment:
+def _read_environment(document: Document, spec: Path) -> container_command.Environment:
     """Return the variables of a service.
 
     They override those that the operator sets from other fields.
     """
-    variables = command.environment(document, spec)
+    variables = container_command.environment(document, spec)
     made = {
         "NIM_TENSOR_PARALLEL_SIZE": (*spec, "multiNode", "parallelism", "tensor"),
         "NIM_PIPELINE_PARALLEL_SIZE": (*spec, "multiNode", "parallelism", "pipeline"),
@@ -164,7 +159,7 @@ def _read_resources(document: Document, spec: Path) -> dict[str, Field]:
         for side, amounts in sides.items()
         for name in (amounts if isinstance(amounts, dict) else ())
     }
-    gpus = {key: origin for key, origin in requested.items() if pod.GPU.fullmatch(key[1])}
+    gpus = {key: origin for key, origin in requested.items() if adapters_pods.GPU.fullmatch(key[1])}
     fields = {"shared_memory_default": Field(False, source=MOUNTED)}
     if (memory := requested.get(("limits", "memory"))) and isinstance(value := document.get(memory.path), str):
         fields["host_memory_bytes"] = Field(_parse_bytes(value), (memory,))
@@ -174,10 +169,10 @@ def _read_resources(document: Document, spec: Path) -> dict[str, Field]:
         return {**fields, "gpus_per_pod": Field(why, origins or (Origin(document, (*spec, "image", "repository")),))}
     (name,) = names
     fields["accelerator_resource"] = Field(name)
-    fields["gpus_per_pod"] = Field(pod.gpu_count(document, origins[0]), origins)
+    fields["gpus_per_pod"] = Field(adapters_pods.gpu_count(document, origins[0]), origins)
     for (side, _), origin in gpus.items():
-        fields[f"gpu_{side.removesuffix('s')}"] = Field(pod.gpu_count(document, origin), (origin,))
-    if sliced := accelerator_resources.MIG.fullmatch(name):
+        fields[f"gpu_{side.removesuffix('s')}"] = Field(adapters_pods.gpu_count(document, origin), (origin,))
+    if sliced := gpu_resources.MIG.fullmatch(name):
         fields["mig_profile"] = Field(sliced["profile"], tuple(origin._replace(key=True) for origin in origins))
     return fields
 
@@ -192,19 +187,19 @@ def _find_claimed(document: Document, spec: Path, repository: Repository) -> dic
     """Return the devices of claims: those that the operator creates, or one that the repository
     defines.
     """
-    listed = list(instance.items(document, (*spec, "draResources")))
+    listed = list(replica.items(document, (*spec, "draResources")))
     if not listed:
         return {}
     made = [(*at, "claimCreationSpec", "devices") for at in listed if document.get((*at, "claimCreationSpec"))]
     if len(made) == len(listed):
-        return _read_created_claims(document, [at for path in made for at in instance.items(document, path)])
+        return _read_created_claims(document, [at for path in made for at in replica.items(document, path)])
     return _read_referenced_claims(document, spec, listed, repository) if not made else {}
 
 
 def _read_created_claims(document: Document, devices: list[Path]) -> dict[str, Field]:
     """Return the devices that the operator claims, each request with its class and count."""
-    counts = [instance.count(document, (*at, "count"), 1) for at in devices]
-    total = instance.product(Field(1), *counts) if len(counts) == 1 else _add_counts(counts)
+    counts = [replica.count(document, (*at, "count"), 1) for at in devices]
+    total = replica.product(Field(1), *counts) if len(counts) == 1 else _add_counts(counts)
     places = tuple(Origin(document, at) for at in devices)
     other = [at for at in devices if document.get((*at, "deviceClassName"), GPU_CLASS) not in device_claims.GPU_CLASSES]
     if other:
@@ -230,9 +225,9 @@ def _read_referenced_claims(
     document: Document, spec: Path, listed: list[Path], repository: Repository
 ) -> dict[str, Field]:
     """Return the GPUs of claims that other objects define."""
-    at = tree.place(document, (*spec, "draResources"))
-    named: list[tree.Part] = []
-    used: list[tree.Part] = []
+    at = synthetic.place(document, (*spec, "draResources"))
+    named: list[synthetic.Part] = []
+    used: list[synthetic.Part] = []
     claims: list[Document] = []
     for number, path in enumerate(listed):
         for key, kind in (
@@ -242,9 +237,9 @@ def _read_referenced_claims(
             if (node := document.node((*path, key))) is not None:
                 named.append({"name": f"claim-{number}", key: node})
                 used.append({"name": f"claim-{number}"})
-                claims += repository.objects(kind, joined.text(node), document.path)
-    container: tree.Part = {"name": "nim", "resources": {"claims": used}}
-    made = joined.pod(document, tree.written({"resourceClaims": named, "containers": [container]}, at))
+                claims += repository.objects(kind, merge.text(node), document.path)
+    container: synthetic.Part = {"name": "nim", "resources": {"claims": used}}
+    made = merge.pod(document, synthetic.written({"resourceClaims": named, "containers": [container]}, at))
     made.beside = (*document.beside, *(claim for claim in claims if claim.path != document.path))
     return device_claims.fields(made, ("spec",), ("spec", "containers", 0))
 
@@ -290,8 +285,8 @@ def _read_autoscaler(document: Document, spec: Path) -> dict[str, Field]:
     hpa = (*spec, "scale", "hpa")
     if document.get((*spec, "scale", "enabled")) is not True:
         return {}
-    fields = {"replicas_least": instance.count(document, (*hpa, "minReplicas"), 1)}
-    metrics = [(*at, "resource", "name") for at in instance.items(document, (*hpa, "metrics"))]
+    fields = {"replicas_least": replica.count(document, (*hpa, "minReplicas"), 1)}
+    metrics = [(*at, "resource", "name") for at in replica.items(document, (*hpa, "metrics"))]
     if metrics and all(document.get(path) in ("cpu", "memory") for path in metrics):
         fields["autoscaler_metric"] = Field(str(document.get(metrics[0])), (Origin(document, metrics[0]),))
     return fields
@@ -345,9 +340,9 @@ def _read_model(document: Document) -> dict[str, Field]:
     return fields
 
 
-def _read_profile(document: Document, ngc: Path) -> command.Environment:
+def _read_profile(document: Document, ngc: Path) -> container_command.Environment:
     """Return the one profile to download, as the variable that would select it."""
-    variables = command.environment(document, ("spec",))
+    variables = container_command.environment(document, ("spec",))
     profiles = document.get((*ngc, "model", "profiles"))
     if isinstance(profiles, list) and len(profiles) == 1:
         variables["NIM_MODEL_PROFILE"] = Argument(str(profiles[0]), Origin(document, (*ngc, "model", "profiles", 0)))

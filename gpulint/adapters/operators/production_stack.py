@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods as adapters_pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import merge as joined
-from gpulint.adapters.objects import synthetic as tree
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.objects import merge, synthetic
+from gpulint.adapters.programs import replica
 from gpulint.catalog import resource_names
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
@@ -48,12 +47,12 @@ def claims(document: Document) -> Claim:
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield one workload with one role: the container that the operator creates."""
-    at = tree.place(document, ("spec",))
-    made = joined.pod(document, tree.written(_build_spec(document), at))
+    at = synthetic.place(document, ("spec",))
+    made = merge.pod(document, synthetic.written(_build_spec(document), at))
     name = str(document.get(("metadata", "name")) or "VLLMRuntime")
     roles = tuple(
         replace(_complete(document, role), name="vllm")
-        for role in pod.roles(made, ("spec",), pod.hints(document, ("metadata",)))
+        for role in adapters_pods.roles(made, ("spec",), adapters_pods.hints(document, ("metadata",)))
     )
     if roles:
         yield Workload(name, "inference", "production_stack", document, (), roles)
@@ -71,13 +70,13 @@ def _find_node(document: Document, *parts: str) -> Node | None:
     return document.node(_find_path(document, *parts))
 
 
-def _build_spec(document: Document) -> joined.Parts:
+def _build_spec(document: Document) -> merge.Parts:
     terms = _find_node(document, "deploymentConfig", "nodeSelectorTerms")
-    affinity: tree.Part = None
+    affinity: synthetic.Part = None
     if terms is not None:
         required = "requiredDuringSchedulingIgnoredDuringExecution"
         affinity = {"nodeAffinity": {required: {"nodeSelectorTerms": terms}}}
-    container: joined.Parts = {
+    container: merge.Parts = {
         "name": "vllm",
         "image": _build_image(document),
         "command": ["vllm", "serve"],
@@ -88,12 +87,12 @@ def _build_spec(document: Document) -> joined.Parts:
     return {"affinity": affinity, "containers": [container]}
 
 
-def _build_image(document: Document) -> tree.Part:
+def _build_image(document: Document) -> synthetic.Part:
     registry, name = (_find_node(document, "deploymentConfig", "image", key) for key in ("registry", "name"))
     if name is None:
         return None
-    prefix = joined.text(registry)
-    return tree.word(f"{prefix}/{joined.text(name)}" if prefix else joined.text(name), name)
+    prefix = merge.text(registry)
+    return synthetic.word(f"{prefix}/{merge.text(name)}" if prefix else merge.text(name), name)
 
 
 def _build_arguments(document: Document) -> Iterator[Node]:
@@ -103,41 +102,43 @@ def _build_arguments(document: Document) -> Iterator[Node]:
     if (lora := document.node(("spec", "model", "enableLoRA"))) and document.get(
         ("spec", "model", "enableLoRA")
     ) is True:
-        yield tree.word("--enable-lora", lora)
+        yield synthetic.word("--enable-lora", lora)
     for parts, flag in ARGUMENTS:
         value = _find_node(document, *parts)
-        if value is not None and value.kind == "scalar" and joined.text(value) not in ("", "0"):
-            yield from (tree.word(flag, value), value)
+        if value is not None and value.kind == "scalar" and merge.text(value) not in ("", "0"):
+            yield from (synthetic.word(flag, value), value)
     for parts, flag in SWITCHES:
         path = _find_path(document, *parts)
         on = document.get(path) is True
-        yield tree.word(f"--{flag}" if on else f"--no-{flag}", tree.place(document, path))
-    yield from joined.items(_find_node(document, "vllmConfig", "extraArgs"))
+        yield synthetic.word(f"--{flag}" if on else f"--no-{flag}", synthetic.place(document, path))
+    yield from merge.items(_find_node(document, "vllmConfig", "extraArgs"))
     if document.get(("spec", "lmCacheConfig", "enabled")) is True:
-        at = tree.place(document, ("spec", "lmCacheConfig", "enabled"))
-        yield from (tree.word("--kv-transfer-config", at), tree.word(CONNECTOR, at))
+        at = synthetic.place(document, ("spec", "lmCacheConfig", "enabled"))
+        yield from (synthetic.word("--kv-transfer-config", at), synthetic.word(CONNECTOR, at))
 
 
-def _build_environment(document: Document) -> list[tree.Part]:
+def _build_environment(document: Document) -> list[synthetic.Part]:
     """Return the variables of the host-memory cache, and those that are stated."""
-    variables: list[tree.Part] = []
+    variables: list[synthetic.Part] = []
     size = document.node(("spec", "lmCacheConfig", "cpuOffloadingBufferSize"))
-    if document.get(("spec", "lmCacheConfig", "enabled")) is True and size is not None and joined.text(size):
+    if document.get(("spec", "lmCacheConfig", "enabled")) is True and size is not None and merge.text(size):
         variables.append({"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": size})
-    return [*variables, *joined.items(_find_node(document, "vllmConfig", "env"))]
+    return [*variables, *merge.items(_find_node(document, "vllmConfig", "env"))]
 
 
-def _build_resources(document: Document) -> joined.Parts:
+def _build_resources(document: Document) -> merge.Parts:
     """Return equal requests and limits of a GPU resource, whose name may be set."""
-    both: joined.Parts = {
+    both: merge.Parts = {
         name: _find_node(document, "deploymentConfig", "resources", name) for name in ("cpu", "memory")
     }
     amounts = {**both}
     named = _find_node(document, "deploymentConfig", "resources", "gpuType")
     gpus = _find_node(document, "deploymentConfig", "resources", "gpu")
-    if gpus is not None and joined.text(gpus):
+    if gpus is not None and merge.text(gpus):
         amounts[
-            named if named is not None and joined.text(named) else tree.word(resource_names.find_name("nvidia"), gpus)
+            named
+            if named is not None and merge.text(named)
+            else synthetic.word(resource_names.find_name("nvidia"), gpus)
         ] = gpus
     return {"limits": amounts, "requests": {**both}}
 
@@ -157,7 +158,7 @@ def _complete(document: Document, role: Role) -> Role:
     if not isinstance(fields["gpus_per_pod"].value, int):
         at = Origin(document, _find_path(document, "deploymentConfig", "resources"))
         fields["gpus_per_pod"] = Field(Unknown("the runtime class may give GPUs", "operator preset"), (at,))
-    whole = instance.counted(replace(role, fields=fields), instance.ONE_POD, _read_replicas(document))
+    whole = replica.count_role(replace(role, fields=fields), replica.ONE_POD, _read_replicas(document))
     return replace(whole, anchor=Origin(document, ("spec", "model", "modelURL")))
 
 
@@ -167,4 +168,4 @@ def _read_replicas(document: Document) -> Field:
         least, most = (document.get((*scaling, key), 1) for key in ("minReplicas", "maxReplicas"))
         if least != most:
             return Field(Unknown("an autoscaler decides", "another object"), (Origin(document, (*scaling, "enabled")),))
-    return instance.count(document, _find_path(document, "deploymentConfig", "replicas"), 1)
+    return replica.count(document, _find_path(document, "deploymentConfig", "replicas"), 1)

@@ -10,12 +10,9 @@ from typing import NamedTuple
 from gpulint import engines
 from gpulint.adapters import kubernetes
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import embedded as nested
-from gpulint.adapters.objects import objective_annotations as stated_objectives
-from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.objects import embedded, objective_annotations, pod_templates
 from gpulint.adapters.pods.download_volume import HUB_ID
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import program_name as program
+from gpulint.adapters.programs import container_command, program_name
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source.documents import Document, Path
@@ -81,7 +78,7 @@ def _read_without_pods(document: Document) -> Iterator[Workload]:
 
 
 def _load_config(document: Document) -> Document | None:
-    return nested.document(document, CONFIG)
+    return embedded.document(document, CONFIG)
 
 
 def _read_service(document: Document, roles: tuple[Role, ...]) -> Iterator[Role]:
@@ -116,11 +113,11 @@ class Application(NamedTuple):
 
 def _list_applications(document: Document, config: Document | None) -> Iterator[Application]:
     """Yield the applications of a service; in ray.io/v1alpha1 the one of `serveConfig`."""
-    for at in kinds.items(config, ("applications",)) if config else ():
+    for at in pod_templates.items(config, ("applications",)) if config else ():
         if config is not None:
             yield Application(config, (*at, "import_path"), config, (*at, "runtime_env", "env_vars"))
     if isinstance(document.get(OLD_IMPORT_PATH), str):
-        environment = nested.document(document, OLD_ENVIRONMENT)
+        environment = embedded.document(document, OLD_ENVIRONMENT)
         yield Application(document, OLD_IMPORT_PATH, environment, ("env_vars",))
 
 
@@ -155,10 +152,12 @@ def _read_job(document: Document, pods: Workload) -> Workload:
     """
     place = Origin(document, ENTRYPOINT)
     text = document.get(ENTRYPOINT)
-    script = command.Script(text if isinstance(text, str) else "", lambda start, end: place._replace(span=(start, end)))
-    started = tuple(command.scripted(Argument(None, place), script, command.Environment()))
+    script = container_command.Script(
+        text if isinstance(text, str) else "", lambda start, end: place._replace(span=(start, end))
+    )
+    started = tuple(container_command.expand_script(Argument(None, place), script, container_command.Environment()))
     read = [(reading, invocation) for invocation in started if (reading := engines.read(invocation))]
-    named = program.of(started)
+    named = program_name.find_program(started)
     own = {"program": Field(named.text, (named.origin,))} if named and not read else {}
     roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own) for role in pods.roles)
     return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
@@ -185,9 +184,9 @@ def _keep_multipliers(role: Role) -> dict[str, Field]:
 
 def _list_configurations(config: Document) -> Iterator[Path]:
     """Yield the paths of the configurations of applications that Ray's own builder creates."""
-    for application in kinds.items(config, ("applications",)):
+    for application in pod_templates.items(config, ("applications",)):
         if config.get((*application, "import_path")) == BUILDER:
-            for at in kinds.items(config, (*application, "args", "llm_configs")):
+            for at in pod_templates.items(config, (*application, "args", "llm_configs")):
                 if config.get((*at, "llm_engine"), "vLLM") == "vLLM":
                     yield at
 
@@ -201,7 +200,7 @@ def _build_role(config: Document, path: Path, host: Role | None) -> Role:
     fields: dict[str, Field] = (
         dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("the pods that run it are not stated"))}
     )
-    aims = stated_objectives.of_deployment(config, (*path, "deployment_config"))
+    aims = objective_annotations.read_deployment(config, (*path, "deployment_config"))
     fields.update({**_find_accelerator(config, path, fields), **aims, **stated})
     anchor = Origin(config, (*path, "model_loading_config"), key=True)
     role = Role(str(model or "llm"), anchor, fields, None, reading.open_ended if reading else "")
@@ -237,7 +236,7 @@ def _build_invocation(config: Document, path: Path) -> Invocation:
     for name in keywords if isinstance(keywords, dict) else ():
         words.extend(_build_words(config, (*path, "engine_kwargs", name)))
     variables = config.get((*path, "runtime_env", "env_vars"))
-    environment = command.Environment()
+    environment = container_command.Environment()
     for name in variables if isinstance(variables, dict) else ():
         environment[str(name)] = _build_value(config, (*path, "runtime_env", "env_vars", name))
     return Invocation(Argument("", start), tuple(words), environment, entrypoint=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.adapters import kubernetes
-from gpulint.adapters import pods as pod
+from gpulint.adapters import pods as adapters_pods
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects import synthetic
 from gpulint.adapters.objects.synthetic import Part
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Role, Unknown, Workload
@@ -37,12 +37,12 @@ def _read_role(document: Document, base: Path, name: str) -> Iterator[Role]:
     component = (*base, name)
     if not isinstance(document.get(component), dict):
         return
-    made = tree.document(
+    made = synthetic.document(
         document,
         {"metadata": document.node(("metadata",)), "spec": _build_pod(document, base, component)},
-        tree.place(document, component),
+        synthetic.place(document, component),
     )
-    for role in pod.roles(made, ("spec",), {}):
+    for role in adapters_pods.roles(made, ("spec",), {}):
         pods = Field(1, source="one driver") if name == "driver" else _count_instances(document, base, component)
         fields = {key: field for key, field in role.fields.items() if key not in ("engine", "program")}
         counted = Role(name, role.anchor, fields).having(pods_per_replica=Field(1), replicas=pods)
@@ -84,4 +84,4 @@ def _last_name(path: Path) -> str:
 def _count_instances(document: Document, base: Path, component: Path) -> Field:
     if document.get((*base, "dynamicAllocation", "enabled")) is True:
         return Field(Unknown("Spark scales the executors"))
-    return instance.count(document, (*component, "instances"), 1)
+    return replica.count(document, (*component, "instances"), 1)

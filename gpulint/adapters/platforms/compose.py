@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, task
-from gpulint.adapters.platforms import key_sets as shapes
+from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
-from gpulint.adapters.programs import nccl_variables as variables
+from gpulint.adapters.programs import nccl_variables
 from gpulint.adapters.programs.container_command import Environment
-from gpulint.adapters.trainers import settings_file as config_file
+from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -26,7 +25,7 @@ READS = ("plain",)
 CLAIMS = ("shape",)
 
 TOP = frozenset({"configs", "include", "models", "name", "networks", "secrets", "services", "version", "volumes"})
-KEYS = shapes.keys("docker-compose", "service")
+KEYS = key_sets.keys("docker-compose", "service")
 TELLING = frozenset(
     {
         *("image", "build", "command", "entrypoint", "extends", "deploy", "environment", "gpus", "provider"),
@@ -73,9 +72,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """
     services = document.get(("services",))
     for name in services if isinstance(services, dict) else ():
-        service = compose_service.of(document, str(name), repository)
+        service = compose_service.read_service(document, str(name), repository)
         if not _is_whole(service) and _has_gpus(service, repository):
-            service = compose_service.completed(service, repository)
+            service = compose_service.add_default_file(service, repository)
         if _is_whole(service):
             yield from _read_workload(service, repository)
 
@@ -95,17 +94,17 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     started = [
         *compose_program.invocations(service, environment, given.get("gpus_per_pod") or Field(None), find, repository)
     ]
-    invocations = tuple(config_file.expanded(invocation, find) for invocation in started)
+    invocations = tuple(settings_file.expand(invocation, find) for invocation in started)
     readings = [
         (_hide_arguments(reading, invocation), invocation) for reading, invocation in task.read(invocations, find)
     ]
     if not given and not any(invocation.arguments and not _runs_on_cpu(reading) for reading, invocation in readings):
         return
     unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
-    given = given or compose_devices.rendering(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
-    fields = {**given, **_read_settings(service, environment), **compose_devices.named(environment)}
+    given = given or compose_devices.read_render_nodes(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
+    fields = {**given, **_read_settings(service, environment), **compose_devices.read_visible_devices(environment)}
     fields |= _count_replicas(service, fields["gpus_per_pod"])
-    fields |= variables.fields(variables.exported(environment, invocations))
+    fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     program = {} if readings else _read_program(service, invocations)
     read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings)
     roles = tuple(_count_instance(role) for role in read_roles)
@@ -129,7 +128,7 @@ def _runs_on_cpu(reading: Reading) -> bool:
 def _read_program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str, Field]:
     """Return what runs if no known engine does."""
     if service.stated("build"):
-        place = compose_devices.place_of(service, "build")
+        place = compose_devices.locate(service, "build")
         unread = Field(Unknown(compose_program.BUILT, "own program"), (place,))
         named = task.program(
             [
@@ -140,7 +139,7 @@ def _read_program(service: Service, invocations: tuple[Invocation, ...]) -> dict
         )
         decided = isinstance(named["program"].value, Unknown)
         return {"checkpoint": unread, **named, **({"program": unread} if decided else {})}
-    return task.program(invocations, compose_devices.place_of(service, "image"))
+    return task.program(invocations, compose_devices.locate(service, "image"))
 
 
 # ---- what it is given
@@ -195,7 +194,7 @@ def _find_file(service: Service, repository: Repository, name: str) -> Origin | 
         source, target = _read_source(mount.value), posixpath.normpath(_read_target(mount.value) or "/")
         below = posixpath.relpath(posixpath.normpath(name), target) if name.startswith("/") else ".."
         if source.startswith(".") and not below.startswith(".."):
-            return config_file.of_repository(repository, folder, posixpath.join(source, below))
+            return settings_file.find_in_repository(repository, folder, posixpath.join(source, below))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters.platforms.compose_service import CALLER, Service, Stated
+from gpulint.adapters.platforms.compose_service import CALLER, Service, StatedValue
 from gpulint.catalog import resource_names
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
@@ -65,7 +65,7 @@ def _find_requests(service: Service) -> Iterator[Field]:
         yield Field(_parse_number(whole, whole.text), (whole.origin,))
 
 
-def _requests_gpus(stated: Stated) -> bool:
+def _requests_gpus(stated: StatedValue) -> bool:
     """Return whether a reservation is for GPUs, by its capabilities or its driver.
 
     `gpus` requests nothing else.
@@ -76,7 +76,7 @@ def _requests_gpus(stated: Stated) -> bool:
     return "gpus" in stated.origin.path or "gpu" in named or str(asked.get("driver")) in DRIVERS
 
 
-def _count_reservation(service: Service, stated: Stated) -> Field:
+def _count_reservation(service: Service, stated: StatedValue) -> Field:
     """Return the count of one reservation: as stated, the number of ids, or all."""
     asked = stated.value if isinstance(stated.value, dict) else {}
     ids = asked.get("device_ids")
@@ -90,12 +90,12 @@ def _count_reservation(service: Service, stated: Stated) -> Field:
     return Field(Unknown(ALL, HOST), (stated.reference or stated.origin,))
 
 
-def _select_inner(stated: Stated, *keys: str | int) -> Stated:
+def _select_inner(stated: StatedValue, *keys: str | int) -> StatedValue:
     path = (*stated.origin.path, *keys)
-    return Stated(stated.origin.document.get(path), stated.origin._replace(path=path), stated.reference)
+    return StatedValue(stated.origin.document.get(path), stated.origin._replace(path=path), stated.reference)
 
 
-def _count_ids(service: Service, listed: list[Stated]) -> Field:
+def _count_ids(service: Service, listed: list[StatedValue]) -> Field:
     """Return as many GPUs as there are ids; one string may contain several."""
     words = [service.word(entry) for entry in listed]
     origins = tuple(word.origin for word in words)
@@ -137,7 +137,7 @@ def _find_passed_devices(service: Service) -> Iterator[Field]:
         yield Field(Unknown(ALL, HOST), (place,))
 
 
-def rendering(service: Service) -> dict[str, Field]:
+def read_render_nodes(service: Service) -> dict[str, Field]:
     """Return render nodes passed to a service with an engine, as Intel GPUs.
 
     Without an engine, a service may use them to decode video only.
@@ -180,13 +180,13 @@ def _count_visible(environment: Mapping[str, Argument]) -> Field | None:
     return None
 
 
-def named(environment: Mapping[str, Argument]) -> dict[str, Field]:
+def read_visible_devices(environment: Mapping[str, Argument]) -> dict[str, Field]:
     """Return how many devices stay visible, if a variable lists them."""
     visible = _count_visible(environment)
     return {"visible_devices": visible} if visible else {}
 
 
-def place_of(service: Service, *keys: str) -> Origin:
+def locate(service: Service, *keys: str) -> Origin:
     """Return the location of a service's key in the checked file."""
     stated = service.stated(*keys)
     return (stated.reference or stated.origin) if stated else service.origin

@@ -65,7 +65,7 @@ class Text(NamedTuple):
         return Text(text, [self.places[at] for at in places], holes)
 
 
-def filled(text: str, variables: Mapping[str, str | None]) -> Text:
+def fill(text: str, variables: Mapping[str, str | None]) -> Text:
     """Return a value with its references filled in.
 
     A variable without a value stays open unless it has a default.

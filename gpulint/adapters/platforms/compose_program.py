@@ -10,13 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gpulint.adapters.platforms import compose_devices, compose_service
 from gpulint.adapters.platforms.compose_interpolation import Place, Text
 from gpulint.adapters.platforms.compose_service import Build, Service
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import dockerfile
-from gpulint.adapters.programs import visible_gpu_count as counted
+from gpulint.adapters.programs import container_command, dockerfile, visible_gpu_count
 from gpulint.adapters.programs.container_command import Environment, Script
-from gpulint.adapters.programs.dockerfile import Built
-from gpulint.engines import Argument, Invocation
-from gpulint.engines import image_tags as images
+from gpulint.adapters.programs.dockerfile import BuiltImage
+from gpulint.engines import Argument, Invocation, image_tags
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin
@@ -35,31 +32,31 @@ def invocations(
 
     They are the words of its entry point and command in order, or the script that they start.
     """
-    build = compose_service.built(service, repository)
+    build = compose_service.read_build(service, repository)
     built = build.image if build else None
     own = service.stated("entrypoint")
     overridden = own is not None and own.value is not None
     image = _resolve_image(service, built)
     variables = _merge_variables(environment, {}, _read_image_variables(service, built))
     if build and not overridden and (text := _find_shell_text(service, build.image)).script:
-        place, file = compose_devices.place_of(service, "build"), build.file
+        place, file = compose_devices.locate(service, "build"), build.file
         script = Script(text.script, lambda start, end: Origin(file, (), (text.at + start, text.at + end)))
-        for invocation in command.scripted(image, script, variables):
+        for invocation in container_command.expand_script(image, script, variables):
             yield invocation._replace(arguments=tuple(_refer(word, place) for word in invocation.arguments))
         return
     given = _read_words(service, build if not overridden else None)
-    words = tuple(command.placeheld(word) for word, _ in given)
+    words = tuple(container_command.mark_placeholder(word) for word, _ in given)
     texts, counts = _replace_counts(given, gpus)
     holes = {hole.name for _, text in given for hole in text.holes}
     variables = _merge_variables(_hide_variables(variables, holes), counts)
-    if file_script := command.script_file(words, find):
-        for invocation in command.scripted(image, file_script.script, variables, file_script.given):
+    if file_script := container_command.script_file(words, find):
+        for invocation in container_command.expand_script(image, file_script.script, variables, file_script.given):
             yield invocation._replace(
                 arguments=tuple(_refer(word, file_script.named.origin) for word in invocation.arguments)
             )
         return
     of_image = not overridden and (built is None or built.entrypoint is None)
-    yield from command.programs(image, words, variables, _make_script_reader(texts), of_image)
+    yield from container_command.programs(image, words, variables, _make_script_reader(texts), of_image)
 
 
 def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, Text]]:
@@ -70,19 +67,19 @@ def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, T
     entrypoint, arguments = (compose_service.words(service, key) for key in ("entrypoint", "command"))
     if build is None:
         return [*entrypoint, *arguments]
-    start, left = build.image.entrypoint or dockerfile.Starts(), build.image.command or dockerfile.Starts()
+    start, left = build.image.entrypoint or dockerfile.StartCommand(), build.image.command or dockerfile.StartCommand()
     stated = arguments if service.stated("command") else _read_build_words(service, left, build.file)
     return [*_read_build_words(service, start, build.file), *stated]
 
 
-def _find_shell_text(service: Service, built: Built) -> dockerfile.Starts:
+def _find_shell_text(service: Service, built: BuiltImage) -> dockerfile.StartCommand:
     """Return the text that a Dockerfile passes to a shell.
 
     The service's own command replaces that of the Dockerfile.
     """
     if built.entrypoint is not None and (built.entrypoint.script or built.entrypoint.words):
         return built.entrypoint
-    return built.command if built.command and not service.stated("command") else dockerfile.Starts()
+    return built.command if built.command and not service.stated("command") else dockerfile.StartCommand()
 
 
 def _replace_counts(
@@ -92,15 +89,15 @@ def _replace_counts(
     texts: dict[Origin, Text] = {}
     counts: dict[str, Argument] = {}
     for word, text in given:
-        script, names = counted.filled(text.text, gpus, word.origin)
+        script, names = visible_gpu_count.replace_counts(text.text, gpus, word.origin)
         texts[word.origin] = text._replace(text=script)
         counts |= names
     return texts, counts
 
 
-def _read_build_words(service: Service, starts: dockerfile.Starts, file: Document) -> list[tuple[Argument, Text]]:
+def _read_build_words(service: Service, starts: dockerfile.StartCommand, file: Document) -> list[tuple[Argument, Text]]:
     """Return words of a Dockerfile, located where the compose file names it."""
-    place = compose_devices.place_of(service, "build")
+    place = compose_devices.locate(service, "build")
     pairs = zip(starts.words, starts.places, strict=True)
     return [
         (Argument(word, place, behind=Origin(file, (), span)), Text(word, [Place(0, 0)] * len(word)))
@@ -108,23 +105,23 @@ def _read_build_words(service: Service, starts: dockerfile.Starts, file: Documen
     ]
 
 
-def _read_image_variables(service: Service, built: Built | None) -> dict[str, Argument]:
-    place = compose_devices.place_of(service, "build")
+def _read_image_variables(service: Service, built: BuiltImage | None) -> dict[str, Argument]:
+    place = compose_devices.locate(service, "build")
     return {name: Argument(value, place) for name, value in (built.variables if built else {}).items()}
 
 
-def _resolve_image(service: Service, built: Built | None) -> Argument:
+def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:
     """Return the image, or the base image of a build.
 
     An image keeps its name if only its registry or tag comes from the caller.
     """
     if built is not None:
-        return Argument(built.image, compose_devices.place_of(service, "build"))
+        return Argument(built.image, compose_devices.locate(service, "build"))
     stated, image = service.stated("image"), service.text("image")
     if stated is None or image is None:
-        return Argument(None, compose_devices.place_of(service, "build"), BUILT, category="own program")
+        return Argument(None, compose_devices.locate(service, "build"), BUILT, category="own program")
     written = service.filled(stated).text
-    name = images.split(written)[0].rpartition("/")[2]
+    name = image_tags.split_image(written)[0].rpartition("/")[2]
     return image._replace(text=written, why="", category="") if image.text is None and "$" not in name else image
 
 

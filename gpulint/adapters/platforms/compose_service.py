@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.platforms import compose_interpolation as interpolation
+from gpulint.adapters.platforms import compose_interpolation
 from gpulint.adapters.platforms.compose_interpolation import Text
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import dockerfile
+from gpulint.adapters.programs import container_command, dockerfile
 from gpulint.engines import Argument
 from gpulint.source import documents
 from gpulint.source.documents import Document, Node, Path
@@ -48,7 +47,7 @@ class Layer(NamedTuple):
     reference: Origin | None = None
 
 
-class Stated(NamedTuple):
+class StatedValue(NamedTuple):
     """A value as written, its location, and where the checked file refers to it."""
 
     value: object
@@ -75,38 +74,38 @@ class Service(NamedTuple):
     variables: Mapping[str, str | None]
     origin: Origin
 
-    def stated(self, *keys: str) -> Stated | None:
+    def stated(self, *keys: str) -> StatedValue | None:
         """Return the value of a key, from the most specific layer that has it."""
         return next(self.all_stated(*keys), None)
 
-    def all_stated(self, *keys: str) -> Iterator[Stated]:
+    def all_stated(self, *keys: str) -> Iterator[StatedValue]:
         """Yield the values of a key in every layer."""
         for layer in self.layers:
             path = (*layer.path, *keys)
             if (value := layer.document.get(path, ...)) is not ...:
-                yield Stated(value, Origin(layer.document, path), layer.reference)
+                yield StatedValue(value, Origin(layer.document, path), layer.reference)
 
-    def items(self, *keys: str) -> Iterator[Stated]:
+    def items(self, *keys: str) -> Iterator[StatedValue]:
         """Yield the items of a list that the layers concatenate."""
         for stated in self.all_stated(*keys):
             for at, item in enumerate(stated.value if isinstance(stated.value, list) else ()):
-                yield Stated(item, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
+                yield StatedValue(item, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
 
     def text(self, *keys: str) -> Argument | None:
         """Return the text of a scalar, with its variables filled in."""
         stated = self.stated(*keys)
         return self.word(stated) if stated and not isinstance(stated.value, dict | list | None) else None
 
-    def word(self, stated: Stated) -> Argument:
+    def word(self, stated: StatedValue) -> Argument:
         """Return a scalar as one word."""
-        return _make_word(stated, self.filled(stated), command.spelled(stated.origin, stated.value))
+        return _make_word(stated, self.filled(stated), container_command.read_spelling(stated.origin, stated.value))
 
-    def filled(self, stated: Stated) -> Text:
+    def filled(self, stated: StatedValue) -> Text:
         """Return a scalar with its variables filled in."""
-        return interpolation.filled(command.spelled(stated.origin, stated.value), self.variables)
+        return compose_interpolation.fill(container_command.read_spelling(stated.origin, stated.value), self.variables)
 
 
-def of(document: Document, name: str, repository: Repository) -> Service:
+def read_service(document: Document, name: str, repository: Repository) -> Service:
     """Return a service of a compose file, with its override file and what it extends."""
     own = tuple(_find_layers(document, ("services", name), repository, None, EXTENDS_MAX))
     over = tuple(_find_overriding(document, name, repository))
@@ -115,7 +114,7 @@ def of(document: Document, name: str, repository: Repository) -> Service:
     )
 
 
-def completed(service: Service, repository: Repository) -> Service:
+def add_default_file(service: Service, repository: Repository) -> Service:
     """Return a service with the project's default file below it.
 
     This applies if its own file is one to be read on top of the default file.
@@ -197,12 +196,12 @@ def parse_dotenv(text: str) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def environment(service: Service, repository: Repository) -> command.Environment:
+def environment(service: Service, repository: Repository) -> container_command.Environment:
     """Return the variables of a container: of its files, then of its own list or map.
 
     The latter take precedence.
     """
-    variables = command.Environment()
+    variables = container_command.Environment()
     for stated in [*service.items("env_file"), *filter(_is_text, service.all_stated("env_file"))]:
         _read_file(service, stated, repository, variables)
     for stated in reversed(tuple(service.all_stated("environment"))):
@@ -210,13 +209,15 @@ def environment(service: Service, repository: Repository) -> command.Environment
     return variables
 
 
-def _is_text(stated: Stated) -> bool:
+def _is_text(stated: StatedValue) -> bool:
     return isinstance(stated.value, str)
 
 
-def _read_file(service: Service, stated: Stated, repository: Repository, variables: command.Environment) -> None:
+def _read_file(
+    service: Service, stated: StatedValue, repository: Repository, variables: container_command.Environment
+) -> None:
     file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
-    filled = interpolation.filled(str(file), service.variables)
+    filled = compose_interpolation.fill(str(file), service.variables)
     folder = posixpath.dirname(stated.origin.document.path)
     content = None if filled.holes else repository.read(posixpath.normpath(posixpath.join(folder, filled.text)))
     if content is None:
@@ -226,14 +227,14 @@ def _read_file(service: Service, stated: Stated, repository: Repository, variabl
         variables[name] = stated.argument(value)
 
 
-def _read_entries(service: Service, stated: Stated) -> Iterator[tuple[str, Argument]]:
+def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, Argument]]:
     """Yield the entries of `environment`, a map or a list of NAME=value."""
     entries = stated.value.items() if isinstance(stated.value, dict) else ()
     for name, value in entries:
-        setting = Stated(value, stated.origin._replace(path=(*stated.origin.path, name)), stated.reference)
+        setting = StatedValue(value, stated.origin._replace(path=(*stated.origin.path, name)), stated.reference)
         yield str(name), _read_passed(service, str(name), setting) if value is None else service.word(setting)
     for at, entry in enumerate(stated.value if isinstance(stated.value, list) else ()):
-        setting = Stated(entry, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
+        setting = StatedValue(entry, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
         text = service.filled(setting)
         name, equals, value = text.text.partition("=")
         if not equals:
@@ -243,7 +244,7 @@ def _read_entries(service: Service, stated: Stated) -> Iterator[tuple[str, Argum
         yield name, _make_word(setting, text.part(places, value), "")
 
 
-def _read_passed(service: Service, name: str, stated: Stated) -> Argument:
+def _read_passed(service: Service, name: str, stated: StatedValue) -> Argument:
     """Return a name without a value, from the project's `.env` or the caller's environment."""
     given = service.variables.get(name)
     if given is not None:
@@ -257,18 +258,18 @@ def _read_passed(service: Service, name: str, stated: Stated) -> Argument:
 class Build(NamedTuple):
     """What a Dockerfile states about a service's image, and the Dockerfile."""
 
-    image: dockerfile.Built
+    image: dockerfile.BuiltImage
     file: Document
 
 
-def built(service: Service, repository: Repository) -> Build | None:
+def read_build(service: Service, repository: Repository) -> Build | None:
     """Read the Dockerfile of a service if the repository has it."""
     stated = service.stated("build")
     if stated is None:
         return None
     own = stated.value if isinstance(stated.value, dict) else {"context": stated.value}
     named = [own.get("context") or ".", own.get("dockerfile") or "Dockerfile", own.get("target") or ""]
-    filled = [interpolation.filled(str(name), service.variables) for name in named]
+    filled = [compose_interpolation.fill(str(name), service.variables) for name in named]
     if any(name.holes for name in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
         return None
     folder = posixpath.dirname(stated.origin.document.path)
@@ -287,7 +288,7 @@ def _read_arguments(service: Service, stated: object) -> dict[str, str]:
     pairs = stated.items() if isinstance(stated, dict) else ()
     listed = (str(entry).partition("=") for entry in (stated if isinstance(stated, list) else ()))
     given = {**{str(name): str(value) for name, value in pairs}, **{name: value for name, _, value in listed if value}}
-    filled = {name: interpolation.filled(value, service.variables) for name, value in given.items()}
+    filled = {name: compose_interpolation.fill(value, service.variables) for name, value in given.items()}
     return {name: text.text if not text.holes else "$" for name, text in filled.items()}
 
 
@@ -304,22 +305,22 @@ def words(service: Service, key: str) -> list[tuple[Argument, Text]]:
     return [(_make_word(stated, part, ""), part) for part in _split(service.filled(stated))]
 
 
-def _read_item(service: Service, stated: Stated) -> tuple[Argument, Text]:
+def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
     """Return an item of a list; an item that a variable leaves empty is set by the caller."""
-    written, text = command.spelled(stated.origin, stated.value), service.filled(stated)
+    written, text = container_command.read_spelling(stated.origin, stated.value), service.filled(stated)
     if written and not text.text:
         return stated.argument(None, f"{written} is set by the caller", CALLER), text
     return _make_word(stated, text, written), text
 
 
-def _iterate_items(stated: Stated) -> Iterator[Stated]:
+def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
     for at, item in enumerate(stated.value if isinstance(stated.value, list) else ()):
-        yield Stated(
+        yield StatedValue(
             "" if item is None else item, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference
         )
 
 
-def _make_word(stated: Stated, text: Text, written: str) -> Argument:
+def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
     """Return a text as one word, which is unknown if the caller sets a variable in it.
 
     `written` is the whole value as it is in the file.

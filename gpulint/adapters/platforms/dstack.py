@@ -10,17 +10,11 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import gpu_spec_strings as rented
-from gpulint.adapters.platforms import key_sets as shapes
-from gpulint.adapters.platforms import task
+from gpulint.adapters.platforms import gpu_spec_strings, key_sets, task
 from gpulint.adapters.platforms.gpu_spec_strings import DECIDED, Choice
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import nccl_variables as variables
-from gpulint.adapters.programs import replica as instance
-from gpulint.adapters.programs import visible_gpu_count as counted
-from gpulint.adapters.trainers import settings_file as config_file
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.programs import container_command, nccl_variables, replica, visible_gpu_count
+from gpulint.adapters.trainers import settings_file
+from gpulint.catalog import hardware, tables
 from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -35,7 +29,7 @@ RUNS = frozenset({"task", "service", "dev-environment"})
 TYPES = RUNS | {"fleet", "volume", "gateway"}
 NAMED = re.compile(r"(?:^|[/.])dstack\.ya?ml$")
 """The file names that dstack requires (docs/docs/concepts/tasks.md)."""
-RUN_KEYS = shapes.keys("dstack", "run")
+RUN_KEYS = key_sets.keys("dstack", "run")
 TELLING: Mapping[str, frozenset[str]] = {
     "task": frozenset({"commands", "resources", "image", "groups", "nodes", "env", "python"}),
     "service": frozenset({"commands", "resources", "image", "groups", "port", "env", "python"}),
@@ -101,7 +95,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else task.stem(document.path)
-    find = functools.partial(config_file.of_repository_above, repository, posixpath.dirname(document.path))
+    find = functools.partial(settings_file.find_in_parents, repository, posixpath.dirname(document.path))
     roles = tuple(role for part in _find_parts(document, label) for role in _read_roles(document, part, find))
     if roles:
         purpose = "inference" if named == "service" else task.purpose(roles)
@@ -132,7 +126,7 @@ def _read_roles(document: Document, part: Part, find: Callable[[str], Origin | N
     if not given and not readings:
         return
     program = {} if readings else task.program(invocations, anchor)
-    fields |= variables.fields(variables.exported(_read_environment(document, fields), invocations))
+    fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, fields), invocations))
     yield from task.roles(part.name, anchor, {**fields, **program}, readings)
 
 
@@ -252,7 +246,7 @@ def _read_gpus(request: Request) -> dict[str, Field]:
         wanted = f"any GPU with {request.memory}" if request.memory else "any GPU"
         return {**fields, "accelerator": Field(Unknown(f"{wanted} is requested", DECIDED), (request.place,))}
     choices = [Choice(_add_size(name, request.memory), place, request.gpus, origins) for name, place in request.names]
-    named = rented.fields("dstack", choices)
+    named = gpu_spec_strings.fields("dstack", choices)
     if any(name.lower() in CARD_IS_NO_DEVICE for name, _ in request.names):
         named["accelerator"] = Field(
             Unknown("the count is of accelerator boards with two GPUs each"), (choices[0].place,)
@@ -264,7 +258,7 @@ def _add_size(name: str, memory: str) -> str:
     """Return the name with its memory size, as `A100:80GB`, if only one size matches."""
     sizes = [
         row["profile"].partition(":")[2]
-        for row in catalog.rows("resource_profiles")
+        for row in tables.rows("resource_profiles")
         if row["platform"] == "dstack" and row["profile"].lower().startswith(f"{name.lower()}:")
     ]
     left = [size for size in sizes if _is_within(size, memory)]
@@ -292,7 +286,7 @@ def _read_counts(document: Document, part: Part, given: Mapping[str, Field], anc
     return {
         "gpus_per_pod": gpus,
         "pods_per_replica": nodes,
-        "gpus_per_replica": instance.product(gpus, nodes),
+        "gpus_per_replica": replica.product(gpus, nodes),
         "replicas": replicas,
         "service_links": Field(False, source="dstack"),
         **_read_shared_memory(document, part),
@@ -331,16 +325,16 @@ def _read_invocations(document: Document, part: Part, given: Mapping[str, Field]
     key = "init" if document.get(("type",)) == "dev-environment" else "commands"
     environment, image = _read_environment(document, given), _read_image(document, part)
     script = _build_script(document, (*part.path, key))
-    text, counts = counted.filled(script.text, given["gpus_per_pod"], Origin(document, ("type",)))
+    text, counts = visible_gpu_count.replace_counts(script.text, given["gpus_per_pod"], Origin(document, ("type",)))
     script = script._replace(text=text)
     environment.update(counts)
     if script.text:
-        yield from command.scripted(image, script, environment)
+        yield from container_command.expand_script(image, script, environment)
     elif image.text and document.get((*part.path, "entrypoint")) is None:
         yield Invocation(image, (), environment, entrypoint=True)
 
 
-def _build_script(document: Document, path: Path) -> command.Script:
+def _build_script(document: Document, path: Path) -> container_command.Script:
     """Return the commands as the one script that dstack makes of them."""
     listed = document.get(path)
     texts = [str(text) for text in listed if text is not None] if isinstance(listed, list) else []
@@ -353,7 +347,7 @@ def _build_script(document: Document, path: Path) -> command.Script:
         at = min(at, len(texts) - 1)
         return Origin(document, (*path, at), (start - starts[at], min(end - starts[at], len(texts[at]))))
 
-    return command.Script("\n".join(texts), origin)
+    return container_command.Script("\n".join(texts), origin)
 
 
 def _read_image(document: Document, part: Part) -> Argument:
@@ -364,14 +358,16 @@ def _read_image(document: Document, part: Part) -> Argument:
     return Argument(None, Origin(document, ("type",)), DEFAULT_IMAGE)
 
 
-def _read_environment(document: Document, given: Mapping[str, Field]) -> command.Environment:
+def _read_environment(document: Document, given: Mapping[str, Field]) -> container_command.Environment:
     """Return the run's own variables, a map or a list of NAME=value, and those that dstack sets."""
-    environment = command.Environment()
+    environment = container_command.Environment()
     stated = document.get(("env",))
     for name, value in stated.items() if isinstance(stated, dict) else ():
         place = Origin(document, ("env", str(name)))
         environment[str(name)] = (
-            _build_caller_value(str(name), place) if value is None else Argument(command.spelled(place, value), place)
+            _build_caller_value(str(name), place)
+            if value is None
+            else Argument(container_command.read_spelling(place, value), place)
         )
     for at, entry in enumerate(stated if isinstance(stated, list) else ()):
         name, equals, text = str(entry).partition("=")

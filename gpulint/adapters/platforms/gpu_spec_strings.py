@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables as catalog_tables
 from gpulint.workload import Field, Origin, Unknown, Value
 
 DECIDED = "queue or partition"
@@ -26,7 +26,7 @@ def product(platforms: Sequence[str], name: str) -> str | None:
     name.
     """
     wanted = name.strip().lower()
-    tables = {(row["platform"], row["profile"].lower()): row for row in catalog.rows("resource_profiles")}
+    tables = {(row["platform"], row["profile"].lower()): row for row in catalog_tables.rows("resource_profiles")}
     row = next((tables[platform, wanted] for platform in platforms if (platform, wanted) in tables), None)
     if row is not None:
         return row["accelerator"] or None

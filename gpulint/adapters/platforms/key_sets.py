@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 
 def keys(format: str, mapping: str) -> frozenset[str]:
     """Return the keys of one kind of mapping of a format."""
-    row = next(row for row in catalog.rows("format_keys") if (row["format"], row["mapping"]) == (format, mapping))
+    row = next(row for row in tables.rows("format_keys") if (row["format"], row["mapping"]) == (format, mapping))
     return frozenset(row["keys"].split())

@@ -9,15 +9,10 @@ from collections.abc import Iterator, Mapping
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import gpu_spec_strings as rented
-from gpulint.adapters.platforms import key_sets as shapes
-from gpulint.adapters.platforms import task
+from gpulint.adapters.platforms import gpu_spec_strings, key_sets, task
 from gpulint.adapters.platforms.gpu_spec_strings import Choice
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import nccl_variables as variables
-from gpulint.adapters.programs import replica as instance
-from gpulint.adapters.programs import visible_gpu_count as counted
-from gpulint.adapters.trainers import settings_file as config_file
+from gpulint.adapters.programs import container_command, nccl_variables, replica, visible_gpu_count
+from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import Document, Path
@@ -29,8 +24,8 @@ TRIGGERS = ("SKYPILOT_",)
 READS = ("plain",)
 CLAIMS = ("shape",)
 
-TOP = shapes.keys("SkyPilot", "task")
-RESOURCES = shapes.keys("SkyPilot", "resources")
+TOP = key_sets.keys("SkyPilot", "task")
+RESOURCES = key_sets.keys("SkyPilot", "resources")
 TELLING = frozenset(
     {
         "accelerators",
@@ -88,14 +83,14 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     choices = tuple(_list_choices(document))
     given = _read_gpus(document, choices)
     counts = {**given, **_count(document, given)}
-    find = functools.partial(config_file.of_repository_above, repository, posixpath.dirname(document.path))
-    invocations = tuple(config_file.expanded(invocation, find) for invocation in _list_invocations(document, counts))
+    find = functools.partial(settings_file.find_in_parents, repository, posixpath.dirname(document.path))
+    invocations = tuple(settings_file.expand(invocation, find) for invocation in _list_invocations(document, counts))
     readings = task.read(invocations, find)
     if not given and not readings:
         return
     fields = counts | ({} if readings or not given else task.program(invocations, _find_anchor(document)))
     fields |= {**_read_disk(document), **_read_spot(document), **_read_tier(document), **_read_own_machines(document)}
-    fields |= variables.fields(variables.exported(_read_environment(document, counts), invocations))
+    fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, counts), invocations))
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else task.stem(document.path)
     roles = tuple(_mark_separate_nodes(role) for role in task.roles(label, _find_anchor(document), fields, readings))
@@ -118,7 +113,7 @@ def _read_gpus(document: Document, choices: tuple[Choice, ...]) -> dict[str, Fie
     if choices:
         gpus = [choice for choice in choices if not OTHERS.match(choice.name)]
         return (
-            rented.fields("skypilot", gpus, _find_cloud(document))
+            gpu_spec_strings.fields("skypilot", gpus, _find_cloud(document))
             if len(gpus) == len(choices)
             else _read_other_choices(choices)
         )
@@ -140,7 +135,7 @@ def _find_cloud(document: Document) -> str:
 def _read_other_choices(choices: tuple[Choice, ...]) -> dict[str, Field]:
     """Return choices of which some or all are not GPUs."""
     if any(not OTHERS.match(choice.name) for choice in choices):
-        why = Unknown(f"one of {', '.join(choice.name for choice in choices)}", rented.DECIDED)
+        why = Unknown(f"one of {', '.join(choice.name for choice in choices)}", gpu_spec_strings.DECIDED)
         places = tuple(choice.place for choice in choices)
         return {"gpus_per_pod": Field(why, places), "accelerator": Field(why, places)}
     return {}
@@ -211,7 +206,7 @@ def _count(document: Document, given: Mapping[str, Field]) -> dict[str, Field]:
     return {
         "gpus_per_pod": gpus,
         "pods_per_replica": nodes,
-        "gpus_per_replica": instance.product(gpus, nodes),
+        "gpus_per_replica": replica.product(gpus, nodes),
         "replicas": _read_replicas(document),
         "shared_memory_default": Field(False, source=SHARED),
         "service_links": Field(False, source="SkyPilot"),
@@ -240,7 +235,7 @@ def _read_replicas(document: Document) -> Field:
 
 def _mark_separate_nodes(role: Role) -> Role:
     """Return a server on several nodes. The script decides whether they serve together."""
-    if role.value("pods_per_replica") == 1 or not role.text("engine") or task.trains(role.fields.get("engine")):
+    if role.value("pods_per_replica") == 1 or not role.text("engine") or task.is_training(role.fields.get("engine")):
         return role
     reason = Unknown("the script decides whether the nodes serve together")
     return role.having(gpus_per_replica=Field(reason, role.fields["pods_per_replica"].origins))
@@ -311,10 +306,10 @@ def _list_invocations(document: Document, given: Mapping[str, Field]) -> Iterato
     if not isinstance(text, str):
         return
     environment = _read_environment(document, given)
-    text, counts = counted.filled(text, given["gpus_per_pod"], _find_anchor(document))
+    text, counts = visible_gpu_count.replace_counts(text, given["gpus_per_pod"], _find_anchor(document))
     environment.update(counts)
-    script = command.Script(text, lambda start, end: Origin(document, ("run",), (start, end)))
-    yield from command.scripted(_read_image(document), script, environment)
+    script = container_command.Script(text, lambda start, end: Origin(document, ("run",), (start, end)))
+    yield from container_command.expand_script(_read_image(document), script, environment)
 
 
 def _read_image(document: Document) -> Argument:
@@ -325,9 +320,9 @@ def _read_image(document: Document) -> Argument:
     return Argument(None, place, "the machine's image")
 
 
-def _read_environment(document: Document, given: Mapping[str, Field]) -> command.Environment:
+def _read_environment(document: Document, given: Mapping[str, Field]) -> container_command.Environment:
     """Return the task's own variables and those that SkyPilot sets."""
-    environment = command.Environment()
+    environment = container_command.Environment()
     for section in ("envs", "secrets"):
         stated = document.get((section,))
         for name, value in stated.items() if isinstance(stated, dict) else ():
@@ -337,7 +332,7 @@ def _read_environment(document: Document, given: Mapping[str, Field]) -> command
                     None, place, f"{name} is set when the task is launched", category=CALLER
                 )
             else:
-                environment[str(name)] = Argument(command.spelled(place, value), place)
+                environment[str(name)] = Argument(container_command.read_spelling(place, value), place)
     environment["SKYPILOT_NUM_GPUS_PER_NODE"] = _fill_variable(
         "SKYPILOT_NUM_GPUS_PER_NODE", given["gpus_per_pod"], document
     )

@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters import pods as pod
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs import processes as ranks
-from gpulint.adapters.programs import program_name as programs
-from gpulint.adapters.trainers import settings_file as config_file
+from gpulint.adapters import pods
+from gpulint.adapters.programs import launchers, processes, program_name
+from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown
 
@@ -26,14 +24,17 @@ OF_TRAINING = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "c
 
 def read(invocations: Iterable[Invocation], find: Callable[[str], Origin | None] = lambda name: None) -> list[Read]:
     """Return the engines, and the programs behind a training launcher. `find` locates a file."""
-    candidates = ((config_file.trainer(_read_engine(invocation, find), find), invocation) for invocation in invocations)
+    candidates = (
+        (settings_file.merge_trainer_files(_read_engine(invocation, find), find), invocation)
+        for invocation in invocations
+    )
     return [(reading, invocation) for reading, invocation in candidates if reading is not None]
 
 
 def _read_engine(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
-    launched = launch.unwrapped(invocation.arguments)
+    launched = launchers.unwrap(invocation.arguments)
     reading = engines.read(invocation) or engines.read(invocation._replace(arguments=launched.words))
-    stated = {**launched.fields, **config_file.accelerated(launched, find)}
+    stated = {**launched.fields, **settings_file.read_accelerate(launched, find)}
     if reading is not None:
         return reading._replace(fields={**stated, **reading.fields})
     launcher = stated.get("launcher")
@@ -47,7 +48,7 @@ def _read_engine(invocation: Invocation, find: Callable[[str], Origin | None]) -
 def _find_program(words: Sequence[Argument]) -> dict[str, Field]:
     """Return the program behind a launcher."""
     name = posixpath.basename(words[0].text or "") if words else ""
-    return {"program": Field(name, ranks.origins(words[0]))} if name else {}
+    return {"program": Field(name, processes.origins(words[0]))} if name else {}
 
 
 def roles(name: str, anchor: Origin, fields: Mapping[str, Field], readings: Sequence[Read]) -> Iterator[Role]:
@@ -55,7 +56,7 @@ def roles(name: str, anchor: Origin, fields: Mapping[str, Field], readings: Sequ
     for reading in _merge_readings(readings, fields["gpus_per_pod"]):
         own = {**fields, **reading.fields}
         if reading.fields.get("engine", Field(None)).value == "ollama" and "checkpoint" not in own:
-            own["checkpoint"] = Field(pod.REQUESTED, reading.fields["engine"].origins or (anchor,))
+            own["checkpoint"] = Field(pods.REQUESTED, reading.fields["engine"].origins or (anchor,))
         if "gpus_per_pod" in reading.fields:
             own["gpus_per_pod"], own["gpus_per_replica"] = fields["gpus_per_pod"], reading.fields["gpus_per_pod"]
         if "pods_per_replica" in fields:
@@ -68,9 +69,9 @@ def _merge_readings(readings: Sequence[Read], gpus: Field) -> tuple[Reading, ...
 
     Several engines leave fields unknown, but training runs are sequential.
     """
-    if readings and all(trains(reading.fields.get("engine")) for reading, _ in readings):
+    if readings and all(is_training(reading.fields.get("engine")) for reading, _ in readings):
         return tuple(reading for reading, _ in readings)
-    return pod.settled(readings, gpus.value) or (Reading({}, None),)
+    return pods.settle(readings, gpus.value) or (Reading({}, None),)
 
 
 def program(invocations: Sequence[Invocation], image: Origin) -> dict[str, Field]:
@@ -83,8 +84,8 @@ def program(invocations: Sequence[Invocation], image: Origin) -> dict[str, Field
         ),
         {},
     )
-    bare = [invocation._replace(arguments=launch.unwrapped(invocation.arguments).words) for invocation in invocations]
-    if named := programs.of(bare):
+    bare = [invocation._replace(arguments=launchers.unwrap(invocation.arguments).words) for invocation in invocations]
+    if named := program_name.find_program(bare):
         return {"program": Field(named.text, (named.origin,)), **checkpoint}
     return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
@@ -97,8 +98,8 @@ def _find_checkpoint(words: Sequence[Argument]) -> dict[str, Field]:
             continue
         stated = word._replace(text=word.text and value) if equals or word.flag else _next_word(words, at)
         if stated is not None:
-            unknown = Unknown(stated.why, stated.category or ranks.category(stated))
-            return {"checkpoint": Field(stated.text or unknown, ranks.origins(stated))}
+            unknown = Unknown(stated.why, stated.category or processes.category(stated))
+            return {"checkpoint": Field(stated.text or unknown, processes.origins(stated))}
     return {}
 
 
@@ -106,7 +107,7 @@ def _next_word(words: Sequence[Argument], at: int) -> Argument | None:
     return words[at + 1] if at + 1 < len(words) else None
 
 
-def trains(engine: Field | None) -> bool:
+def is_training(engine: Field | None) -> bool:
     """Return True for a trainer, or for a launcher of one."""
     name = engine.value if engine else None
     return isinstance(name, str) and (name in OF_TRAINING or _find_purpose(name) == "training")
@@ -114,7 +115,7 @@ def trains(engine: Field | None) -> bool:
 
 def purpose(task_roles: Sequence[Role]) -> str:
     """Return the purpose of a workload, according to its engines."""
-    if any(trains(role.fields.get("engine")) for role in task_roles):
+    if any(is_training(role.fields.get("engine")) for role in task_roles):
         return "training"
     return "inference" if any(role.text("engine") for role in task_roles) else "unknown"
 

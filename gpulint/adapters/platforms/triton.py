@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import key_sets as shapes
-from gpulint.adapters.platforms import task
-from gpulint.adapters.programs import container_command as command
+from gpulint.adapters.platforms import key_sets, task
+from gpulint.adapters.programs import container_command
 from gpulint.engines import Argument, Invocation
 from gpulint.source import documents
 from gpulint.source.documents import Document, Path
@@ -23,7 +22,7 @@ TRIGGERS = ("max_batch_size", "data_type: type_")
 READS = ("pbtxt",)
 CLAIMS = ("shape",)
 
-KEYS = shapes.keys("Triton config.pbtxt", "model")
+KEYS = key_sets.keys("Triton config.pbtxt", "model")
 TELLING = frozenset({"input", "instance_group", "backend", "platform", "max_batch_size", "ensemble_scheduling"})
 OWN_DEVICES = frozenset({"vllm", "tensorrtllm"})
 """Backends that place the model on GPUs themselves, for any kind of instance."""
@@ -202,7 +201,7 @@ def _read_vllm(document: Document, place: Origin, repository: Repository) -> dic
     words = [Argument("vllm", place), Argument("serve", place)]
     for name, value in data.items():
         words.extend(_build_words(place, Origin(documents_found[0], (str(name),)), str(name), value))
-    invocation = Invocation(Argument("", place), tuple(words), command.Environment(), entrypoint=False)
+    invocation = Invocation(Argument("", place), tuple(words), container_command.Environment(), entrypoint=False)
     reading = engines.read(invocation)
     stated = reading.fields.items() if reading else ()
     kept = {name: field for name, field in stated if not name.endswith(OF_COMMAND_LINES)}
@@ -214,7 +213,7 @@ def _build_words(place: Origin, behind: Origin, name: str, value: object) -> Ite
     if isinstance(value, bool):
         yield Argument(f"{flag}={str(value).lower()}", place, behind=behind)
     elif value is not None:
-        text = json.dumps(value) if isinstance(value, dict | list) else command.spelled(behind, value)
+        text = json.dumps(value) if isinstance(value, dict | list) else container_command.read_spelling(behind, value)
         yield from (Argument(flag, place, behind=behind), Argument(text, place, behind=behind))
 
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping
 from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import visible_gpu_count as counted
-from gpulint.catalog import architecture
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.programs import container_command, visible_gpu_count
+from gpulint.catalog import architecture, tables
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.engines.serving import tensorrt_llm
 from gpulint.source import shell
@@ -105,7 +103,7 @@ def _read_accelerator(document: Document) -> dict[str, Field]:
     number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is not a number") if colon else 1
     place = Origin(document, ACCELERATOR, (0, len(name)))
     times = (Origin(document, ACCELERATOR, (len(name) + 1, len(text))),) if colon else ()
-    rows = (row for row in catalog.rows("resource_profiles") if row["platform"] == "baseten")
+    rows = (row for row in tables.rows("resource_profiles") if row["platform"] == "baseten")
     row = next((row for row in rows if row["profile"] == name.strip()), None)
     fields = {"gpus_per_pod": Field(number, times, source="" if colon else "default: one GPU")}
     product = (row and row["accelerator"]) or Unknown(f"the accelerator {name} is not known")
@@ -217,9 +215,9 @@ def _read_build(document: Document) -> Reading | None:
     if not isinstance(document.get(BUILD), dict) or base_model not in DECODERS:
         return None
     second = document.get(("trt_llm", "inference_stack")) == "v2"
-    stated = tensorrt_llm.of_truss(document, ("trt_llm",))
+    stated = tensorrt_llm.read_truss(document, ("trt_llm",))
     if second:
-        stated.update(tensorrt_llm.of_options(document, RUNTIME))
+        stated.update(tensorrt_llm.read_options(document, RUNTIME))
     absent = ABSENT if second else ABSENT_IN_FIRST
     fields = {**{name: Field(value, source=DEFAULT) for name, value in absent.items()}, **stated}
     fields["engine"] = Field("tensorrt-llm", (Origin(document, BUILD, key=True),))
@@ -258,36 +256,40 @@ def _list_invocations(document: Document, gpus: Field) -> Iterator[Invocation]:
     environment = _read_environment(document)
     text = document.get(START)
     if isinstance(text, str):
-        text, counts = counted.filled(text, gpus, Origin(document, ACCELERATOR))
+        text, counts = visible_gpu_count.replace_counts(text, gpus, Origin(document, ACCELERATOR))
         environment.update(counts)
-        yield from command.scripted(image, _read_script(document, text), environment)
+        yield from container_command.expand_script(image, _read_script(document, text), environment)
     elif document.get(("docker_server", "no_build")) is True:
         yield Invocation(image, (), environment, entrypoint=True)
 
 
-def _read_environment(document: Document) -> command.Environment:
+def _read_environment(document: Document) -> container_command.Environment:
     given = document.get(("environment_variables",))
-    environment = command.Environment()
+    environment = container_command.Environment()
     for name, value in given.items() if isinstance(given, dict) else ():
         origin = Origin(document, ("environment_variables", name))
         environment[str(name)] = Argument(None if value is None else str(value), origin, f"{name} is set elsewhere")
     return environment
 
 
-def _read_script(document: Document, text: str) -> command.Script:
+def _read_script(document: Document, text: str) -> container_command.Script:
     """Return what a shell reads: the start command, or the script that it passes to a shell."""
     handed = (
-        word for shell_command in shell.commands(text) if (word := _find_passed_script(shell_command.words)) is not None
+        word
+        for shell_command in shell.read_commands(text)
+        if (word := _find_passed_script(shell_command.words)) is not None
     )
     inner, places = next((unquoted for word in handed if (unquoted := _unquote(word))), (text, range(len(text) + 1)))
-    return command.Script(inner, lambda start, end: Origin(document, START, (places[start], places[end])))
+    return container_command.Script(inner, lambda start, end: Origin(document, START, (places[start], places[end])))
 
 
 def _find_passed_script(words: tuple[shell.Word, ...]) -> shell.Word | None:
     """Return the script of `sh -c SCRIPT`."""
     for at, word in enumerate(words[:-2]):
         option = words[at + 1].text or ""
-        if (word.text or "").rsplit("/", 1)[-1] in command.SHELLS and command.SHELL_OPTION.fullmatch(option):
+        if (word.text or "").rsplit("/", 1)[
+            -1
+        ] in container_command.SHELLS and container_command.SHELL_OPTION.fullmatch(option):
             return words[at + 2]
     return None
 

@@ -8,23 +8,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, units
-from gpulint.adapters.objects import mounted_files as mounted
-from gpulint.adapters.pods import contradictions as hazards
-from gpulint.adapters.pods import download_volume as volume
-from gpulint.adapters.pods import gpu_resources as accelerator_resources
-from gpulint.adapters.pods import image_tag, image_vendor, placement
-from gpulint.adapters.pods import probes as startup
-from gpulint.adapters.programs import container_command as command
-from gpulint.adapters.programs import custom_arguments as own_words
-from gpulint.adapters.programs import nccl_variables as variables
-from gpulint.adapters.trainers import settings_file as config_file
+from gpulint.adapters.objects import mounted_files
+from gpulint.adapters.pods import (
+    contradictions,
+    download_volume,
+    gpu_resources,
+    image_tag,
+    image_vendor,
+    placement,
+    probes,
+)
+from gpulint.adapters.programs import container_command, custom_arguments, nccl_variables
+from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities, hardware, resource_names
 from gpulint.engines import Argument, Invocation, Reading
-from gpulint.facts import objective_words as objectives
+from gpulint.facts import objective_words
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
-GPU = accelerator_resources.GPU
+GPU = gpu_resources.GPU
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
@@ -43,7 +45,7 @@ def roles(
     """
     placed = placement.fields(document, spec)
     given = _read_annotations(annotations)
-    of_pod = hazards.of_pod(document, spec)
+    of_pod = contradictions.find_pod_contradictions(document, spec)
     for path in _list_containers(document, spec):
         for role in _read_container(document, spec, path, placed, given, supplied):
             yield role.having(**of_pod)
@@ -68,13 +70,13 @@ def _read_container(
     supplied: Mapping[str, Argument],
 ) -> Iterator[Role]:
     resources = _list_resources(document, path)
-    environment = command.environment(document, path, supplied)
-    find = functools.partial(mounted.file, document, spec, path)
+    environment = container_command.environment(document, path, supplied)
+    find = functools.partial(mounted_files.file, document, spec, path)
     invocations = _list_invocations(document, path, environment, find)
     read = [
         (reading, invocation)
         for invocation in invocations
-        if (reading := config_file.trainer(_read_engine(invocation, find), find))
+        if (reading := settings_file.merge_trainer_files(_read_engine(invocation, find), find))
     ]
     if not resources:
         read = [(reading, invocation) for reading, invocation in read if invocation.arguments]
@@ -85,10 +87,10 @@ def _read_container(
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
     asked = {**_read_hardware(document, path, resources), **claimed}
     pod = {**asked, **_read_settings(document, spec, path, environment), **placed}
-    pod |= accelerator_resources.chosen(asked, placed)
-    pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
-    pod |= variables.fields(variables.exported(environment, invocations))
-    pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
+    pod |= gpu_resources.choose_accelerator(asked, placed)
+    pod |= contradictions.find_contradictions(document, spec, path, environment, bool(resources or claimed))
+    pod |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
+    pod |= {**image_vendor.fields(document, (*path, "image")), **probes.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
         pod["gpus_per_pod"] = Field(
@@ -97,13 +99,13 @@ def _read_container(
     if share := _locate_share(document, path):
         pod["sharing"] = Field("HAMi", (share,))
         pod["device_memory_bytes"] = Field(Unknown("only a share of the GPU's memory is granted"), (share,))
-    if variable := command.self_reference(environment):
+    if variable := container_command.find_self_reference(environment):
         pod["unexpanded_variable"] = variable
     if _joins_ray_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
     pod |= {} if read else _read_program(document, path, invocations, find)
     pod |= _find_cpu_program(document, path, invocations) if resources and not read else {}
-    for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
+    for reading in settle(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {
             **pod,
             **reading.fields,
@@ -113,20 +115,20 @@ def _read_container(
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
         if engine == "ollama" and "checkpoint" not in own:
             own["checkpoint"] = Field(REQUESTED, (Origin(document, (*path, "image")),))
-        if any(name in environment for name in engines.own_variables(engine)):
+        if any(name in environment for name in engines.list_own_variables(engine)):
             own["service_links"] = Field(False, source="the container sets the variable itself")
-        moved = any(volume.elsewhere(invocation.arguments) for _, invocation in read)
-        if not moved and (room := volume.size(document, spec, path, environment, engine, checkpoint)):
+        moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in read)
+        if not moved and (room := download_volume.size(document, spec, path, environment, engine, checkpoint)):
             own["model_volume_bytes"] = room
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
 
 
 def _list_invocations(
-    document: Document, path: Path, environment: command.Environment, find: Callable[[str], Origin | None]
+    document: Document, path: Path, environment: container_command.Environment, find: Callable[[str], Origin | None]
 ) -> tuple[Invocation, ...]:
     """Return the programs of a container, with arguments from mounted files."""
-    started = command.invocations(document, path, environment, find)
-    return tuple(config_file.expanded(invocation, find) for invocation in started)
+    started = container_command.invocations(document, path, environment, find)
+    return tuple(settings_file.expand(invocation, find) for invocation in started)
 
 
 def _find_claimed(document: Document, spec: Path, path: Path) -> dict[str, Field]:
@@ -138,22 +140,24 @@ def _find_claimed(document: Document, spec: Path, path: Path) -> dict[str, Field
     return device_claims.fields(document, spec, path)
 
 
-def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -> Reading | None:
+def read_launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -> Reading | None:
     """Return the engine or program that the first container of a GPU-less pod starts in other pods."""
     for path in _list_containers(document, spec):
-        environment = command.environment(document, path, supplied)
-        find = functools.partial(mounted.file, document, spec, path)
+        environment = container_command.environment(document, path, supplied)
+        find = functools.partial(mounted_files.file, document, spec, path)
         invocations = _list_invocations(document, path, environment, find)
-        environment_fields = variables.fields(variables.exported(environment, invocations))
+        environment_fields = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
         started = (
-            config_file.trainer(engines.read(invocation), find) for invocation in invocations if invocation.arguments
+            settings_file.merge_trainer_files(engines.read(invocation), find)
+            for invocation in invocations
+            if invocation.arguments
         )
         read = [reading for reading in started if reading is not None]
         if len(read) == 1:
             return read[0]._replace(fields={**environment_fields, **read[0].fields})
-        from gpulint.adapters.trainers import custom_trainer as programs  # most containers start an engine by itself
+        from gpulint.adapters.trainers import custom_trainer  # most containers start an engine by itself
 
-        named = programs.started(invocations)
+        named = custom_trainer.find_program(invocations)
         return Reading({**environment_fields, "program": Field(named.text, (named.origin,))}, None) if named else None
     return None
 
@@ -162,15 +166,15 @@ def _read_engine(invocation: Invocation, find: Callable[[str], Origin | None]) -
     """Return the engine that a command starts, or the trainer behind a launcher."""
     reading = engines.read(invocation)
     if reading is None and invocation.arguments:
-        from gpulint.adapters.trainers import custom_trainer as programs
+        from gpulint.adapters.trainers import custom_trainer
 
-        reading = programs.reading(invocation, find)
+        reading = custom_trainer.reading(invocation, find)
     nodes = reading.fields.get("pods_per_replica") if reading else None
     if (
         reading is None
         or nodes is None
         or nodes.value == 1
-        or engines.purpose(str(reading.fields["engine"].value)) != "training"
+        or engines.find_purpose(str(reading.fields["engine"].value)) != "training"
     ):
         return reading
     several = Field(True, source="the launcher starts ranks on several nodes")
@@ -182,14 +186,14 @@ def _read_program(
     document: Document, path: Path, invocations: Sequence[Invocation], find: Callable[[str], Origin | None]
 ) -> dict[str, Field]:
     """Return what runs without a known engine: the program of the command, or else of the image."""
-    from gpulint.adapters.trainers import custom_trainer as programs
+    from gpulint.adapters.trainers import custom_trainer
 
-    if trained := programs.fields(invocations, find):
+    if trained := custom_trainer.fields(invocations, find):
         return trained
-    if name := programs.started(invocations):
+    if name := custom_trainer.find_program(invocations):
         return {
             "program": Field(name.text, (name.origin,)),
-            **own_words.devices(word for invocation in invocations for word in invocation.arguments),
+            **custom_arguments.read_devices(word for invocation in invocations for word in invocation.arguments),
         }
     image = Origin(document, (*path, "image"))
     if not isinstance(document.get(image.path), str):
@@ -198,9 +202,9 @@ def _read_program(
 
 
 def _find_cpu_program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
-    from gpulint.adapters.programs import cpu_only_images as off_card  # most containers start an engine
+    from gpulint.adapters.programs import cpu_only_images  # most containers start an engine
 
-    return off_card.fields(document, path, invocations)
+    return cpu_only_images.fields(document, path, invocations)
 
 
 def _read_model_name(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:
@@ -211,7 +215,7 @@ def _read_model_name(given: Mapping[str, Field], reading: Reading) -> dict[str, 
     engine, stated = reading.fields.get("engine"), given.get("checkpoint")
     if engine is None or stated is None:
         return dict(given)
-    return {**given, **engines.named(str(engine.value), str(stated.value), stated.origins[0])}
+    return {**given, **engines.read_model_name(str(engine.value), str(stated.value), stated.origins[0])}
 
 
 def _find_gpu_image(document: Document, spec: Path, path: Path, reading: Reading) -> dict[str, Field]:
@@ -238,14 +242,14 @@ def _locate_share(document: Document, path: Path) -> Origin | None:
     return None
 
 
-def settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
+def settle(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
     """Return the readings of a container's engines.
 
     Several engines, or a branch, leave fields unknown.
     """
     branched = any(invocation.conditional for _, invocation in read)
     if branched and all(invocation.final for _, invocation in read[:-1]) and (len(read) > 1 or read[0][1].final):
-        return (agreed([reading for reading, _ in read]),)
+        return (merge_alternatives([reading for reading, _ in read]),)
     if len(read) > 1 and branched:
         reason = "which of several commands runs is decided by the script"
         return (Reading({"engine": read[0][0].fields["engine"]}, None, reason),)
@@ -261,7 +265,7 @@ def settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -
     return tuple(reading for reading, _ in read)
 
 
-def agreed(readings: Sequence[Reading]) -> Reading:
+def merge_alternatives(readings: Sequence[Reading]) -> Reading:
     """Return what alternative commands have in common. A field with different values is unknown."""
     first, *others = readings
     if any(alternative.fields["engine"].value != first.fields["engine"].value for alternative in others):
@@ -322,7 +326,7 @@ def _read_hardware(document: Document, path: Path, resources: Mapping[str, tuple
     for origin in origins if whole else ():
         side = "gpu_limit" if "limits" in origin.path else "gpu_request"
         fields[side] = Field(gpu_count(document, origin), (origin,))
-    return fields if others else fields | accelerator_resources.fields(name, origins)
+    return fields if others else fields | gpu_resources.fields(name, origins)
 
 
 def _find_other_device(document: Document, path: Path) -> dict[str, Field]:
@@ -374,7 +378,7 @@ def _read_settings(document: Document, spec: Path, path: Path, environment: Mapp
     if document.get(requested.path) is not None:
         fields["host_memory_request_bytes"] = Field(_parse(document, requested, units.bytes_of), (requested,))
     fields["shared_memory_default"] = Field(not _mounts_shared_memory(document, spec, path))
-    further = isinstance(environment, command.Environment) and environment.open_ended
+    further = isinstance(environment, container_command.Environment) and environment.open_ended
     if document.get((*spec, "enableServiceLinks")) is False or further:
         fields["service_links"] = Field(False)
     return {**fields, **_read_visible_devices(environment)}
@@ -438,8 +442,8 @@ def _read_annotations(annotations: Mapping[str, Origin]) -> dict[str, Field]:
             fields["nvlink_bridge"] = Field(
                 text.lower() == "true" if is_flag else Unknown("neither true nor false"), (origin,)
             )
-        elif (word := key.removeprefix("gpulint/")) in objectives.WORDS:
-            fields[objectives.WORDS[word].quantity] = Field(_read_objective(word, text), (origin,))
+        elif (word := key.removeprefix("gpulint/")) in objective_words.WORDS:
+            fields[objective_words.WORDS[word].quantity] = Field(_read_objective(word, text), (origin,))
         elif (listed := hardware.labels().get(("cloud.google.com/gke-accelerator", text))) and key in PLACING:
             fields["accelerator"] = Field(listed, (origin,))
     return fields
@@ -447,6 +451,6 @@ def _read_annotations(annotations: Mapping[str, Origin]) -> dict[str, Field]:
 
 def _read_objective(word: str, text: str) -> Value | Unknown:
     try:
-        return objectives.read(word, text)
+        return objective_words.parse(word, text)
     except ValueError as error:
         return Unknown(str(error))

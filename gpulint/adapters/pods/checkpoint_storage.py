@@ -6,8 +6,8 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.adapters.pods import volume_claims as claims
+from gpulint.adapters.objects import pod_templates
+from gpulint.adapters.pods import volume_claims
 from gpulint.adapters.pods.volume_claims import Volume
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -46,8 +46,8 @@ def fields(role: Role, document: Document, spec: Path, container: Path, reposito
     if not folder:
         volume: Volume | None = Volume("container", Origin(document, (*container, "name")), "local")
     else:
-        volume = claims.holding(document, spec, container, folder, repository)
-    if volume is None or (volume.kind in (*claims.EPHEMERAL, "memory") and _copies_out(document, spec)):
+        volume = volume_claims.find_storage(document, spec, container, folder, repository)
+    if volume is None or (volume.kind in (*volume_claims.EPHEMERAL, "memory") and _copies_out(document, spec)):
         return {}
     checkpoint_fields = {
         "checkpoint_volume": Field(volume.kind, (*stated.origins, volume.origin)),
@@ -96,7 +96,7 @@ def _runs_in_image(document: Document, spec: Path, container: Path) -> bool:
     words = " ".join(str(document.get(path)) for path in _list_words(document, container))
     if CHANGED.search(words):
         return False
-    mounted = {str(document.get((*at, "mountPath"))).rstrip("/") for at in claims.mounts(document, container)}
+    mounted = {str(document.get((*at, "mountPath"))).rstrip("/") for at in volume_claims.mounts(document, container)}
     programs = PROGRAM.findall(words)
     if programs:
         return not any(program_path.startswith(f"{folder}/") for program_path in programs for folder in mounted)
@@ -105,9 +105,11 @@ def _runs_in_image(document: Document, spec: Path, container: Path) -> bool:
 
 def _copies_out(document: Document, spec: Path) -> bool:
     """Return True if something in a pod may copy its checkpoints out: a store, or another container."""
-    if len(list(kinds.items(document, (*spec, "containers")))) > 1:
+    if len(list(pod_templates.items(document, (*spec, "containers")))) > 1:
         return True
-    return any(CARRIED.search(claims.words(document, at)) for at in kinds.items(document, (*spec, "containers")))
+    return any(
+        CARRIED.search(volume_claims.words(document, at)) for at in pod_templates.items(document, (*spec, "containers"))
+    )
 
 
 def scratch(role: Role, document: Document) -> dict[str, Field]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.objects import pod_templates
 from gpulint.adapters.pods import network
-from gpulint.adapters.programs import nccl_variables as variables
+from gpulint.adapters.programs import nccl_variables
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
@@ -24,7 +24,7 @@ SHARES = ("gpu-fraction", "gpu-memory", "runai/")
 """Annotations by which a scheduler of its own assigns shares of GPUs."""
 
 
-def of(
+def find_contradictions(
     document: Document, spec: Path, path: Path, environment: Mapping[str, Argument], asked: bool
 ) -> dict[str, Field]:
     """Return the contradictory settings of a container; `asked` is true if it requests GPUs."""
@@ -42,7 +42,7 @@ def of(
     return fields
 
 
-def of_pod(document: Document, spec: Path) -> dict[str, Field]:
+def find_pod_contradictions(document: Document, spec: Path) -> dict[str, Field]:
     """Return the contradictory settings of a pod's volumes."""
     volume = next(_find_unmounted(document, spec), None)
     return {"unmounted_memory_volume": volume} if volume else {}
@@ -54,11 +54,15 @@ def _find_rdma_switch(document: Document, path: Path, environment: Mapping[str, 
     names = [str(name) for name in limits] if isinstance(limits, dict) else []
     verbs = any(INFINIBAND.search(name) for name in names)
     efa = network.EFA in names
-    if (verbs or efa) and variables.is_set(environment, "NCCL_NET", frozenset({"socket"})):
+    if (verbs or efa) and nccl_variables.is_set(environment, "NCCL_NET", frozenset({"socket"})):
         return "NCCL_NET"
-    if efa and variables.is_set(environment, "FI_PROVIDER", variables.NO_FABRIC["FI_PROVIDER"]):
+    if efa and nccl_variables.is_set(environment, "FI_PROVIDER", nccl_variables.NO_FABRIC["FI_PROVIDER"]):
         return "FI_PROVIDER"
-    return "NCCL_IB_DISABLE" if verbs and variables.is_set(environment, "NCCL_IB_DISABLE", variables.ON) else None
+    return (
+        "NCCL_IB_DISABLE"
+        if verbs and nccl_variables.is_set(environment, "NCCL_IB_DISABLE", nccl_variables.ON)
+        else None
+    )
 
 
 def _read_first_device(environment: Mapping[str, Argument]) -> Field | None:
@@ -105,7 +109,7 @@ def _has_fraction(document: Document, spec: Path) -> bool:
 def _find_unmounted(document: Document, spec: Path) -> Iterator[Field]:
     """Yield memory volumes that no container mounts."""
     mounted = {name for key in ("containers", "initContainers") for name in _list_mounts(document.get((*spec, key)))}
-    for at in kinds.items(document, (*spec, "volumes")):
+    for at in pod_templates.items(document, (*spec, "volumes")):
         name = document.get((*at, "name"))
         if document.get((*at, "emptyDir", "medium")) != "Memory" or not isinstance(name, str):
             continue

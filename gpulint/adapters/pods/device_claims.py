@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.objects import pod_templates
+from gpulint.adapters.programs import replica
 from gpulint.catalog import hardware
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -65,8 +65,8 @@ def complete(document: Document, repository: Repository) -> None:
     here = {(str(neighbour.get(("kind",))), str(neighbour.get(("metadata", "name")))) for neighbour in document.beside}
     wanted = {
         (kind, name)
-        for spec in kinds.pod_specs(document.data, (), kinds.DEPTH)
-        for at in kinds.items(document, (*spec, "resourceClaims"))
+        for spec in pod_templates.pod_specs(document.data, (), pod_templates.DEPTH)
+        for at in pod_templates.items(document, (*spec, "resourceClaims"))
         for _, kind, name in _find_references(document, at)
     }
     claims = [
@@ -77,7 +77,9 @@ def complete(document: Document, repository: Repository) -> None:
 
 def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     """Return the GPUs of a container's claims, their slices and sharing; empty without a claim."""
-    named = [(at, _find_claim(document, spec, at)) for at in kinds.items(document, (*path, "resources", "claims"))]
+    named = [
+        (at, _find_claim(document, spec, at)) for at in pod_templates.items(document, (*path, "resources", "claims"))
+    ]
     used = [(at, claim) for at, claim in named if claim is None or not _is_channel(document, claim.made_of)]
     if not used:
         return {}
@@ -154,7 +156,7 @@ def _read_sharing(document: Document, spec: Path, used: list[tuple[Path, Claim |
     for at, claim in used:
         if claim is None or claim.object is None:
             continue
-        for config in kinds.items(claim.object, (*_locate_devices(claim), "config")):
+        for config in pod_templates.items(claim.object, (*_locate_devices(claim), "config")):
             place = (*config, "opaque", "parameters", "sharing", "strategy")
             about, wanted = claim.object.get((*config, "requests")), document.get((*at, "request"))
             if isinstance(about, list) and about and wanted is not None and wanted not in about:
@@ -174,8 +176,8 @@ def _count_users(document: Document, spec: Path, at: Path, claim: Claim) -> int:
     wanted = document.get((*at, "name")), document.get((*at, "request"))
     places = (
         used
-        for container in kinds.items(document, (*spec, "containers"))
-        for used in kinds.items(document, (*container, "resources", "claims"))
+        for container in pod_templates.items(document, (*spec, "containers"))
+        for used in pod_templates.items(document, (*container, "resources", "claims"))
     )
     count = sum((document.get((*used, "name")), document.get((*used, "request"))) == wanted for used in places)
     return max(count, 0 if claim.own else _count_pods(document, claim.made_of))
@@ -185,10 +187,10 @@ def _count_pods(document: Document, claim: str) -> int:
     """Return how many pod templates of the file name a claim; one with replicas counts as two."""
     pods = 0
     for neighbour in document.beside or (document,):
-        for spec in kinds.pod_specs(neighbour.data, (), kinds.DEPTH):
+        for spec in pod_templates.pod_specs(neighbour.data, (), pod_templates.DEPTH):
             named = (
                 name
-                for at in kinds.items(neighbour, (*spec, "resourceClaims"))
+                for at in pod_templates.items(neighbour, (*spec, "resourceClaims"))
                 for _, _, name in _find_references(neighbour, at)
             )
             if claim in named:
@@ -216,7 +218,7 @@ def _find_references(document: Document, entry: Path) -> Iterator[tuple[Path, st
 def _find_claim(document: Document, spec: Path, used: Path) -> Claim | None:
     """Return the claim of the pod that a container uses."""
     name = document.get((*used, "name"))
-    for entry in kinds.items(document, (*spec, "resourceClaims")):
+    for entry in pod_templates.items(document, (*spec, "resourceClaims")):
         if document.get((*entry, "name")) == name:
             for path, kind, made_of in _find_references(document, entry):
                 claim_object = _find_object(document, kind, made_of)
@@ -270,7 +272,7 @@ def _read_devices(document: Document, used: Path, claim: Claim) -> Iterator[Devi
         yield _read_parameters(owner, base[:-1], old)
         return
     wanted = str(document.get((*used, "request")) or "").partition("/")[0]
-    for at in kinds.items(owner, (*base, "requests")):
+    for at in pod_templates.items(owner, (*base, "requests")):
         if not wanted or owner.get((*at, "name")) == wanted:
             yield from _read_request(owner, at)
 
@@ -281,7 +283,7 @@ def _read_request(claim: Document, at: Path) -> Iterator[Device]:
     Its keys are flat before `resource.k8s.io/v1`, and under `exactly` since. Otherwise it is the
     first available of several.
     """
-    alternatives = list(kinds.items(claim, (*at, "firstAvailable")))
+    alternatives = list(pod_templates.items(claim, (*at, "firstAvailable")))
     if not alternatives:
         yield _read_device(claim, (*at, "exactly") if claim.get((*at, "exactly")) is not None else at)
         return
@@ -298,10 +300,10 @@ def _read_request(claim: Document, at: Path) -> Iterator[Device]:
 
 
 def _read_device(claim: Document, at: Path) -> Device:
-    count = instance.count(claim, (*at, "count"), 1)
+    count = replica.count(claim, (*at, "count"), 1)
     if claim.get((*at, "allocationMode")) == "All" or claim.get((*at, "adminAccess")) is True:
         count = Field(Unknown("the claim requests all devices that match", "another object"), (Origin(claim, at),))
-    places = [(*selector, "cel", "expression") for selector in kinds.items(claim, (*at, "selectors"))]
+    places = [(*selector, "cel", "expression") for selector in pod_templates.items(claim, (*at, "selectors"))]
     selected = Origin(claim, places[0]) if places else Origin(claim, at)
     text = " && ".join(str(claim.get(place) or "") for place in places)
     return Device(
@@ -326,7 +328,7 @@ def _read_parameters(claim: Document, base: Path, name: str) -> Device:
         return Device(name, Field(unknown, (origin,)), "", origin, origin)
     profile = parameters[0].get(("spec", "profile"))
     selectors = f".profile == '{profile}'" if isinstance(profile, str) else ""
-    count = instance.count(parameters[0], ("spec", "count"), 1)
+    count = replica.count(parameters[0], ("spec", "count"), 1)
     return Device(name, count, selectors, origin, Origin(parameters[0], ("spec",)))
 
 
@@ -348,7 +350,7 @@ def _find_selectors(beside: Iterable[Document], name: str) -> Iterator[str]:
     """Yield the selectors of device classes of that name."""
     for neighbour in beside:
         if neighbour.get(("kind",)) == "DeviceClass" and neighbour.get(("metadata", "name")) == name:
-            for at in kinds.items(neighbour, ("spec", "selectors")):
+            for at in pod_templates.items(neighbour, ("spec", "selectors")):
                 yield str(neighbour.get((*at, "cel", "expression")) or "")
 
 

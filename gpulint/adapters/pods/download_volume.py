@@ -41,7 +41,7 @@ def size(
     return _parse_size(document, origin) if origin else None
 
 
-def elsewhere(words: Iterable[Argument]) -> bool:
+def is_moved(words: Iterable[Argument]) -> bool:
     """Return True if a command moves the weights to a folder of its own."""
     return any((word.text or word.flag).startswith(ARGUMENTS) for word in words)
 

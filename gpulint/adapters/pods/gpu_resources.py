@@ -46,7 +46,7 @@ def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:
     return stated
 
 
-def chosen(asked: Mapping[str, Field], placed: Mapping[str, Field]) -> dict[str, Field]:
+def choose_accelerator(asked: Mapping[str, Field], placed: Mapping[str, Field]) -> dict[str, Field]:
     """Return the accelerator where a resource name and node labels may both state it.
 
     A stated GPU model takes precedence over an unresolved one.

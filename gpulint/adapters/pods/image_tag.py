@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import image_tags as images
+from gpulint.engines import image_tags
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
 
@@ -20,8 +20,8 @@ def fields(document: Document, path: Path) -> dict[str, Field]:
     image = document.get(path)
     if not isinstance(image, str) or "@" in image:
         return {}
-    repository, tag = images.split(image)
-    words = set(re.split(r"[-_.]+", images.PLATFORM.sub("", tag).strip("-_.")))
+    repository, tag = image_tags.split_image(image)
+    words = set(re.split(r"[-_.]+", image_tags.PLATFORM.sub("", tag).strip("-_.")))
     if not words & MOVED or words - MOVED - BUILDS or OF_A_RELEASE.search(repository.rpartition("/")[2]):
         return {}
     return {"moving_image": Field(image, (Origin(document, path),))}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.objects import pod_templates
 from gpulint.catalog import hardware
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
@@ -43,7 +43,7 @@ With any other, a pod in the host's network resolves no cluster names.
 """
 
 
-def of(document: Document, spec: Path, path: Path) -> dict[str, Field]:
+def read_network(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     """Return the network facts of a container that requests GPUs, as the file declares its pod."""
     fields: dict[str, Field] = {}
     limits = document.get((*path, "resources", "limits"))
@@ -65,7 +65,7 @@ def of(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     return fields
 
 
-def of_machines(cloud: Field | None, card: Field | None, gpus_per_pod: object) -> dict[str, Field]:
+def find_machine_network(cloud: Field | None, card: Field | None, gpus_per_pod: object) -> dict[str, Field]:
     """Return the network of all machines of a cloud with an accelerator, if one pod fills any of
     them.
     """
@@ -116,7 +116,7 @@ def _is_attached(document: Document, spec: Path, path: Path) -> bool:
 
 def _find_device_folder(document: Document, spec: Path) -> Field | None:
     """Return the volume that exposes all RDMA devices of the node."""
-    for at in kinds.items(document, (*spec, "volumes")):
+    for at in pod_templates.items(document, (*spec, "volumes")):
         place = (*at, "hostPath", "path")
         if str(document.get(place) or "").rstrip("/") == DEVICE_FOLDER:
             return Field(DEVICE_FOLDER, (Origin(document, place),))
@@ -136,7 +136,7 @@ def _can_lock_memory(document: Document, path: Path) -> bool:
 def _list_names_and_images(document: Document, spec: Path) -> Iterator[str]:
     """Yield names and images of all containers of a pod."""
     for key in ("containers", "initContainers"):
-        for at in kinds.items(document, (*spec, key)):
+        for at in pod_templates.items(document, (*spec, key)):
             yield from (str(document.get((*at, part)) or "") for part in ("name", "image"))
 
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.catalog import gpu_sharing as shares
-from gpulint.catalog import hardware
+from gpulint.catalog import gpu_sharing, hardware
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
 
@@ -19,7 +18,7 @@ NAMING_KEYS = frozenset({"gpu.nvidia.com/class", "gpu.nvidia.com/model"})
 """Keys of CoreWeave that other clouds and clusters reuse with product names of their own."""
 PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
 PRODUCT_KEY = "nvidia.com/gpu.product"
-SHARING_KEYS = frozenset({shares.STRATEGY_KEY, shares.CLIENTS_KEY})
+SHARING_KEYS = frozenset({gpu_sharing.STRATEGY_KEY, gpu_sharing.CLIENTS_KEY})
 SLICED_PRODUCT = re.compile(r"-MIG-(\d+g\.\d+gb)")
 """With the single strategy each `nvidia.com/gpu` is a slice, and the product label names its
 profile.
@@ -57,7 +56,7 @@ class Label(NamedTuple):
     values: tuple[tuple[str, Origin], ...]
 
 
-class Narrowed(NamedTuple):
+class Selection(NamedTuple):
     """What one set of labels allows: accelerators, values that the catalog lacks, and their
     locations.
     """
@@ -90,13 +89,13 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
     return placed | _find_unmatched_label(asked)
 
 
-def required(document: Document, spec: Path) -> tuple[Label, ...]:
+def read_required_labels(document: Document, spec: Path) -> tuple[Label, ...]:
     """Return the labels that a node must carry: of the selector, and of an affinity with one term."""
     terms = list(_read_terms(document, spec))
     return (*_read_selector(document, spec), *(terms[0] if len(terms) == 1 else ()))
 
 
-def card(labels: list[Label]) -> Field | None:
+def find_accelerator(labels: list[Label]) -> Field | None:
     """Return the accelerator that a set of labels allows."""
     return _choose_accelerator([_narrow(labels)])
 
@@ -130,7 +129,7 @@ def _read_terms(document: Document, spec: Path) -> Iterator[list[Label]]:
         yield labels
 
 
-def _narrow(labels: list[Label]) -> Narrowed:
+def _narrow(labels: list[Label]) -> Selection:
     """Return the accelerators that satisfy all labels that name any."""
     left: frozenset[str] | None = None
     unlisted: list[str] = []
@@ -144,10 +143,10 @@ def _narrow(labels: list[Label]) -> Narrowed:
         products = frozenset(product for *_, product in named if product)
         if products:
             left = products if left is None else left & products
-    return Narrowed(left or frozenset(), tuple(unlisted), tuple(origins))
+    return Selection(left or frozenset(), tuple(unlisted), tuple(origins))
 
 
-def _choose_accelerator(terms: list[Narrowed]) -> Field | None:
+def _choose_accelerator(terms: list[Selection]) -> Field | None:
     """Return the one accelerator that every term allows, or Unknown with the reason."""
     origins = tuple(origin for term in terms for origin in term.origins)
     if not origins:
@@ -216,8 +215,10 @@ def _read_sharing(selector: list[Label]) -> dict[str, Field]:
     stated = {label.key: label.values[0] for label in selector if label.key in SHARING_KEYS}
     if not stated:
         return {}
-    strategy, count = (stated[key][0] if key in stated else "" for key in (shares.STRATEGY_KEY, shares.CLIENTS_KEY))
-    words = shares.named(strategy, count) if count.isdecimal() else strategy or count
+    strategy, count = (
+        stated[key][0] if key in stated else "" for key in (gpu_sharing.STRATEGY_KEY, gpu_sharing.CLIENTS_KEY)
+    )
+    words = gpu_sharing.describe(strategy, count) if count.isdecimal() else strategy or count
     return {"sharing": Field(words, tuple(origin for _, origin in stated.values()))}
 
 

@@ -23,7 +23,7 @@ class Taint(NamedTuple):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-def first_untolerated(tainted: Iterable[Taint], document: Document, spec: Path, resource: str) -> Taint | None:
+def find_untolerated(tainted: Iterable[Taint], document: Document, spec: Path, resource: str) -> Taint | None:
     """Return the first taint that a pod does not tolerate.
 
     A taint named after the resource is tolerated.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.objects import pod_templates
+from gpulint.catalog import tables
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown
@@ -38,12 +38,12 @@ class Volume(NamedTuple):
     bytes_per_s: Field | None = None
 
 
-def of(document: Document, spec: Path, name: str, repository: Repository) -> Volume | None:
+def find_volume(document: Document, spec: Path, name: str, repository: Repository) -> Volume | None:
     """Return the volume of a pod by its name; None if the file does not define it."""
-    for at in kinds.items(document, (*spec, "volumes")):
+    for at in pod_templates.items(document, (*spec, "volumes")):
         if document.get((*at, "name")) == name:
             return _read_source(document, at, repository)
-    for at in kinds.items(document, (*spec[:-2], "volumeClaimTemplates")):
+    for at in pod_templates.items(document, (*spec[:-2], "volumeClaimTemplates")):
         if document.get((*at, "metadata", "name")) == name:
             return _read_class(document, at, repository, Origin(document, (*at, "metadata", "name")))
     return None
@@ -96,7 +96,7 @@ def _read_class(document: Document, at: Path, repository: Repository, origin: Or
 
 def _find_row(
     name: str, document: Document, repository: Repository, size: Field | None
-) -> tuple[catalog.Row | None, Field | None]:
+) -> tuple[tables.Row | None, Field | None]:
     """Return the catalog row of a storage class, and its throughput.
 
     The provisioner decides the row if the repository defines the class, else its name does.
@@ -106,7 +106,7 @@ def _find_row(
     if len(defined) == 1:
         row = _find_provisioner_row(defined[0])
         return row, _read_throughput(defined[0], size) or _scale_throughput(row, size)
-    rows = (row for row in catalog.rows("volumes") if (row["named"], row["name"]) == ("class", name))
+    rows = (row for row in tables.rows("volumes") if (row["named"], row["name"]) == ("class", name))
     row = None if defined else next(rows, None)
     return row, _scale_throughput(row, size)
 
@@ -115,9 +115,9 @@ def _is_class(document: Document, name: str) -> bool:
     return document.get(("kind",)) == "StorageClass" and document.get(("metadata", "name")) == name
 
 
-def _find_provisioner_row(document: Document) -> catalog.Row | None:
+def _find_provisioner_row(document: Document) -> tables.Row | None:
     provisioner = document.get(("provisioner",))
-    rows = [row for row in catalog.rows("volumes") if (row["named"], row["name"]) == ("provisioner", provisioner)]
+    rows = [row for row in tables.rows("volumes") if (row["named"], row["name"]) == ("provisioner", provisioner)]
     return next((row for row in rows if _has_parameter(document, row["parameter"])), None)
 
 
@@ -145,7 +145,7 @@ def _read_throughput(document: Document, size: Field | None) -> Field | None:
     return None
 
 
-def _scale_throughput(row: catalog.Row | None, size: Field | None) -> Field | None:
+def _scale_throughput(row: tables.Row | None, size: Field | None) -> Field | None:
     """Return the throughput of a class that grows with the size of the volume."""
     if row is None or not row["bytes_per_s_per_byte"] or size is None or not isinstance(size.value, int):
         return None
@@ -165,12 +165,12 @@ def size(document: Document, path: Path) -> Field | None:
 
 def mounts(document: Document, container: Path) -> Iterator[Path]:
     """Yield the mounts of a container that have a path."""
-    for at in kinds.items(document, (*container, "volumeMounts")):
+    for at in pod_templates.items(document, (*container, "volumeMounts")):
         if isinstance(document.get((*at, "mountPath")), str):
             yield at
 
 
-def under(document: Document, container: Path, folder: str) -> Path | None:
+def find_mount(document: Document, container: Path, folder: str) -> Path | None:
     """Return the innermost mount that contains a folder of a container."""
     inside = f"{posixpath.normpath(folder)}/"
     containing = [at for at in mounts(document, container) if inside.startswith(f"{_normalize_mount(document, at)}/")]
@@ -182,12 +182,12 @@ def _normalize_mount(document: Document, mount: Path) -> str:
     return "" if at == "/" else at
 
 
-def holding(document: Document, spec: Path, container: Path, folder: str, repository: Repository) -> Volume | None:
+def find_storage(document: Document, spec: Path, container: Path, folder: str, repository: Repository) -> Volume | None:
     """Return the storage of a folder: the volume mounted there, else the container's own layer."""
-    mount = under(document, container, folder)
+    mount = find_mount(document, container, folder)
     if mount is None:
         return Volume("container", Origin(document, (*container, "name")), "local")
-    volume = of(document, spec, str(document.get((*mount, "name"))), repository)
+    volume = find_volume(document, spec, str(document.get((*mount, "name"))), repository)
     return None if volume is None else volume._replace(origin=Origin(document, (*mount, "mountPath")))
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.objects import config_maps as config_map
-from gpulint.adapters.programs import processes as ranks
+from gpulint.adapters.objects import config_maps
+from gpulint.adapters.programs import processes
 from gpulint.engines import Argument, Invocation
 from gpulint.source import shell
 from gpulint.source.documents import Document, Path
@@ -92,10 +92,10 @@ def environment(document: Document, path: Path, supplied: Mapping[str, Argument]
     variables = Environment(supplied)
     sources = document.get((*path, "envFrom"))
     for at, source in enumerate(sources if isinstance(sources, list) else ()):
-        brought = config_map.values(document, source)
+        brought = config_maps.values(document, source)
         variables.open_ended = variables.open_ended or brought is None
         named = Origin(document, (*path, "envFrom", at, "configMapRef", "name"))
-        variables.update({name: config_map.at_reference(argument, named) for name, argument in (brought or {}).items()})
+        variables.update({name: config_maps.relocate(argument, named) for name, argument in (brought or {}).items()})
     listed = document.get((*path, "env"))
     for at, entry in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):
@@ -111,14 +111,12 @@ def _read_entry(document: Document, entry: Mapping[str, object], origin: Origin,
         return _expand("" if entry["value"] is None else str(entry["value"]), origin, variables)
     name, source = str(entry["name"]), entry.get("valueFrom")
     reference = source.get("configMapKeyRef") if isinstance(source, dict) else None
-    mapped = config_map.value(document, reference, name)
+    mapped = config_maps.value(document, reference, name)
     key = Origin(document, (*origin.path[:-1], "valueFrom", "configMapKeyRef", "key"))
-    return (
-        config_map.at_reference(mapped, key) if mapped else Argument(None, origin, f"{name} comes from another object")
-    )
+    return config_maps.relocate(mapped, key) if mapped else Argument(None, origin, f"{name} comes from another object")
 
 
-def self_reference(variables: Environment) -> Field | None:
+def find_self_reference(variables: Environment) -> Field | None:
     """Return an entry that refers to itself, such as LD_LIBRARY_PATH: ${LD_LIBRARY_PATH}:/more.
 
     `${NAME}` alone is left for a tool that fills it in.
@@ -141,7 +139,7 @@ def invocations(
     named = _read_image(document, path)
     command, args = (tuple(_read_words(document, (*path, key), variables)) for key in ("command", "args"))
     if file := script_file((*command, *args), find):
-        yield from scripted(named, file.script, variables, file.given)
+        yield from expand_script(named, file.script, variables, file.given)
         return
     beside = (
         started.words
@@ -170,7 +168,7 @@ def programs(
     yield from _build_invocations(image, started, variables, entrypoint, beside)
 
 
-def scripted(
+def expand_script(
     image: Argument, script: Script, variables: Environment, given: tuple[Argument, ...] = ()
 ) -> Iterator[Invocation]:
     """Yield the programs of a script that a platform runs, alone or with further words."""
@@ -218,7 +216,7 @@ def _find_commands(
 def _run_script(script: Script, given: tuple[Argument, ...], variables: Environment) -> Iterator[StartedCommand]:
     """Yield the commands of a script that gets further words."""
     yield from _iterate_commands(
-        script, shell.commands(script.text, variables.variables()), given, variables, SCRIPTS_WITHIN_MAX
+        script, shell.read_commands(script.text, variables.variables()), given, variables, SCRIPTS_WITHIN_MAX
     )
 
 
@@ -261,7 +259,7 @@ def _find_inner_commands(command: shell.Command, variables: Environment) -> tupl
         return ()
     if not SHELL_OPTION.fullmatch(words[1].text or ""):
         return ()
-    return shell.inner(words[2], command, variables.variables())
+    return shell.read_inner(words[2], command, variables.variables())
 
 
 def script_file(words: tuple[Argument, ...], find: Callable[[str], Origin | None]) -> ScriptFile | None:
@@ -333,16 +331,16 @@ def _read_words(document: Document, path: Path, variables: Environment) -> Itera
         if isinstance(word, dict | list):
             yield Argument(None, origin, "an argument is not a string")
         else:
-            yield placeheld(_expand("" if word is None else spelled(origin, word), origin, variables))
+            yield mark_placeholder(_expand("" if word is None else read_spelling(origin, word), origin, variables))
 
 
-def spelled(origin: Origin, word: object) -> str:
+def read_spelling(origin: Origin, word: object) -> str:
     """Return an argument as its author wrote it: an unquoted 0.90 or yes keeps its spelling."""
     node = origin.document.node(origin.path)
     return node.value if node is not None and isinstance(node.value, str) else str(word)
 
 
-def placeheld(argument: Argument) -> Argument:
+def mark_placeholder(argument: Argument) -> Argument:
     """Return a word as unknown if it has `${NAME}`, `<placeholder>` or a template expression.
 
     This is for words that no shell expands.
@@ -353,7 +351,7 @@ def placeheld(argument: Argument) -> Argument:
     flag, equals, value = text.partition("=")
     stated = value if equals and flag.startswith("-") else text
     unread = _mark_unreadable(text, argument.origin, f"{stated} is filled in elsewhere")
-    return unread._replace(category=ranks.category(unread._replace(origin=argument.origin._replace(span=None))))
+    return unread._replace(category=processes.category(unread._replace(origin=argument.origin._replace(span=None))))
 
 
 def _locate_script(words: tuple[Argument, ...]) -> int | None:
@@ -382,7 +380,7 @@ def _read_shell_word(script: Script, word: shell.Word, variables: Environment) -
 
 def _find_category(word: shell.Word, place: Origin, variables: Environment) -> str:
     """Return who decides an unknown word of a script, by its variables and placeholders."""
-    category = ranks.category(Argument(None, place._replace(span=None), f"{word.why} {word.raw}"))
+    category = processes.category(Argument(None, place._replace(span=None), f"{word.why} {word.raw}"))
     elsewhere = variables.open_ended and any(name not in variables for name in VARIABLE.findall(word.raw))
     return "another object" if elsewhere and category == CALLER else category
 

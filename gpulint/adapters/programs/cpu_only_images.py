@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint.adapters.programs import launchers as launch
+from gpulint.adapters.programs import launchers
 from gpulint.engines import Invocation
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
@@ -49,7 +49,7 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
     """
     commands = [invocation for invocation in invocations if not invocation.entrypoint and invocation.arguments]
     if commands:
-        named = [launch.base(invocation.arguments[0]) for invocation in commands]
+        named = [launchers.base(invocation.arguments[0]) for invocation in commands]
         running = [at for at, name in enumerate(named) if name not in BESIDE]
         if running and all(named[at] in PROGRAMS for at in running):
             word = commands[running[0]].arguments[0]

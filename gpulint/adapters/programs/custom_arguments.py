@@ -12,7 +12,7 @@ KOKKOS = frozenset({"-k", "-kokkos"})
 """LAMMPS command-line options: `-k on g 4` sets how many GPUs of a node its ranks share."""
 
 
-def devices(words: Iterable[Argument]) -> dict[str, Field]:
+def read_devices(words: Iterable[Argument]) -> dict[str, Field]:
     """Return how many GPUs of a node LAMMPS is set to use."""
     given = [word for word in words if word.text is not None]
     starts = next((at for at, word in enumerate(given) if word.text in KOKKOS), None)

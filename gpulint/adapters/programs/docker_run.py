@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpulint import units
-from gpulint.adapters.programs import processes as ranks
+from gpulint.adapters.programs import processes
 from gpulint.adapters.programs.processes import Step
 from gpulint.catalog import resource_names
 from gpulint.engines import Argument
@@ -31,7 +31,7 @@ def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
     if (memory := step.last("memory")) is not None:
         granted["host_memory_bytes"] = _parse_bytes(memory)
     if privileged := step.stated.get("privileged"):
-        granted["privileged"] = Field(True, ranks.origins(privileged[-1]))
+        granted["privileged"] = Field(True, processes.origins(privileged[-1]))
     return granted
 
 
@@ -39,42 +39,46 @@ def _resolve_gpus(step: Step, environment: Mapping[str, Argument]) -> Field | No
     if (asked := step.last("gpus")) is not None:
         return _parse_request(asked)
     if passed := step.stated.get("every_gpu"):
-        return Field(Unknown(ALL, MACHINE), ranks.origins(passed[-1]))
+        return Field(Unknown(ALL, MACHINE), processes.origins(passed[-1]))
     devices = step.stated.get("device", ())
     if named := [word for word in devices if CDI.fullmatch(word.text or "")]:
         return _count_named(named)
     if kfd := [word for word in devices if (word.text or "").partition(":")[0] == KFD]:
-        return Field(Unknown(ALL, MACHINE), ranks.origins(kfd[0]))
+        return Field(Unknown(ALL, MACHINE), processes.origins(kfd[0]))
     runtime = step.last("runtime")
     if runtime is None or runtime.text != "nvidia":
         return None
     visible = environment.get("NVIDIA_VISIBLE_DEVICES")
     if visible is None:
-        return Field(Unknown("the image decides which devices are visible", "image default"), ranks.origins(runtime))
+        return Field(
+            Unknown("the image decides which devices are visible", "image default"), processes.origins(runtime)
+        )
     if LISTED.fullmatch(visible.text or ""):
-        return Field(len((visible.text or "").split(",")), ranks.origins(visible))
-    return Field(Unknown(visible.why or ALL, ranks.category(visible) or MACHINE), ranks.origins(visible))
+        return Field(len((visible.text or "").split(",")), processes.origins(visible))
+    return Field(Unknown(visible.why or ALL, processes.category(visible) or MACHINE), processes.origins(visible))
 
 
 def _parse_request(word: Argument) -> Field:
     """Parse `--gpus all`, a count, or `"device=0,1"`; of other keys, `count=` is read."""
     text = (word.text or "").strip("'\"")
     if word.text is None:
-        return Field(Unknown(word.why, ranks.category(word)), ranks.origins(word))
+        return Field(Unknown(word.why, processes.category(word)), processes.origins(word))
     if text.isdecimal():
-        return Field(int(text), ranks.origins(word))
+        return Field(int(text), processes.origins(word))
     if match := DEVICE.fullmatch(text):
-        return Field(len(match["ids"].split(",")), ranks.origins(word))
+        return Field(len(match["ids"].split(",")), processes.origins(word))
     if match := re.search(r"(?:^|,)count=(\d+)(?:,|$)", text):
-        return Field(int(match[1]), ranks.origins(word))
+        return Field(int(match[1]), processes.origins(word))
     everything = "all" in text.split(",") or text in ("-1", "count=all")
-    return Field(Unknown(ALL, MACHINE) if everything else Unknown(f"{text} does not name a count"), ranks.origins(word))
+    return Field(
+        Unknown(ALL, MACHINE) if everything else Unknown(f"{text} does not name a count"), processes.origins(word)
+    )
 
 
 def _count_named(words: Sequence[Argument]) -> Field:
     ids = [match["id"] for word in words if (match := CDI.fullmatch(word.text or ""))]
     count = Unknown(ALL, MACHINE) if "all" in ids else len(ids)
-    return Field(count, tuple(origin for word in words for origin in ranks.origins(word)))
+    return Field(count, tuple(origin for word in words for origin in processes.origins(word)))
 
 
 def _has_small_shared_memory(step: Step) -> Field:
@@ -86,13 +90,15 @@ def _has_small_shared_memory(step: Step) -> Field:
     mounted = [word for word in step.stated.get("volume", ()) if SHARED_MEMORY in (word.text or SHARED_MEMORY)]
     larger = [word for word in given if word.text not in ("private", "shareable", "none", "64m")]
     deciding = (*larger, *mounted, *((step.open_ended,) if step.open_ended else ()))
-    return Field(not deciding, ranks.origins(deciding[0] if deciding else step.word))
+    return Field(not deciding, processes.origins(deciding[0] if deciding else step.word))
 
 
 def _parse_bytes(word: Argument) -> Field:
     """Parse `16g`; Docker's suffixes are powers of 1024."""
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", (word.text or "").lower())
     if match is None:
-        return Field(Unknown(word.why or f"{word.text} is not a size", ranks.category(word)), ranks.origins(word))
+        return Field(
+            Unknown(word.why or f"{word.text} is not a size", processes.category(word)), processes.origins(word)
+        )
     scale = {"": 1, "b": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB}[match[2]]
-    return Field(int(match[1]) * scale, ranks.origins(word))
+    return Field(int(match[1]) * scale, processes.origins(word))

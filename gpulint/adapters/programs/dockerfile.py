@@ -27,7 +27,7 @@ _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 _PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|[^\s"']*)""")
 
 
-class Starts(NamedTuple):
+class StartCommand(NamedTuple):
     """ENTRYPOINT or CMD: words with their locations, or one text for a shell at position `at`."""
 
     words: tuple[str, ...] = ()
@@ -36,12 +36,12 @@ class Starts(NamedTuple):
     at: int = 0
 
 
-class Built(NamedTuple):
+class BuiltImage(NamedTuple):
     """An image as its Dockerfile states it; None means the base image's value."""
 
     image: str
-    entrypoint: Starts | None
-    command: Starts | None
+    entrypoint: StartCommand | None
+    command: StartCommand | None
     variables: Mapping[str, str]
 
 
@@ -51,7 +51,7 @@ class _Stage(NamedTuple):
     steps: tuple[tuple[str, str, int], ...]
 
 
-def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | None:
+def read(text: str, arguments: Mapping[str, str], target: str = "") -> BuiltImage | None:
     """Read the image of the target stage, else of the last.
 
     None if its base image is not stated. An entry point of its own removes the base's command
@@ -61,15 +61,15 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | N
     named = [stage for stage in stages if stage.name == target] if target else stages
     if not named or len(text) > BYTES_MAX:
         return None
-    entrypoint: Starts | None = None
-    command: Starts | None = None
+    entrypoint: StartCommand | None = None
+    command: StartCommand | None = None
     variables: dict[str, str] = {}
     installs = False
     for stage in (chain := _find_chain(stages, named[-1])):
         stated = {name: (rest, at) for name, rest, at in stage.steps}
         command = command or (_parse_start(*stated["CMD"]) if "CMD" in stated else None)
         if entrypoint is None and "ENTRYPOINT" in stated:
-            entrypoint, command = _parse_start(*stated["ENTRYPOINT"]), command or Starts()
+            entrypoint, command = _parse_start(*stated["ENTRYPOINT"]), command or StartCommand()
         variables = {
             **{key: value for name, rest, _ in stage.steps if name == "ENV" for key, value in _parse_pairs(rest)},
             **variables,
@@ -79,7 +79,7 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | N
     if "$" in image or image == "scratch":
         return None
     image = _strip_tag(image) + ":$built" if installs else image
-    return Built(image + BUILT, entrypoint, command, variables)
+    return BuiltImage(image + BUILT, entrypoint, command, variables)
 
 
 def _installs_engine(command: str) -> bool:
@@ -138,15 +138,15 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _parse_start(rest: str, at: int) -> Starts:
+def _parse_start(rest: str, at: int) -> StartCommand:
     try:
         words = json.loads(rest) if rest.startswith("[") else None
     except ValueError:
         words = None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        return Starts(script=rest, at=at)
+        return StartCommand(script=rest, at=at)
     quoted = [(match.start() + at + 1, match.end() + at - 1) for match in _QUOTED.finditer(rest)]
-    return Starts(tuple(words), places=tuple(quoted))
+    return StartCommand(tuple(words), places=tuple(quoted))
 
 
 def _parse_pairs(rest: str) -> Iterator[tuple[str, str]]:

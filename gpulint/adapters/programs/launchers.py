@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.programs import processes as ranks
+from gpulint.adapters.programs import processes
 from gpulint.adapters.programs.processes import Step
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.engines import Argument
 from gpulint.workload import Field
 
@@ -71,7 +71,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "composer.cli.launcher": ("composer",),
 }
 """Launchers by the name of their Python module."""
-KEPT: Mapping[tuple[str, ...], str] = {("tune", "run"): "torchrun"}
+RETAINED_PROGRAMS: Mapping[tuple[str, ...], str] = {("tune", "run"): "torchrun"}
 """Programs that accept a launcher's options before their own.
 
 The options are read and the words stay.
@@ -122,7 +122,7 @@ class Launch(NamedTuple):
     @property
     def fields(self) -> dict[str, Field]:
         """The launchers' fields: launcher, processes_per_pod, pods_per_replica."""
-        return ranks.fields(self.steps)
+        return processes.fields(self.steps)
 
     @property
     def container(self) -> Step | None:
@@ -138,7 +138,7 @@ class Launch(NamedTuple):
         return None
 
 
-def unwrapped(words: Sequence[Argument]) -> Launch:
+def unwrap(words: Sequence[Argument]) -> Launch:
     """Return a command without the launchers and wrappers in front of its program.
 
     >>> from gpulint.source.documents import load
@@ -172,7 +172,7 @@ def _strip_first_word(launch: Launch) -> Launch | None:
         return launch._replace(words=following)
     if (handed := _find_submitted(launch)) is not None:
         return handed
-    kept = KEPT.get(tuple(base(word) for word in words[:2]))
+    kept = RETAINED_PROGRAMS.get(tuple(base(word) for word in words[:2]))
     if kept is None or launch.launchers[-1:] == ("tune run",):
         return None
     step, _ = read_options(kept, words[1], words[2:], 0)
@@ -300,7 +300,7 @@ def options(table: str) -> Mapping[str, tuple[int, str]]:
     """Return the known options of a launcher: how many values each takes and which quantity it sets."""
     return {
         option: (VALUES[row["takes"]], row["quantity"])
-        for row in catalog.rows("launchers")
+        for row in tables.rows("launchers")
         if row["launcher"] == table
         for option in row["options"].split()
     }

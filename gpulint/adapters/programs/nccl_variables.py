@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field
 
@@ -80,7 +80,7 @@ SWITCHES: Mapping[str, Mapping[str, frozenset[str]]] = {
 EXPLAINED = re.compile(r"(?i)work-?\s?around|\bhangs?\b|do not (?:remove|change)|needed|necessary|required|otherwise")
 
 
-class Permitted(NamedTuple):
+class AllowedValues(NamedTuple):
     """A variable's allowed values, also in words, the effect of another, and the fact that reports
     it.
     """
@@ -111,15 +111,15 @@ def fields(environment: Mapping[str, Argument]) -> dict[str, Field]:
     return facts
 
 
-def exported(environment: Mapping[str, Argument], invocations: Iterable[Invocation]) -> dict[str, Argument]:
+def merge_exported(environment: Mapping[str, Argument], invocations: Iterable[Invocation]) -> dict[str, Argument]:
     """Return the variables of a container, overridden by those of its scripts and of `mpirun -x`."""
     seen = dict(environment)
     for invocation in invocations:
         seen |= invocation.exported
         if any(word.text == "-x" for word in invocation.arguments):
-            from gpulint.adapters.programs import launchers as launch  # most containers start an engine by itself
+            from gpulint.adapters.programs import launchers  # most containers start an engine by itself
 
-            seen |= launch.unwrapped(invocation.arguments).environment
+            seen |= launchers.unwrap(invocation.arguments).environment
     return seen
 
 
@@ -155,7 +155,7 @@ def _show(name: str, argument: Argument) -> Field:
 def _check_name(name: str, argument: Argument) -> Iterator[tuple[str, Field]]:
     """Yield the facts of one variable: of its name, or else of its value."""
     retired, stand_in = (
-        catalog.by(table, "variable").get(name) for table in ("retired_variables", "variable_stand_ins")
+        tables.index_rows(table, "variable").get(name) for table in ("retired_variables", "variable_stand_ins")
     )
     if retired is not None:
         instead = f"the closest is {retired['successor']}" if retired["successor"] else "it has no replacement"
@@ -207,21 +207,21 @@ def _find_meant(name: str) -> str:
     names = _load_names()
     if name in names:
         return ""
-    from gpulint.adapters.programs import unknown_settings as misstated
+    from gpulint.adapters.programs import unknown_settings
 
-    return misstated.nearest(name, names)
+    return unknown_settings.nearest(name, names)
 
 
 @functools.cache
 def _load_names() -> frozenset[str]:
-    return frozenset(name for row in catalog.rows("variable_names") for name in row["names"].split())
+    return frozenset(name for row in tables.rows("variable_names") for name in row["names"].split())
 
 
 @functools.cache
-def _load_permitted() -> Mapping[str, Permitted]:
-    rows: Sequence[catalog.Row] = catalog.rows("variable_values")
+def _load_permitted() -> Mapping[str, AllowedValues]:
+    rows: Sequence[tables.Row] = tables.rows("variable_values")
     return {
-        name: Permitted(re.compile(row["pattern"]), row["wanted"], row["effect"], row["kind"])
+        name: AllowedValues(re.compile(row["pattern"]), row["wanted"], row["effect"], row["kind"])
         for row in rows
         for name in row["variables"].split()
     }

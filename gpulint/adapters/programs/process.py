@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs import processes as ranks
-from gpulint.adapters.programs import slurm
+from gpulint.adapters.programs import launchers, processes, slurm
 from gpulint.adapters.programs.launchers import Launch
 from gpulint.adapters.programs.processes import Step
 from gpulint.adapters.programs.slurm import Job
@@ -34,7 +32,7 @@ DEPTH_MAX = 4
 SOURCED_BYTES_MAX = 200_000
 
 
-class Started(NamedTuple):
+class StartedCommand(NamedTuple):
     """One command of a script: what it starts, the variables it sees, and its job.
 
     `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
@@ -52,7 +50,7 @@ class Started(NamedTuple):
         return self.launch.words
 
 
-class Within(NamedTuple):
+class ScriptContext(NamedTuple):
     """The context of a script: its job, the launchers in front of it, and its variables."""
 
     job: Job | None
@@ -79,28 +77,30 @@ class Reader:
         self.reference: Origin | None = None
         self.asked: set[str] = set()
 
-    def read(self) -> tuple[Started, ...]:
+    def read(self) -> tuple[StartedCommand, ...]:
         """Return the commands of the script and of the scripts within it."""
         text = self.document.data if isinstance(self.document.data, str) else ""
-        within = Within(slurm.job(text, self.place))
-        return tuple(_add_ray_gpus(self._expand(shell.commands(text, within.variables(), self.sourced), within, 0)))
+        within = ScriptContext(slurm.job(text, self.place))
+        return tuple(
+            _add_ray_gpus(self._expand(shell.read_commands(text, within.variables(), self.sourced), within, 0))
+        )
 
     def place(self, start: int, end: int) -> Origin:
         return Origin(self.document, (), span=(start, end))
 
-    def _expand(self, commands: Iterable[Command], within: Within, depth: int) -> Iterator[Started]:
+    def _expand(self, commands: Iterable[Command], within: ScriptContext, depth: int) -> Iterator[StartedCommand]:
         for command in commands:
             if not command.words:
                 continue
             words = tuple(self._build_argument(word) for word in command.words)
             if not command.source and words[0].text in SOURCES and len(words) > 1:
                 self.reference = words[1].origin
-            unwrapped = launch.unwrapped(words)
+            unwrapped = launchers.unwrap(words)
             seen = {
                 name: self._build_argument(word)
                 for name, word in {**command.environment, **dict(command.assignments)}.items()
             }
-            started = Started(
+            started = StartedCommand(
                 unwrapped._replace(steps=(*within.steps, *unwrapped.steps)),
                 {**within.environment, **seen, **unwrapped.environment},
                 command.conditional,
@@ -116,8 +116,8 @@ class Reader:
     # ---- scripts within
 
     def _find_inner(
-        self, started: Started, command: Command, words: tuple[Argument, ...]
-    ) -> tuple[tuple[Command, ...], Within] | None:
+        self, started: StartedCommand, command: Command, words: tuple[Argument, ...]
+    ) -> tuple[tuple[Command, ...], ScriptContext] | None:
         """Return the commands of a script that a command runs, after `-c` or on its standard input."""
         name = (started.words[0].text or "").rpartition("/")[2] if started.words else ""
         given = _find_script(started.words) if name in SHELLS else None
@@ -141,10 +141,10 @@ class Reader:
             return None
         if name in SUBMITS:
             lines = slurm.job(script.holed, lambda start, end: self.place(*script.at(start, end)))
-            within = Within(slurm.submitted(words, lines) if name == "sbatch" else lines)
+            within = ScriptContext(slurm.apply_submission(words, lines) if name == "sbatch" else lines)
         else:
-            within = Within(started.job, started.launch.steps, started.environment)
-        return shell.inner(script, command, within.variables(), self.sourced), within
+            within = ScriptContext(started.job, started.launch.steps, started.environment)
+        return shell.read_inner(script, command, within.variables(), self.sourced), within
 
     # ---- words
 
@@ -156,7 +156,7 @@ class Reader:
             origin = self.references.setdefault(word.source, self.reference or self.place(0, 0))
         if word.text is not None:
             return Argument(word.text, origin, behind=behind)
-        category = ranks.category(Argument(None, origin._replace(span=None), f"{word.why} {word.raw}"))
+        category = processes.category(Argument(None, origin._replace(span=None), f"{word.why} {word.raw}"))
         flag, equals, _ = word.holed.partition("=")
         readable = flag if equals and flag.startswith("-") and HOLE not in flag else ""
         return Argument(None, origin, word.why, behind, readable, category)
@@ -181,7 +181,7 @@ class Reader:
         return shown, loaded[0].data
 
 
-def _add_ray_gpus(commands: Iterable[Started]) -> Iterator[Started]:
+def _add_ray_gpus(commands: Iterable[StartedCommand]) -> Iterator[StartedCommand]:
     """Yield the commands of a script, with the GPUs of the Ray cluster that an earlier one starts."""
     cards: Argument | None = None
     for started in commands:

@@ -110,7 +110,7 @@ def _count_per_node(step: Step, nodes: Field | None) -> Field | None:
     if (hosts := step.last("hosts")) is not None and (slots := _read_slots(hosts)):
         return slots
     if (whole := total(step)) is not None:
-        return shared_out(whole, nodes)
+        return divide_processes(whole, nodes)
     return _explain_unread(step) or _find_default(step)
 
 
@@ -141,7 +141,7 @@ def _read_slots(word: Argument) -> Field | None:
     return Field(int(count), origins(word)) if count.isdecimal() else None
 
 
-def shared_out(whole: Field, nodes: Field | None) -> Field:
+def divide_processes(whole: Field, nodes: Field | None) -> Field:
     """Divide a number of processes among the nodes."""
     if isinstance(whole.value, Unknown):
         return whole

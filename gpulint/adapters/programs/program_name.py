@@ -120,7 +120,7 @@ One of them is the program only if nothing else runs.
 PYTHON = re.compile(r"python[\d.]*")
 
 
-def of(invocations: Iterable[Invocation]) -> Argument | None:
+def find_program(invocations: Iterable[Invocation]) -> Argument | None:
     """Return the program of a container: the first that does not merely prepare; None if the image
     decides.
     """

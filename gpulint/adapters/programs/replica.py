@@ -46,7 +46,7 @@ def product(*factors: Field) -> Field:
     return Field(total, origins, source="" if origins else factors[0].source)
 
 
-def counted(role: Role, pods: Field, replicas: Field) -> Role:
+def count_role(role: Role, pods: Field, replicas: Field) -> Role:
     """Return a role with its multipliers and the GPUs of one instance."""
     gpus = product(role.fields["gpus_per_pod"], pods)
     return _resolve_multi_node(role.having(pods_per_replica=pods, replicas=replicas, gpus_per_replica=gpus), pods)
@@ -65,7 +65,7 @@ def _resolve_multi_node(role: Role, pods: Field) -> Role:
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_pod"].origins))
 
 
-def joined(roles: Sequence[Role], source: str) -> tuple[Role, ...]:
+def merge_roles(roles: Sequence[Role], source: str) -> tuple[Role, ...]:
     """Merge roles whose pods form one instance.
 
     The first role that runs an engine counts the GPUs of all of them.

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs import processes as ranks
+from gpulint.adapters.programs import launchers, processes
 from gpulint.catalog import hardware
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
@@ -86,9 +85,9 @@ def job(text: str, place: Callable[[int, int], Origin], shift: int = 0) -> Job |
     return Job(scheduler, tuple(components), first)
 
 
-def submitted(words: tuple[Argument, ...], lines: Job | None) -> Job | None:
+def apply_submission(words: tuple[Argument, ...], lines: Job | None) -> Job | None:
     """Return the job of `sbatch OPTIONS` for a script. The options override the script's lines."""
-    step, _ = launch.read_options("slurm", words[0], words[1:], 0)
+    step, _ = launchers.read_options("slurm", words[0], words[1:], 0)
     options = {quantity: given[-1] for quantity, given in step.stated.items()}
     if not options:
         return lines
@@ -106,7 +105,7 @@ def _read_options(scheduler: str, options: str, place: Callable[[int, int], Orig
         return _read_pbs(words)
     if scheduler == "LSF":
         return _read_lsf(words)
-    step, _ = launch.read_options("slurm", words[0] if words else Argument("", place(0, 0)), words, 0)
+    step, _ = launchers.read_options("slurm", words[0] if words else Argument("", place(0, 0)), words, 0)
     return {quantity: _mark_open(given[-1]) for quantity, given in step.stated.items()}
 
 
@@ -125,7 +124,7 @@ def _mark_open(word: Argument) -> Argument:
     Batch lines are not shell, so a variable in them is not expanded.
     """
     text = word.text or ""
-    if "{{" in text or "$" in text or ranks.PLACEHOLDER.search(text):
+    if "{{" in text or "$" in text or processes.PLACEHOLDER.search(text):
         return word._replace(text=None, why=f"{text} is filled in elsewhere")
     return word
 
@@ -169,15 +168,17 @@ def _read_lsf(words: tuple[Argument, ...]) -> dict[str, Argument]:
 def nodes(stated: Mapping[str, Argument]) -> Field:
     """Return the nodes of a job; one if it requests no more than one task."""
     if "nodes" in stated:
-        return ranks.number(stated["nodes"])
-    tasks, per_node = (ranks.number(stated[name]) if name in stated else None for name in ("ntasks", "ntasks_per_node"))
+        return processes.number(stated["nodes"])
+    tasks, per_node = (
+        processes.number(stated[name]) if name in stated else None for name in ("ntasks", "ntasks_per_node")
+    )
     if tasks is not None and per_node is not None and isinstance(tasks.value, int) and isinstance(per_node.value, int):
         return Field(-(-tasks.value // max(per_node.value, 1)), (*tasks.origins, *per_node.origins))
     if tasks is not None and tasks.value != 1:
         return Field(Unknown("Slurm decides over how many nodes it spreads the tasks", QUEUE), tasks.origins)
     if "gpus" in stated and _count_gpus(stated["gpus"]).value != 1:
         return Field(
-            Unknown("Slurm decides over how many nodes it spreads the GPUs", QUEUE), ranks.origins(stated["gpus"])
+            Unknown("Slurm decides over how many nodes it spreads the GPUs", QUEUE), processes.origins(stated["gpus"])
         )
     return Field(1, source="default of the batch system")
 
@@ -185,9 +186,9 @@ def nodes(stated: Mapping[str, Argument]) -> Field:
 def tasks_per_node(stated: Mapping[str, Argument]) -> Field:
     """Return the tasks that the batch system starts on each node."""
     if "ntasks_per_node" in stated:
-        return ranks.number(stated["ntasks_per_node"])
+        return processes.number(stated["ntasks_per_node"])
     if "ntasks" in stated:
-        whole, count = ranks.number(stated["ntasks"]), nodes(stated)
+        whole, count = processes.number(stated["ntasks"]), nodes(stated)
         if (
             isinstance(whole.value, int)
             and isinstance(count.value, int)
@@ -197,7 +198,7 @@ def tasks_per_node(stated: Mapping[str, Argument]) -> Field:
             return Field(whole.value // count.value, (*whole.origins, *count.origins))
         return Field(Unknown("Slurm decides how it spreads the tasks over the nodes", QUEUE), whole.origins)
     if "ntasks_per_gpu" in stated:
-        return Field(Unknown("tasks are counted by GPU"), ranks.origins(stated["ntasks_per_gpu"]))
+        return Field(Unknown("tasks are counted by GPU"), processes.origins(stated["ntasks_per_gpu"]))
     return Field(1, source="default of the batch system")
 
 
@@ -225,21 +226,21 @@ def gpus(stated: Mapping[str, Argument]) -> Field | None:
 def _count_gpus(word: Argument) -> Field:
     """Count GPUs in `8`, `a100:8` or `volta:3,kepler:1`."""
     if word.text is None:
-        return ranks.number(word)
+        return processes.number(word)
     parts = [TYPED.fullmatch(part.strip()) for part in word.text.split(",")]
     if not all(parts):
-        return ranks.number(word)
-    return Field(sum(int(part["count"]) for part in parts if part), ranks.origins(word))
+        return processes.number(word)
+    return Field(sum(int(part["count"]) for part in parts if part), processes.origins(word))
 
 
 def _count_gres(word: Argument) -> Field | None:
     """Return the GPUs among generic resources; one if no count is given."""
     if word.text is None:
-        return Field(Unknown(word.why, ranks.category(word)), ranks.origins(word))
+        return Field(Unknown(word.why, processes.category(word)), processes.origins(word))
     parts = [match for part in re.split(r",(?![^(]*\))", word.text) if (match := GRES_GPU.fullmatch(part.strip()))]
     if not parts:
         return None
-    return Field(sum(int(part["count"] or 1) for part in parts), ranks.origins(word))
+    return Field(sum(int(part["count"] or 1) for part in parts), processes.origins(word))
 
 
 def _multiply(left_factor: Field, right_factor: Field) -> Field:
@@ -265,7 +266,7 @@ def _combine(first: Field, second: Field, computed: Callable[[int, int], Value |
 # ---- the card
 
 
-def placed(stated: Mapping[str, Argument]) -> dict[str, Field]:
+def read_accelerator(stated: Mapping[str, Argument]) -> dict[str, Field]:
     """Return the accelerator that a job requests, or the line that leaves it to the cluster."""
     for quantity, types in (("gpus_per_node", TYPED), ("gres", GRES_GPU), ("gpus_per_task", TYPED), ("gpus", TYPED)):
         if quantity in stated and (named := _read_type(stated[quantity], types)):
@@ -277,14 +278,14 @@ def placed(stated: Mapping[str, Argument]) -> dict[str, Field]:
         return {}
     line = f"{deciding.replace('_', '-')} {stated[deciding].text or stated[deciding].origin.text()}"
     reason = Unknown(f"{line} leaves the accelerator to the cluster", QUEUE)
-    return {"accelerator": Field(reason, ranks.origins(stated[deciding]))}
+    return {"accelerator": Field(reason, processes.origins(stated[deciding]))}
 
 
-def sent(stated: Mapping[str, Argument]) -> dict[str, Field]:
+def read_partition(stated: Mapping[str, Argument]) -> dict[str, Field]:
     """Return the partition and the node features that a job names."""
     named = {"partition": "partition", "constraint": "node_features"}
     return {
-        quantity: Field(stated[name].text, ranks.origins(stated[name]))
+        quantity: Field(stated[name].text, processes.origins(stated[name]))
         for name, quantity in named.items()
         if name in stated and stated[name].text
     }
@@ -298,26 +299,28 @@ def _read_type(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:
         return {}
     (name,) = named
     if mig := MIG.fullmatch(name):
-        return {"mig_profile": Field(mig[1], ranks.origins(word))}
-    product = product_of(name)
-    return {"accelerator": Field(product or Unknown(f"{name} is the cluster's own name", QUEUE), ranks.origins(word))}
+        return {"mig_profile": Field(mig[1], processes.origins(word))}
+    product = find_accelerator(name)
+    return {
+        "accelerator": Field(product or Unknown(f"{name} is the cluster's own name", QUEUE), processes.origins(word))
+    }
 
 
 def _read_constraint(word: Argument) -> Field | None:
     """Return the one accelerator that the features of a constraint allow; None if they name none."""
     alternatives = re.split(r"\|", re.sub(r"[\[\]()\s]", "", word.text or ""))
     left = [
-        {product for part in alternative.split("&") if (product := product_of(re.sub(r"\*\d+$", "", part)))}
+        {product for part in alternative.split("&") if (product := find_accelerator(re.sub(r"\*\d+$", "", part)))}
         for alternative in alternatives
     ]
     if not any(left):
         return None
     if all(len(products) == 1 for products in left) and len(set.union(*left)) == 1:
-        return Field(left[0].pop(), ranks.origins(word))
-    return Field(Unknown(f"any of {word.text}", QUEUE), ranks.origins(word))
+        return Field(left[0].pop(), processes.origins(word))
+    return Field(Unknown(f"any of {word.text}", QUEUE), processes.origins(word))
 
 
-def product_of(name: str) -> str | None:
+def find_accelerator(name: str) -> str | None:
     """Return the accelerator of a cluster's own name, in common spellings and never by a part of a
     name.
     """
@@ -347,7 +350,7 @@ def variables(described: Job) -> dict[str, str | None]:
     count, per_node, cards = nodes(stated), tasks_per_node(stated), gpus_per_node(stated)
     names["SLURM_NNODES"] = names["SLURM_JOB_NUM_NODES"] = _to_text(count)
     if {"ntasks", "ntasks_per_node"} & stated.keys():
-        tasks = ranks.number(stated["ntasks"]) if "ntasks" in stated else _multiply(per_node, count)
+        tasks = processes.number(stated["ntasks"]) if "ntasks" in stated else _multiply(per_node, count)
         names["SLURM_NTASKS"] = names["SLURM_NPROCS"] = _to_text(tasks)
     if cards is not None:
         names["SLURM_GPUS_ON_NODE"] = _to_text(cards)

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
@@ -251,13 +251,13 @@ def _is_true(document: Document, root: Path, condition: re.Match[str]) -> bool:
 
 @functools.cache
 def _load_names(format: str) -> Sequence[tuple[Path, bool, frozenset[str]]]:
-    rows = (row for row in catalog.rows("setting_names") if row["format"] == format)
+    rows = (row for row in tables.rows("setting_names") if row["format"] == format)
     return tuple((_parse_path(row["mapping"]), bool(row["others"]), frozenset(row["keys"].split())) for row in rows)
 
 
 @functools.cache
 def _load_changes(format: str) -> Sequence[Change]:
-    rows = (row for row in catalog.rows("setting_changes") if row["format"] == format)
+    rows = (row for row in tables.rows("setting_changes") if row["format"] == format)
     return tuple(
         Change(
             _parse_path(row["key"]),
@@ -272,7 +272,7 @@ def _load_changes(format: str) -> Sequence[Change]:
 
 @functools.cache
 def _load_conflicts(format: str) -> Sequence[Conflict]:
-    rows = (row for row in catalog.rows("setting_conflicts") if row["format"] == format)
+    rows = (row for row in tables.rows("setting_conflicts") if row["format"] == format)
     return tuple(Conflict(_parse_conditions(row["holds"]), row["problem"], row["message"]) for row in rows)
 
 
@@ -288,7 +288,7 @@ def _parse_path(text: str) -> Path:
 
 
 def _name_format(format: str) -> str:
-    return SAID.get(format, format)
+    return FORMAT_NAMES.get(format, format)
 
 
 def _is_templated(document: Document) -> bool:
@@ -296,7 +296,7 @@ def _is_templated(document: Document) -> bool:
     return "{%" in document.text or "{{" in document.text
 
 
-SAID: Mapping[str, str] = {
+FORMAT_NAMES: Mapping[str, str] = {
     "trainer": "Transformers' Trainer or TRL",
     "llama-factory": "LLaMA-Factory",
     "axolotl": "Axolotl",

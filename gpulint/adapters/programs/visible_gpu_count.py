@@ -18,7 +18,7 @@ COUNTING = re.compile(
 NAME = "GPUS_SEEN"
 
 
-def filled(text: str, gpus: Field, place: Origin) -> tuple[str, dict[str, Argument]]:
+def replace_counts(text: str, gpus: Field, place: Origin) -> tuple[str, dict[str, Argument]]:
     """Return a script with each GPU count replaced by a variable, and the variables.
 
     A variable has the length of the text that it replaces.

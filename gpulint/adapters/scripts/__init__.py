@@ -10,21 +10,16 @@ from typing import NamedTuple
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs import processes as ranks
-from gpulint.adapters.programs import program_name as program
-from gpulint.adapters.programs import replica as instance
-from gpulint.adapters.programs import slurm
+from gpulint.adapters.programs import launchers as programs_launchers
+from gpulint.adapters.programs import processes, program_name, replica, slurm
 from gpulint.adapters.programs.launchers import AS_MODULE, PYTHON_VALUES, Launch
-from gpulint.adapters.programs.process import SUBMITS, Reader, Started
+from gpulint.adapters.programs.process import SUBMITS, Reader, StartedCommand
 from gpulint.adapters.programs.program_name import PYTHON
-from gpulint.adapters.scripts import cpu_only_programs as idle
-from gpulint.adapters.scripts import here_documents as applied
-from gpulint.adapters.scripts import resources_of_process as allocated
-from gpulint.adapters.trainers import settings_file as config_file
+from gpulint.adapters.scripts import cpu_only_programs, here_documents, resources_of_process
+from gpulint.adapters.trainers import settings_file
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -52,12 +47,12 @@ ROLES_MAX = 24
 SUFFIX = re.compile(r"(?<=.)\.(?:sh|bash|slurm|sbatch|sub|job|pbs|lsf)(?:\.\w+)?$")
 
 
-class Found(NamedTuple):
+class GpuProgram(NamedTuple):
     """A program that a script starts on GPUs: its reading by an engine, and how certain its GPU use
     is.
     """
 
-    one: Started
+    one: StartedCommand
     reading: Reading | None
     rank: int
 
@@ -69,7 +64,7 @@ class Found(NamedTuple):
         if not self.rank and self.one.job is not None:
             return self.one.job.first.origin
         steps = [
-            step for step in self.one.launch.steps if step.launcher in ranks.RANKED or step.launcher == "docker run"
+            step for step in self.one.launch.steps if step.launcher in processes.RANKED or step.launcher == "docker run"
         ]
         word = steps[0].word if steps else self.one.words[0]
         return word.origin
@@ -92,7 +87,11 @@ def kind(document: Document) -> str:
         return f"{purpose} script"
     if any(step.launcher == "docker run" for command in commands for step in command.launch.steps):
         return "docker script"
-    return "cluster script" if idle.CLUSTER & names or idle.CLUSTER_LINE.search(text) else "shell script"
+    return (
+        "cluster script"
+        if cpu_only_programs.CLUSTER & names or cpu_only_programs.CLUSTER_LINE.search(text)
+        else "shell script"
+    )
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -102,7 +101,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         gpu_programs = _find_programs(Reader(document, repository).read())
     folder = posixpath.dirname(document.path)
     gpu_programs = tuple(
-        _apply_config(gpu_program, functools.partial(config_file.of_repository_above, repository, folder))
+        _apply_config(gpu_program, functools.partial(settings_file.find_in_parents, repository, folder))
         for gpu_program in gpu_programs
     )
     name = _find_job_name(gpu_programs) or SUFFIX.sub("", posixpath.basename(document.path))
@@ -114,17 +113,17 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             :ROLES_MAX
         ]
         yield Workload(name, purpose, "scripts", document, (), tuple(_build_roles(own, repository, len(gpu_programs))))
-    yield from applied.workloads(document, repository)
+    yield from here_documents.workloads(document, repository)
 
 
-def _apply_config(gpu_program: Found, find: Callable[[str], Origin | None]) -> Found:
+def _apply_config(gpu_program: GpuProgram, find: Callable[[str], Origin | None]) -> GpuProgram:
     """Return a server or trainer with its settings from a file of the repository."""
     if gpu_program.reading is None:
         return gpu_program
     started = _build_invocation(gpu_program.one)
-    whole = config_file.expanded(started, find)
+    whole = settings_file.expand(started, find)
     reading = gpu_program.reading if whole is started else engines.read(whole) or gpu_program.reading
-    return gpu_program._replace(reading=config_file.trainer(reading, find))
+    return gpu_program._replace(reading=settings_file.merge_trainer_files(reading, find))
 
 
 def problems(document: Document) -> Iterator[Problem]:
@@ -140,7 +139,7 @@ def problems(document: Document) -> Iterator[Problem]:
 
 
 @functools.lru_cache(maxsize=2)
-def _analyse(document: Document) -> tuple[tuple[Started, ...], tuple[Found, ...], frozenset[str]]:
+def _analyse(document: Document) -> tuple[tuple[StartedCommand, ...], tuple[GpuProgram, ...], frozenset[str]]:
     """Return the commands of a script alone, its programs on GPUs, and the files that it sources."""
     reader = Reader(document, None)
     commands = reader.read()
@@ -150,7 +149,7 @@ def _analyse(document: Document) -> tuple[tuple[Started, ...], tuple[Found, ...]
 # ---- which commands compute on GPUs
 
 
-def _find_programs(commands: Sequence[Started]) -> tuple[Found, ...]:
+def _find_programs(commands: Sequence[StartedCommand]) -> tuple[GpuProgram, ...]:
     """Return the commands that certainly use GPUs, each once; else what a job with GPUs runs."""
     candidates = [found for command in commands if (found := _classify(command)) is not None]
     sure = [found for found in candidates if found.rank > 1] or candidates
@@ -163,62 +162,78 @@ def _find_programs(commands: Sequence[Started]) -> tuple[Found, ...]:
     return tuple(_find_fallback(commands))
 
 
-def _find_fallback(commands: Sequence[Started]) -> Iterator[Found]:
+def _find_fallback(commands: Sequence[StartedCommand]) -> Iterator[GpuProgram]:
     """Yield the last program of a job that requests GPUs if none certainly uses them."""
-    inside = [command for command in commands if command.job is not None and command.words and allocated.given(command)]
+    inside = [
+        command
+        for command in commands
+        if command.job is not None and command.words and resources_of_process.has_gpus(command)
+    ]
     if not inside:
         yield from (
-            Found(command, None, 0) for command in commands if _runs_a_script(command) and allocated.given(command)
+            GpuProgram(command, None, 0)
+            for command in commands
+            if _runs_a_script(command) and resources_of_process.has_gpus(command)
         )
         return
     running = [
         command
         for command in inside
         if _find_name(command)
-        and _find_name(command) not in idle.TOOLS
-        and not idle.prepares(command)
+        and _find_name(command) not in cpu_only_programs.TOOLS
+        and not cpu_only_programs.prepares(command)
         and not _is_inline(command)
     ]
     command = running[-1] if running else inside[0]
-    yield Found(command if running else command._replace(launch=Launch(command.words)), None, 1 if running else 0)
+    yield GpuProgram(command if running else command._replace(launch=Launch(command.words)), None, 1 if running else 0)
 
 
-def _classify(command: Started) -> Found | None:
+def _classify(command: StartedCommand) -> GpuProgram | None:
     """Return a command as a program on GPUs: of an engine, a launcher, a container or a job with
     GPUs.
     """
-    if idle.is_client(command) or idle.is_monitor(command) or allocated.is_elsewhere(command):
+    if (
+        cpu_only_programs.is_client(command)
+        or cpu_only_programs.is_monitor(command)
+        or resources_of_process.runs_without_gpus(command)
+    ):
         return None
     name = _find_name(command)
     launched = bool(command.words) and bool(set(TRAINERS) & set(command.launch.launchers))
-    if command.launch.image is None and (not command.words or name in idle.TOOLS) and not launched:
+    if command.launch.image is None and (not command.words or name in cpu_only_programs.TOOLS) and not launched:
         return None
     reading = engines.read(_build_invocation(command))
     if reading is not None:
-        return Found(command, reading, 3)
+        return GpuProgram(command, reading, 3)
     launchers = command.launch.launchers
     if launched:
-        return None if idle.prepares(command) and not allocated.given(command) else Found(command, None, 3)
-    if not name or name in idle.TOOLS or _is_inline(command):
+        return (
+            None
+            if cpu_only_programs.prepares(command) and not resources_of_process.has_gpus(command)
+            else GpuProgram(command, None, 3)
+        )
+    if not name or name in cpu_only_programs.TOOLS or _is_inline(command):
         return None
     contained = "docker run" in launchers
-    if NCCL_TEST.fullmatch(name) or (contained and allocated.given(command)):
-        return Found(command, None, 3)
-    if not (allocated.given(command) or allocated.is_meant(command)) or idle.prepares(command):
+    if NCCL_TEST.fullmatch(name) or (contained and resources_of_process.has_gpus(command)):
+        return GpuProgram(command, None, 3)
+    if not (
+        resources_of_process.has_gpus(command) or resources_of_process.is_for_gpus(command)
+    ) or cpu_only_programs.prepares(command):
         return None
     if {"srun", "mpirun"} & set(launchers):
-        return Found(command, None, 2)
-    return Found(command, None, 1) if _is_python(command) else None
+        return GpuProgram(command, None, 2)
+    return GpuProgram(command, None, 1) if _is_python(command) else None
 
 
-def _runs_a_script(command: Started) -> bool:
+def _runs_a_script(command: StartedCommand) -> bool:
     """Return True if a Slurm step runs a shell script: `srun --gres=gpu:8 bash train.sh`."""
     script = next((word.text or word.written for word in command.words[1:2]), "")
-    shell = bool(command.words) and launch.base(command.words[0]) in ("bash", "sh")
+    shell = bool(command.words) and programs_launchers.base(command.words[0]) in ("bash", "sh")
     return shell and SUFFIX.search(script) is not None and "srun" in command.launch.launchers
 
 
-def _build_invocation(command: Started) -> Invocation:
+def _build_invocation(command: StartedCommand) -> Invocation:
     container = command.launch.container
     image = command.launch.image or Argument(None, command.words[0].origin, "no image")
     own_program = (
@@ -229,44 +244,48 @@ def _build_invocation(command: Started) -> Invocation:
     )
 
 
-def _find_name(command: Started) -> str:
+def _find_name(command: StartedCommand) -> str:
     """Return the name of the program, or the module or script that an interpreter runs."""
     words = command.words[1:] if command.words and command.words[0].text in AS_MODULE else _strip_options(command.words)
-    named = program.of([_build_invocation(command)._replace(arguments=words, entrypoint=False)]) if words else None
+    named = (
+        program_name.find_program([_build_invocation(command)._replace(arguments=words, entrypoint=False)])
+        if words
+        else None
+    )
     if named is not None and named.text:
         return named.text
-    behind = words[1:] if words and PYTHON.fullmatch(launch.base(words[0])) else words
+    behind = words[1:] if words and PYTHON.fullmatch(programs_launchers.base(words[0])) else words
     own = (word for word in behind if not (word.text or word.flag).startswith("-"))
-    return next((launch.base(word) for word in own), "")
+    return next((programs_launchers.base(word) for word in own), "")
 
 
 def _strip_options(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """Remove Python's options with a value from a command."""
-    while len(words) > 3 and words[1].text in PYTHON_VALUES and PYTHON.fullmatch(launch.base(words[0])):
+    while len(words) > 3 and words[1].text in PYTHON_VALUES and PYTHON.fullmatch(programs_launchers.base(words[0])):
         words = (words[0], *words[3:])
     return words
 
 
-def _is_python(command: Started) -> bool:
-    name = launch.base(command.words[0]) if command.words else ""
+def _is_python(command: StartedCommand) -> bool:
+    name = programs_launchers.base(command.words[0]) if command.words else ""
     return PYTHON.fullmatch(name) is not None or name.endswith(".py")
 
 
-def _is_inline(command: Started) -> bool:
+def _is_inline(command: StartedCommand) -> bool:
     """Return True if Python gets its program on the command line or on standard input."""
     return _is_python(command) and (
         any(word.text in ("-c", "-") for word in command.words[1:4])
-        or (len(command.words) == 1 and PYTHON.fullmatch(launch.base(command.words[0])) is not None)
+        or (len(command.words) == 1 and PYTHON.fullmatch(programs_launchers.base(command.words[0])) is not None)
     )
 
 
-def _find_purpose(gpu_program: Found) -> str:
+def _find_purpose(gpu_program: GpuProgram) -> str:
     if engine := _find_engine(gpu_program):
-        return engines.purpose(engine) or "unknown"
+        return engines.find_purpose(engine) or "unknown"
     return "training" if set(TRAINERS) & set(gpu_program.one.launch.launchers) else "unknown"
 
 
-def _find_job_name(gpu_programs: Sequence[Found]) -> str:
+def _find_job_name(gpu_programs: Sequence[GpuProgram]) -> str:
     named = (
         gpu_program.one.job.stated.get("job_name") for gpu_program in gpu_programs if gpu_program.one.job is not None
     )
@@ -276,7 +295,7 @@ def _find_job_name(gpu_programs: Sequence[Found]) -> str:
 # ---- roles
 
 
-def _build_roles(gpu_programs: Sequence[Found], repository: Repository, programs: int) -> Iterator[Role]:
+def _build_roles(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: int) -> Iterator[Role]:
     names: dict[str, int] = {}
     for gpu_program in gpu_programs:
         name = _name_role(gpu_program)
@@ -297,7 +316,7 @@ def _build_roles(gpu_programs: Sequence[Found], repository: Repository, programs
         )
 
 
-def _name_role(gpu_program: Found) -> str:
+def _name_role(gpu_program: GpuProgram) -> str:
     """Return a role's name: of its container, of its image's engine, or else of its program."""
     container = gpu_program.one.launch.container
     if container is not None and (named := container.last("name")) is not None and named.text:
@@ -308,9 +327,9 @@ def _name_role(gpu_program: Found) -> str:
     return posixpath.basename(_find_name(gpu_program.one)).removesuffix(".py") or _find_engine(gpu_program) or launcher
 
 
-def _build_fields(gpu_program: Found, repository: Repository) -> dict[str, Field]:
+def _build_fields(gpu_program: GpuProgram, repository: Repository) -> dict[str, Field]:
     """Return a program's fields. What the job allocates overrides what its engine is told."""
-    own = allocated.fields(gpu_program.one, gpu_program.anchor, repository)
+    own = resources_of_process.fields(gpu_program.one, gpu_program.anchor, repository)
     if gpu_program.reading is None:
         return {**own, **_read_own_program(gpu_program)}
     engine_fields = dict(gpu_program.reading.fields)
@@ -319,29 +338,29 @@ def _build_fields(gpu_program: Found, repository: Repository) -> dict[str, Field
         given = own.get(name)
         if not _is_open(given) and not _spans_the_job(gpu_program.one, name, given, engine_fields):
             engine_fields.pop(name, None)
-    both = {**training_words.settled(engine_fields, own), **_find_retired(gpu_program, repository)}
+    both = {**vocabulary.merge_launcher(engine_fields, own), **_find_retired(gpu_program, repository)}
     ranks_of_engine = both.get("processes_per_pod")
     if (
         _is_open(both["gpus_per_pod"])
         and ranks_of_engine is not None
-        and engines.purpose(_find_engine(gpu_program)) == "training"
+        and engines.find_purpose(_find_engine(gpu_program)) == "training"
     ):
         both["gpus_per_pod"] = ranks_of_engine
     if "gpus_per_replica" not in engine_fields:
         stated = isinstance(own["gpus_per_replica"].value, int) and own["gpus_per_pod"] == both["gpus_per_pod"]
-        total = instance.product(both["gpus_per_pod"], both["pods_per_replica"])
+        total = replica.product(both["gpus_per_pod"], both["pods_per_replica"])
         both["gpus_per_replica"] = own["gpus_per_replica"] if stated and isinstance(total.value, Unknown) else total
     return both
 
 
-def _find_retired(gpu_program: Found, repository: Repository) -> dict[str, Field]:
+def _find_retired(gpu_program: GpuProgram, repository: Repository) -> dict[str, Field]:
     """Return a trainer's argument that the repository's required releases do not have."""
     format = OF_TRAINERS.get(_find_engine(gpu_program), "")
     if not format:
         return {}
-    from gpulint.adapters.programs import unknown_settings as misstated
+    from gpulint.adapters.programs import unknown_settings
 
-    return misstated.arguments(gpu_program.one.words, format, misstated.pins(repository))
+    return unknown_settings.arguments(gpu_program.one.words, format, unknown_settings.pins(repository))
 
 
 def _is_open(field: Field | None) -> bool:
@@ -349,13 +368,13 @@ def _is_open(field: Field | None) -> bool:
     return field is None or isinstance(field.value, Unknown) or not field.origins
 
 
-def _counts_ranks(command: Started) -> bool:
+def _counts_ranks(command: StartedCommand) -> bool:
     """Return True if the innermost launcher starts the ranks, not a Slurm task."""
-    launchers = [step for step in command.launch.launchers if step in ranks.RANKED]
+    launchers = [step for step in command.launch.launchers if step in processes.RANKED]
     return bool(launchers) and launchers[-1] != "srun"
 
 
-def _spans_the_job(command: Started, name: str, own: Field | None, engine_fields: Mapping[str, Field]) -> bool:
+def _spans_the_job(command: StartedCommand, name: str, own: Field | None, engine_fields: Mapping[str, Field]) -> bool:
     """Return True if an engine spans its job's nodes though its step starts on fewer: a Ray driver."""
     if (
         name != "pods_per_replica"
@@ -368,27 +387,27 @@ def _spans_the_job(command: Started, name: str, own: Field | None, engine_fields
     return slurm.nodes(command.job.stated).value == engine_fields[name].value
 
 
-def _find_engine(gpu_program: Found) -> str:
+def _find_engine(gpu_program: GpuProgram) -> str:
     engine = gpu_program.reading.fields.get("engine") if gpu_program.reading else None
     return str(engine.value) if engine is not None else ""
 
 
-def _read_own_program(gpu_program: Found) -> dict[str, Field]:
+def _read_own_program(gpu_program: GpuProgram) -> dict[str, Field]:
     """Return the fields of a custom program. A training launcher becomes the engine."""
     command, name = gpu_program.one, _find_name(gpu_program.one)
     if not gpu_program.rank:
         return {"program": Field(Unknown("what the job runs is its own program", "own program"), (gpu_program.anchor,))}
     step = next((step for step in reversed(command.launch.steps) if step.launcher in TRAINERS), None)
-    launched = {"engine": Field(step.launcher, ranks.origins(step.word))} if step else {}
+    launched = {"engine": Field(step.launcher, processes.origins(step.word))} if step else {}
     if name:
-        return {**launched, "program": Field(name, ranks.origins(command.words[0]))}
+        return {**launched, "program": Field(name, processes.origins(command.words[0]))}
     if (image := command.launch.image) is not None:
         unread = Unknown("the image decides what runs", "image default")
-        return {**launched, "program": Field(unread, ranks.origins(image))}
+        return {**launched, "program": Field(unread, processes.origins(image))}
     return {**launched, "program": Field(Unknown("a program of its own", "own program"), (gpu_program.anchor,))}
 
 
-def _divide_gpus(gpu_program: Found, fields: dict[str, Field]) -> dict[str, Field]:
+def _divide_gpus(gpu_program: GpuProgram, fields: dict[str, Field]) -> dict[str, Field]:
     """Return the GPUs of one of several programs: those that it lists.
 
     Parallel servers leave them unknown.
@@ -398,7 +417,7 @@ def _divide_gpus(gpu_program: Found, fields: dict[str, Field]) -> dict[str, Fiel
         {"gpus_per_node", "gres", "gpus", "gpus_per_task"} & step.stated.keys() for step in gpu_program.one.launch.steps
     )
     if visible is not None and visible.value != asked.value:
-        total = instance.product(visible, fields["pods_per_replica"])
+        total = replica.product(visible, fields["pods_per_replica"])
         return {**fields, "gpus_per_pod": visible, "gpus_per_replica": total}
     if (
         _find_purpose(gpu_program) == "inference"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs.process import SUBMITS, Started
+from gpulint.adapters.programs import launchers
+from gpulint.adapters.programs.process import SUBMITS, StartedCommand
 from gpulint.adapters.programs.program_name import PREPARES
 
 CLUSTER = frozenset(
@@ -41,18 +41,18 @@ MONITOR = re.compile(r"(?:^|[/-])(?:dcgm|[\w-]*exporter|k8s-device-plugin|gpu-fe
 """Images that monitor or announce GPUs and do not compute on them."""
 
 
-def is_client(program: Started) -> bool:
+def is_client(program: StartedCommand) -> bool:
     """Return whether a command only sends requests to a server."""
-    words = [word.text or launch.base(word) for word in program.words[:4]]
+    words = [word.text or launchers.base(word) for word in program.words[:4]]
     return words[1:2] == ["bench"] or any(CLIENTS.fullmatch(word) for word in words[:3])
 
 
-def is_monitor(program: Started) -> bool:
+def is_monitor(program: StartedCommand) -> bool:
     """Return whether a container only monitors or announces the GPUs that it sees."""
     image = program.launch.image
     return image is not None and MONITOR.search(image.written) is not None
 
 
-def prepares(program: Started) -> bool:
+def prepares(program: StartedCommand) -> bool:
     """Return whether a program's name implies that it works on data or files."""
-    return any(PREPARATION.fullmatch(word.text or launch.base(word)) for word in program.words[:3])
+    return any(PREPARATION.fullmatch(word.text or launchers.base(word)) for word in program.words[:3])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gpulint import adapters
-from gpulint.adapters.objects import embedded as nested
+from gpulint.adapters.objects import embedded
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -22,7 +22,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     `$NAME` in them stays a placeholder.
     """
     for start, end in _find_texts(document.text):
-        for inner in nested.within(document, start, end):
+        for inner in embedded.load_part(document, start, end):
             yield from adapters.read(inner, repository)
 
 

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters.programs import launchers as launch
+from gpulint.adapters.programs import launchers
 from gpulint.engines import Argument
 from gpulint.source import documents
 from gpulint.source.documents import Document
@@ -74,7 +74,7 @@ def _read_counts(document: Document, command: str) -> Iterator[Counts]:
     except ValueError:
         return
     place = Origin(document, ())
-    launched = launch.unwrapped([Argument(word, place) for word in words])
+    launched = launchers.unwrap([Argument(word, place) for word in words])
     stated = {name: field.value for name, field in launched.fields.items() if name in COUNTS}
     if all(isinstance(value, int) for value in stated.values()) and stated:
         yield stated  # type: ignore[misc]
@@ -93,10 +93,10 @@ def _find_in_scripts(document: Document, repository: Repository) -> Iterator[Cou
 
 
 def _read_script(source: Source, path: str, repository: Repository) -> Iterator[Counts]:
-    from gpulint.adapters import scripts as script
+    from gpulint.adapters import scripts
 
     for document in documents.load(source.path, source.content).documents:
-        for workload in script.workloads(document, repository):
+        for workload in scripts.workloads(document, repository):
             for role in workload.roles:
                 configurations = [role.value(name) for name in ("training_config", "deepspeed_config")]
                 if any(

@@ -9,14 +9,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from gpulint import units
-from gpulint.adapters.programs import docker_run, slurm
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs import nccl_variables as variables
-from gpulint.adapters.programs import processes as ranks
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import docker_run, launchers, nccl_variables, replica, slurm
+from gpulint.adapters.programs import processes as programs_processes
 from gpulint.adapters.programs.launchers import CONTAINERS
-from gpulint.adapters.programs.process import Started
-from gpulint.adapters.scripts import job_conflicts as scheduled
+from gpulint.adapters.programs.process import StartedCommand
+from gpulint.adapters.scripts import job_conflicts
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument
 from gpulint.source import documents
@@ -57,20 +54,25 @@ ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 FOLDERS_MAX = 4
 
 
-def fields(program: Started, anchor: Origin, repository: Repository) -> dict[str, Field]:
+def fields(program: StartedCommand, anchor: Origin, repository: Repository) -> dict[str, Field]:
     """Return what a program is given, by fact name."""
     stated = _read_request(program)
     fields_by_name = {**program.launch.fields, **_read_accelerate(program, anchor.document, repository)}
     nodes = _resolve_nodes(program, stated, fields_by_name)
     fields_by_name |= _count_visible(program.environment) | _divide_processes(program, fields_by_name, nodes)
     gpus = _resolve_gpus_per_node(program, stated, fields_by_name, anchor)
-    fields_by_name |= {**_read_container(program), **slurm.placed(stated), **slurm.sent(stated), **_read_host(stated)}
+    fields_by_name |= {
+        **_read_container(program),
+        **slurm.read_accelerator(stated),
+        **slurm.read_partition(stated),
+        **_read_host(stated),
+    }
     fields_by_name["gpus_per_pod"], fields_by_name["pods_per_replica"] = gpus, nodes
-    fields_by_name["gpus_per_replica"] = _read_job_gpus(program, stated) or instance.product(gpus, nodes)
+    fields_by_name["gpus_per_replica"] = _read_job_gpus(program, stated) or replica.product(gpus, nodes)
     fields_by_name["replicas"] = _count_replicas(stated)
-    hazards = scheduled.fields(program, stated, fields_by_name)
+    hazards = job_conflicts.fields(program, stated, fields_by_name)
     fields_by_name |= _resolve_processes(program, stated, fields_by_name) | hazards
-    fields_by_name |= variables.fields(program.environment)
+    fields_by_name |= nccl_variables.fields(program.environment)
     fields_by_name.setdefault(
         "accelerator", Field(Unknown("the machine that runs the script determines the GPU model", MACHINE), (anchor,))
     )
@@ -79,7 +81,7 @@ def fields(program: Started, anchor: Origin, repository: Repository) -> dict[str
     return fields_by_name
 
 
-def given(program: Started) -> bool:
+def has_gpus(program: StartedCommand) -> bool:
     """Return whether anything gives a program GPUs.
 
     That is its job, its step, its container, or a variable that lists GPUs.
@@ -88,7 +90,7 @@ def given(program: Started) -> bool:
     return (asked is not None and asked.value != 0) or bool(_count_visible(program.environment))
 
 
-def is_meant(program: Started) -> bool:
+def is_for_gpus(program: StartedCommand) -> bool:
     """Return whether a job's queue or a program's variables are for GPUs.
 
     The number of GPUs may still be unknown.
@@ -96,12 +98,12 @@ def is_meant(program: Started) -> bool:
     queues = (
         word.text or "" for name, word in _read_request(program).items() if name in ("partition", "qos", "constraint")
     )
-    if any(GPU_QUEUE.search(queue) or slurm.product_of(queue) for queue in queues):
+    if any(GPU_QUEUE.search(queue) or slurm.find_accelerator(queue) for queue in queues):
         return True
     return program.cluster is not None or any(FOR_GPUS.fullmatch(name) for name in program.environment)
 
 
-def is_elsewhere(program: Started) -> bool:
+def runs_without_gpus(program: StartedCommand) -> bool:
     """Return whether a program runs on the CPU or on a device that is not a GPU.
 
     Its job, launcher, arguments or variables decide that.
@@ -125,7 +127,7 @@ def is_elsewhere(program: Started) -> bool:
     return kept_off or any(CPU_QUEUE.search(queue) for queue in queues)
 
 
-def _read_request(program: Started) -> dict[str, Argument]:
+def _read_request(program: StartedCommand) -> dict[str, Argument]:
     """Return what the job requests, overridden by the step that starts the program."""
     stated = dict(_select_component(program)) if program.job else {}
     for step in program.launch.steps:
@@ -140,7 +142,7 @@ def _read_request(program: Started) -> dict[str, Argument]:
     return stated
 
 
-def _select_component(program: Started) -> Mapping[str, Argument]:
+def _select_component(program: StartedCommand) -> Mapping[str, Argument]:
     """Return the component of a heterogeneous job that a step starts in.
 
     That is the first, unless the step names another.
@@ -154,13 +156,13 @@ def _select_component(program: Started) -> Mapping[str, Argument]:
 
 def _is_repeated(word: Argument, quantity: str, stated: Mapping[str, Argument]) -> bool:
     """Return whether a step only repeats a request of its job, by a Slurm variable."""
-    return word.text is None and ranks.category(word) == "platform variable" and quantity in stated
+    return word.text is None and programs_processes.category(word) == "platform variable" and quantity in stated
 
 
 # ---- nodes
 
 
-def _resolve_nodes(program: Started, stated: Mapping[str, Argument], fields: Mapping[str, Field]) -> Field:
+def _resolve_nodes(program: StartedCommand, stated: Mapping[str, Argument], fields: Mapping[str, Field]) -> Field:
     """Return the nodes of the job if there is one, else those that the launcher is given."""
     launcher_nodes = fields.get("pods_per_replica")
     if program.job is not None or ASKS & stated.keys():
@@ -169,15 +171,15 @@ def _resolve_nodes(program: Started, stated: Mapping[str, Argument], fields: Map
             return asked
     if launcher_nodes is not None:
         return launcher_nodes
-    if submitter := next((step for step in program.launch.steps if step.launcher == launch.SUBMITTER), None):
+    if submitter := next((step for step in program.launch.steps if step.launcher == launchers.SUBMITTER), None):
         unknown = Unknown("the program that submits the job decides the number of nodes", "own program")
         counted = submitter.last("nodes")
         return (
-            Field(unknown, ranks.origins(counted))
+            Field(unknown, programs_processes.origins(counted))
             if counted and counted.text != "1"
             else Field(1, source="one machine unless stated otherwise")
         )
-    inner = next((step for step in reversed(program.launch.steps) if step.launcher in ranks.RANKED), None)
+    inner = next((step for step in reversed(program.launch.steps) if step.launcher in programs_processes.RANKED), None)
     if inner is None and (around := _resolve_outer_nodes(program)) is not None:
         return around
     if inner is None or inner.launcher == "torchrun":
@@ -187,10 +189,10 @@ def _resolve_nodes(program: Started, stated: Mapping[str, Argument], fields: Map
     local = inner.launcher in ("mpirun", "horovodrun") and not {"hostfile", "hosts"} & inner.stated.keys()
     if local:
         return Field(1, source="one machine where no hosts are named")
-    return Field(Unknown("the hosts are named elsewhere", MACHINE), ranks.origins(inner.word))
+    return Field(Unknown("the hosts are named elsewhere", MACHINE), programs_processes.origins(inner.word))
 
 
-def _resolve_outer_nodes(program: Started) -> Field | None:
+def _resolve_outer_nodes(program: StartedCommand) -> Field | None:
     """Return the nodes of a program without a launcher.
 
     The Ray cluster decides them, or the job that starts the whole script.
@@ -198,10 +200,12 @@ def _resolve_outer_nodes(program: Started) -> Field | None:
     if (
         submitted := next((step for step in program.launch.steps if step.launcher == "ray job submit"), None)
     ) is not None:
-        return Field(Unknown("the Ray cluster decides the number of nodes", MACHINE), ranks.origins(submitted.word))
+        return Field(
+            Unknown("the Ray cluster decides the number of nodes", MACHINE), programs_processes.origins(submitted.word)
+        )
     if program.words and slurm.MULTI_NODE.search(program.words[0].origin.document.text):
         why = Unknown("the job that runs the script decides the number of nodes", "platform variable")
-        return Field(why, ranks.origins(program.words[0]))
+        return Field(why, programs_processes.origins(program.words[0]))
     return None
 
 
@@ -212,16 +216,19 @@ def _count_replicas(stated: Mapping[str, Argument]) -> Field:
     word = stated["array"]
     parts = [ARRAY.fullmatch(part) for part in (word.text or "").partition("%")[0].split(",")]
     if not all(parts):
-        return Field(Unknown(word.why or f"{word.text} is not a job array", ranks.category(word)), ranks.origins(word))
+        return Field(
+            Unknown(word.why or f"{word.text} is not a job array", programs_processes.category(word)),
+            programs_processes.origins(word),
+        )
     sizes = (len(range(int(part[1]), int(part[2] or part[1]) + 1, int(part[3] or 1))) for part in parts if part)
-    return Field(sum(sizes), ranks.origins(word))
+    return Field(sum(sizes), programs_processes.origins(word))
 
 
 # ---- GPUs
 
 
 def _resolve_gpus_per_node(
-    program: Started, stated: Mapping[str, Argument], fields: Mapping[str, Field], anchor: Origin
+    program: StartedCommand, stated: Mapping[str, Argument], fields: Mapping[str, Field], anchor: Origin
 ) -> Field:
     """Return the GPUs per node: the requested, else the visible ones, else one per process."""
     if (asked := slurm.gpus_per_node(stated)) is not None:
@@ -239,9 +246,9 @@ def _resolve_gpus_per_node(
         deciding = next(
             (stated[name] for name in ("exclusive", "partition", "constraint") if name in stated), program.job.first
         )
-        return Field(Unknown(why, MACHINE), ranks.origins(deciding))
+        return Field(Unknown(why, MACHINE), programs_processes.origins(deciding))
     if program.cluster is not None:
-        return ranks.number(program.cluster)
+        return programs_processes.number(program.cluster)
     processes = fields.get("processes_per_pod")
     launched = any(step.launcher in TRAINERS for step in program.launch.steps)
     if processes is not None and launched and not _exceeds_node(processes):
@@ -249,15 +256,15 @@ def _resolve_gpus_per_node(
     return Field(Unknown("the machine that runs the script determines the GPU count", MACHINE), (anchor,))
 
 
-def _infer_gpu_per_rank(program: Started, stated: Mapping[str, Argument]) -> Field | None:
+def _infer_gpu_per_rank(program: StartedCommand, stated: Mapping[str, Argument]) -> Field | None:
     """Return one GPU per task of a Slurm step that uses NCCL.
 
     NCCL does not accept two ranks on one GPU.
     """
-    starts = [step.launcher for step in program.launch.steps if step.launcher in ranks.RANKED]
+    starts = [step.launcher for step in program.launch.steps if step.launcher in programs_processes.RANKED]
     if starts != ["srun"] or "ntasks_per_node" not in stated or not any(map(FOR_NCCL.fullmatch, program.environment)):
         return None
-    tasks = ranks.number(stated["ntasks_per_node"])
+    tasks = programs_processes.number(stated["ntasks_per_node"])
     return tasks if isinstance(tasks.value, int) and not _exceeds_node(tasks) else None
 
 
@@ -266,13 +273,13 @@ def _exceeds_node(processes: Field) -> bool:
     return isinstance(processes.value, int) and processes.value > NODE_GPUS_MAX
 
 
-def _read_job_gpus(program: Started, stated: Mapping[str, Argument]) -> Field | None:
+def _read_job_gpus(program: StartedCommand, stated: Mapping[str, Argument]) -> Field | None:
     """Return the GPUs of the whole job if they are stated as such."""
     per_node = {"gpus_per_node", "gres", "gpus_per_task"} & stated.keys()
     return slurm.gpus(stated) if "gpus" in stated and not per_node else None
 
 
-def _read_container(program: Started) -> dict[str, Field]:
+def _read_container(program: StartedCommand) -> dict[str, Field]:
     step = next((step for step in reversed(program.launch.steps) if step.launcher in CONTAINERS), None)
     return docker_run.fields(step, program.environment) if step is not None else {}
 
@@ -281,7 +288,11 @@ def _count_visible(environment: Mapping[str, Argument]) -> dict[str, Field]:
     for name in VISIBLE:
         stated = environment.get(name)
         if stated is not None and LISTED.fullmatch(stated.text or ""):
-            return {"visible_devices": Field(len((stated.text or "").strip(",").split(",")), ranks.origins(stated))}
+            return {
+                "visible_devices": Field(
+                    len((stated.text or "").strip(",").split(",")), programs_processes.origins(stated)
+                )
+            }
     return {}
 
 
@@ -289,13 +300,13 @@ def _count_visible(environment: Mapping[str, Argument]) -> dict[str, Field]:
 
 
 def _resolve_processes(
-    program: Started, stated: Mapping[str, Argument], fields: Mapping[str, Field]
+    program: StartedCommand, stated: Mapping[str, Argument], fields: Mapping[str, Field]
 ) -> dict[str, Field]:
     """Return the ranks per node: those of the launcher, times the tasks that Slurm starts.
 
     The launcher's values `gpu` and `auto` mean one process per GPU.
     """
-    steps = [step for step in program.launch.steps if step.launcher in ranks.RANKED]
+    steps = [step for step in program.launch.steps if step.launcher in programs_processes.RANKED]
     inner = steps[-1].launcher if steps else ""
     if inner == "srun":
         return {"processes_per_pod": slurm.tasks_per_node(stated)}
@@ -308,31 +319,31 @@ def _resolve_processes(
         return {"processes_per_pod": Field(gpus.value, (*launched.origins, *gpus.origins))}
     if any(step.launcher == "srun" for step in steps):
         tasks = slurm.tasks_per_node(stated)
-        return {"processes_per_pod": instance.product(launched, tasks) if tasks.value != 1 else launched}
+        return {"processes_per_pod": replica.product(launched, tasks) if tasks.value != 1 else launched}
     return {"processes_per_pod": launched}
 
 
-def _divide_processes(program: Started, fields: Mapping[str, Field], nodes: Field) -> dict[str, Field]:
+def _divide_processes(program: StartedCommand, fields: Mapping[str, Field], nodes: Field) -> dict[str, Field]:
     """Divide the processes over the nodes if the launcher states their total."""
-    step = next((step for step in reversed(program.launch.steps) if step.launcher in ranks.RANKED), None)
+    step = next((step for step in reversed(program.launch.steps) if step.launcher in programs_processes.RANKED), None)
     if step is None or {"ntasks_per_node", "map_by"} & step.stated.keys() or "processes_per_pod" not in fields:
         return {}
-    whole = ranks.total(step)
-    return {} if whole is None else {"processes_per_pod": ranks.shared_out(whole, nodes)}
+    whole = programs_processes.total(step)
+    return {} if whole is None else {"processes_per_pod": programs_processes.divide_processes(whole, nodes)}
 
 
-def _read_accelerate(program: Started, document: Document, repository: Repository) -> dict[str, Field]:
+def _read_accelerate(program: StartedCommand, document: Document, repository: Repository) -> dict[str, Field]:
     """Read the options and the file of `accelerate launch`."""
     step = next((step for step in program.launch.steps if step.launcher == "accelerate"), None)
     if step is None:
         return {}
-    from gpulint.adapters.trainers import accelerate_launch as accelerated
+    from gpulint.adapters.trainers import accelerate_launch
 
     find = functools.partial(_find_document, document=document, repository=repository)
     named = step.last("config_file")
     config = find(named.text) if named is not None and named.text else None
-    fields = accelerated.fields(step, find)
-    return fields if config is None else {**fields, **accelerated.counts(step, config)}
+    fields = accelerate_launch.fields(step, find)
+    return fields if config is None else {**fields, **accelerate_launch.counts(step, config)}
 
 
 def _find_document(name: str, document: Document, repository: Repository) -> Document | None:
@@ -367,9 +378,9 @@ def _read_host(stated: Mapping[str, Argument]) -> dict[str, Field]:
         scale = {"K": units.KIB, "": units.MIB, "M": units.MIB, "G": units.GIB, "T": units.KIB * units.GIB}[
             match[2].upper()
         ]
-        fields["host_memory_bytes"] = Field(int(match[1]) * scale, ranks.origins(word))
+        fields["host_memory_bytes"] = Field(int(match[1]) * scale, programs_processes.origins(word))
     if (word := stated.get("cpus_per_task")) is not None:
-        cores = instance.product(ranks.number(word), slurm.tasks_per_node(stated))
+        cores = replica.product(programs_processes.number(word), slurm.tasks_per_node(stated))
         if isinstance(cores.value, int):
-            fields["cpu_cores"] = Field(cores.value, ranks.origins(word))
+            fields["cpu_cores"] = Field(cores.value, programs_processes.origins(word))
     return fields

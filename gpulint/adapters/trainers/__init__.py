@@ -16,11 +16,10 @@ from types import ModuleType
 
 from gpulint import adapters
 from gpulint.adapters.platforms import task
-from gpulint.adapters.programs import replica as instance
-from gpulint.adapters.trainers import key_tables as settings
-from gpulint.engines import Reading
-from gpulint.engines import trainers as training
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.adapters.programs import replica
+from gpulint.adapters.trainers import key_tables
+from gpulint.engines import Reading, trainers
+from gpulint.engines.trainers import vocabulary
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -66,21 +65,21 @@ def workload(module: ModuleType, document: Document, repository: Repository, sec
 
 def _read_role(module: ModuleType, document: Document, repository: Repository, section: str = "") -> Role:
     """Read one run of a configuration file: the whole file, or the part below a key."""
-    find = functools.partial(beside, repository, document.path)
+    find = functools.partial(find_document, repository, document.path)
     stated: dict[str, Field] = dict(
-        module.stated(document, find, (section,)) if section else module.stated(document, find)
+        module.read_fields(document, find, (section,)) if section else module.read_fields(document, find)
     )
     anchor = Origin(document, (section,) if section else (), key=bool(section))
     if not OWN_WORLD & stated.keys():
-        from gpulint.adapters.scripts import launch_command as launched_by
+        from gpulint.adapters.scripts import launch_command
 
-        stated |= launched_by.fields(document, repository)
+        stated |= launch_command.fields(document, repository)
     pods = stated.get("pods_per_replica", Field(1, source="one node unless stated otherwise"))
     gpus = stated.get("gpus_per_pod") or stated.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
     counts = {
         "gpus_per_pod": gpus,
         "pods_per_replica": pods,
-        "gpus_per_replica": instance.product(gpus, pods),
+        "gpus_per_replica": replica.product(gpus, pods),
         "replicas": Field(1, source="one run"),
     }
     engine = {"engine": Field(module.ENGINE, (anchor,))} if module.ENGINE else {}
@@ -88,7 +87,7 @@ def _read_role(module: ModuleType, document: Document, repository: Repository, s
     return Role(section or task.stem(document.path), anchor if section else _find_anchor(document), fields)
 
 
-def joined(reading: Reading, find: Find) -> Reading:
+def merge_files(reading: Reading, find: Find) -> Reading:
     """Return a command's reading with its configuration files; the command takes precedence."""
     merged = dict(reading.fields)
     open_ended, read = reading.open_ended, False
@@ -96,20 +95,20 @@ def joined(reading: Reading, find: Find) -> Reading:
         more = _read_files(merged.get(name), find, _read_engine(reading))
         if more is None:
             continue
-        unread = {key for key, field in merged.items() if training_words.deferred(field)}
-        decided = training.CONFIGURING.get(name, frozenset())
+        unread = {key for key, field in merged.items() if vocabulary.is_deferred(field)}
+        decided = trainers.CONFIGURING.get(name, frozenset())
         merged = {key: field for key, field in merged.items() if key not in decided & unread - more.keys()}
         merged = {**more, **{key: field for key, field in merged.items() if key not in unread or key not in more}}
         read = read or name == "training_config"
     if not read:
         return reading._replace(fields=merged) if merged != reading.fields else reading
     kept = {
-        name: field for name, field in merged.items() if not (training_words.deferred(field) and name != "checkpoint")
+        name: field for name, field in merged.items() if not (vocabulary.is_deferred(field) and name != "checkpoint")
     }
     return reading._replace(fields=kept, open_ended="" if open_ended == CONFIGURED else open_ended)
 
 
-def beside(repository: Repository, path: str, name: str) -> Document | None:
+def find_document(repository: Repository, path: str, name: str) -> Document | None:
     """Return a file that another one names, from its folder or from one above.
 
     Commands are often run from a folder above the file.
@@ -156,7 +155,7 @@ def _read_file(name: str, named: Field, find: Find, engine: str) -> Mapping[str,
     if document is None or module is None:
         return None
     starts = bool(own) and engine in STARTING
-    within = dict(module.stated(document, find))
+    within = dict(module.read_fields(document, find))
     if module.ENGINE or "engine" in within:
         within = {**_find_undecided(module, document, within), **within}
     fields = {quantity: field for quantity, field in within.items() if starts or quantity not in OWN_WORLD}
@@ -168,10 +167,10 @@ def _find_adapter(document: Document, engine: str) -> ModuleType | None:
 
     If a run is spread over several files, it is the trainer's own for each of them.
     """
-    module = adapters.claiming(document)
+    module = adapters.find_adapter(document)
     if engine in SEVERAL and isinstance(document.data, dict):
         return importlib.import_module(f"{__name__}.{SEVERAL[engine]}")
-    return module if module is not None and hasattr(module, "stated") else None
+    return module if module is not None and hasattr(module, "read_fields") else None
 
 
 def _add_reference(field: Field, named: Field) -> Field:
@@ -182,7 +181,7 @@ def _add_reference(field: Field, named: Field) -> Field:
 
 def _find_undecided(module: ModuleType, document: Document, stated: Mapping[str, Field]) -> dict[str, Field]:
     """Return values that decide memory and may be in the file under keys that are not read."""
-    return training_words.undecided(stated, getattr(module, "SETTLES", ()), adapters.kind(module, document))
+    return vocabulary.list_undecided(stated, getattr(module, "SETTLES", ()), adapters.kind(module, document))
 
 
 def _find_anchor(document: Document) -> Origin:
@@ -192,18 +191,18 @@ def _find_anchor(document: Document) -> Origin:
 
 def deepspeed_fields(document: Document, path: tuple[str | int, ...], find: Find) -> Iterator[tuple[str, Field]]:
     """Yield the fields of a key with DeepSpeed's configuration, or with the name of its file."""
-    from gpulint.adapters.trainers import deepspeed as deepspeed_config
+    from gpulint.adapters.trainers import deepspeed
 
     value = document.get(path)
     if isinstance(value, dict):
-        yield from deepspeed_config.within(document, path).items()
+        yield from deepspeed.read_mapping(document, path).items()
     elif isinstance(value, str) and value:
         yield "deepspeed_config", Field(value, (Origin(document, path),))
         file = find(value)
-        if file is not None and deepspeed_config.claims(file):
+        if file is not None and deepspeed.claims(file):
             named = Field(value, (Origin(document, path),))
             yield from (
-                (name, _add_reference(field, named)) for name, field in deepspeed_config.stated(file, find).items()
+                (name, _add_reference(field, named)) for name, field in deepspeed.read_fields(file, find).items()
             )
         else:
             yield (
@@ -212,12 +211,12 @@ def deepspeed_fields(document: Document, path: tuple[str | int, ...], find: Find
             )
 
 
-def fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:
+def read_fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:
     """Return the settings of fully sharded data parallel (FSDP).
 
     The keys are the same with and without the prefix `fsdp_`.
     """
-    fields = {**settings.stated(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
+    fields = {**key_tables.read_fields(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
     strategy = fields.pop("fsdp_strategy", None)
     if strategy is not None and strategy.value == "none":
         fields["sharding"] = Field("ddp", strategy.origins)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -48,18 +48,18 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "accelerate")
+    yield from unknown_settings.problems(document, "accelerate")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield one run of a program that the file does not name."""
     if _runs_on_gpus(document):
-        yield configured.workload(sys.modules[__name__], document, repository)
+        yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
     """Return the processes per machine, the machines and the sharding of training states."""
-    fields = settings.stated(document, "accelerate")
+    fields = key_tables.read_fields(document, "accelerate")
     if document.get(("parallelism_config",)) is None and str(document.get(("distributed_type",))) != "MEGATRON_LM":
         alone = Field(1, source="default of accelerate")
         fields |= {"tensor_parallel": alone, "pipeline_parallel": alone, "context_parallel": alone}
@@ -71,7 +71,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     if how == "DEEPSPEED":
         fields = {**fields, "sharding": Field("deepspeed", (place,)), **_read_deepspeed(document, find)}
     elif how == "FSDP":
-        fields |= configured.fsdp(document, place, ("fsdp_config",))
+        fields |= trainers.read_fsdp(document, place, ("fsdp_config",))
     elif how == "NO":
         fields |= {"sharding": Field("none", (place,)), "processes_per_pod": Field(1, (place,))}
     elif how.startswith("MULTI"):
@@ -81,7 +81,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
 
 def processes(document: Document) -> Field | None:
     """Return the processes of all machines together."""
-    return settings.stated(document, "accelerate").get("processes")
+    return key_tables.read_fields(document, "accelerate").get("processes")
 
 
 def _runs_on_gpus(document: Document) -> bool:
@@ -102,9 +102,9 @@ def _divide_processes(whole: Field, machines: Field) -> Field:
     return Field(whole.value // machines.value, (*whole.origins, *machines.origins))
 
 
-def _read_deepspeed(document: Document, find: configured.Find) -> dict[str, Field]:
-    fields = settings.stated(document, "accelerate deepspeed")
+def _read_deepspeed(document: Document, find: trainers.Find) -> dict[str, Field]:
+    fields = key_tables.read_fields(document, "accelerate deepspeed")
     path = ("deepspeed_config", "deepspeed_config_file")
     if document.get(path):
-        fields = {**fields, **dict(configured.deepspeed_fields(document, path, find))}
+        fields = {**fields, **dict(trainers.deepspeed_fields(document, path, find))}
     return fields

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
+from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -24,7 +24,7 @@ UNSETTLE = (
     *("load_in_8bit", "lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
 )
 """Keys that change what is trained or stored in ways that are not modelled."""
-SETTLES = training_words.DECIDING
+SETTLES = vocabulary.DECIDING
 """Axolotl's keys that decide memory: each is read, or makes the trained parameters unknown."""
 OWN = frozenset(
     {
@@ -45,30 +45,32 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "axolotl")
+    yield from unknown_settings.problems(document, "axolotl")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    yield configured.workload(sys.modules[__name__], document, repository)
+    yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
     """Return the settings, with the states sharded by DeepSpeed or FSDP if the file has either."""
-    fields = {**settings.stated(document, "axolotl"), **_read_adapters(document)}
+    fields = {**key_tables.read_fields(document, "axolotl"), **_read_adapters(document)}
     fields |= _check_optimizer(document)
     if (fused := _find_fused_loss(document)) is not None:
         fields.setdefault("loss_kernel", fused)
-    fields |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
+    fields |= key_tables.find_context_extension(
+        document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",)
+    )
     if document.get(("deepspeed",)):
-        fields = {**fields, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
+        fields = {**fields, **dict(trainers.deepspeed_fields(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _is_sharded(document):
-        fields |= configured.fsdp(
+        fields |= trainers.read_fsdp(
             document, _find_key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",)
         )
     if _is_sharded(document):
         names = ("dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size")
-        whole = settings.product(*(settings.field(document, (name,), "int") for name in names))
-        group = settings.field(document, ("dp_shard_size",), "int")
+        whole = key_tables.product(*(key_tables.field(document, (name,), "int") for name in names))
+        group = key_tables.field(document, ("dp_shard_size",), "int")
         fields |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
     for name in UNSETTLE:
         if document.get((name,)):
@@ -132,7 +134,7 @@ def _read_adapters(document: Document) -> dict[str, Field]:
     adapter = document.get(("adapter",))
     if not adapter:
         return _read_loaded_bits(document)
-    fields = settings.stated(document, "axolotl lora")
+    fields = key_tables.read_fields(document, "axolotl lora")
     if document.get(("lora_target_linear",)) is True:
         fields["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))
     if document.get(("load_in_4bit",)) is True or (adapter == "qlora" and document.get(("load_in_4bit",)) is None):

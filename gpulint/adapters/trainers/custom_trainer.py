@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpulint import engines
-from gpulint.adapters.programs import launchers as launch
-from gpulint.adapters.programs import processes as ranks
-from gpulint.adapters.programs import program_name as program
+from gpulint.adapters.programs import launchers, processes, program_name
 from gpulint.adapters.programs.launchers import AS_MODULE, Launch
-from gpulint.adapters.trainers import settings_file as config_file
+from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Origin
 
 TRAINERS = ("torchrun", "accelerate", "deepspeed", "colossalai", "composer", "horovodrun", "tune run")
@@ -29,16 +27,18 @@ def fields(
     the launcher.
     """
     launches = [
-        taken for invocation in invocations if (taken := launch.unwrapped(invocation.arguments)) and is_trained(taken)
+        taken
+        for invocation in invocations
+        if (taken := launchers.unwrap(invocation.arguments)) and is_training_launch(taken)
     ]
     if not launches:
         return {}
     settings_by_command = [
         {
             **command.fields,
-            **config_file.accelerated(command, find),
+            **settings_file.read_accelerate(command, find),
             **_find_local_rendezvous(command),
-            **named(command.words),
+            **read_program(command.words),
         }
         for command in launches
     ]
@@ -55,36 +55,38 @@ def reading(invocation: Invocation, find: Callable[[str], Origin | None] = lambd
     """Return the trainer that a training launcher starts, with the settings of launcher and
     configuration.
     """
-    taken = launch.unwrapped(invocation.arguments)
-    trainer = engines.read(invocation._replace(arguments=taken.words)) if is_trained(taken) else None
-    if trainer is None or engines.purpose(str(trainer.fields["engine"].value)) != "training":
+    taken = launchers.unwrap(invocation.arguments)
+    trainer = engines.read(invocation._replace(arguments=taken.words)) if is_training_launch(taken) else None
+    if trainer is None or engines.find_purpose(str(trainer.fields["engine"].value)) != "training":
         return None
     stated = {name: field for name, field in taken.fields.items() if field.origins}
-    launched = {**stated, **config_file.accelerated(taken, find), **_find_local_rendezvous(taken)}
-    return trainer._replace(fields=training_words.settled(trainer.fields, launched))
+    launched = {**stated, **settings_file.read_accelerate(taken, find), **_find_local_rendezvous(taken)}
+    return trainer._replace(fields=vocabulary.merge_launcher(trainer.fields, launched))
 
 
 def _find_local_rendezvous(command: Launch) -> dict[str, Field]:
     """Return the rendezvous address of a run over several pods, if it is each pod itself."""
-    local = ranks.rendezvous(command.steps[-1], {})
+    local = processes.rendezvous(command.steps[-1], {})
     return {"local_rendezvous": local} if local is not None else {}
 
 
-def started(invocations: Sequence[Invocation]) -> Argument | None:
+def find_program(invocations: Sequence[Invocation]) -> Argument | None:
     """Return the program that runs behind the launchers."""
-    behind = ((invocation, launch.unwrapped(invocation.arguments).words) for invocation in invocations)
-    return program.of([invocation._replace(arguments=words or invocation.arguments) for invocation, words in behind])
+    behind = ((invocation, launchers.unwrap(invocation.arguments).words) for invocation in invocations)
+    return program_name.find_program(
+        [invocation._replace(arguments=words or invocation.arguments) for invocation, words in behind]
+    )
 
 
-def is_trained(taken: Launch) -> bool:
+def is_training_launch(taken: Launch) -> bool:
     """Return True if the innermost launcher is a training launcher."""
     return bool(taken.launchers) and taken.launchers[-1] in TRAINERS
 
 
-def named(words: Sequence[Argument]) -> dict[str, Field]:
+def read_program(words: Sequence[Argument]) -> dict[str, Field]:
     """Return the program that words start."""
     own = tuple(words[1:] if words and words[0].text in AS_MODULE else words)
     if not own:
         return {}
-    name = program.of([Invocation(Argument(None, own[0].origin), own, {}, entrypoint=False)])
+    name = program_name.find_program([Invocation(Argument(None, own[0].origin), own, {}, entrypoint=False)])
     return {"program": Field(name.text, (name.origin,))} if name and name.text else {}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Workload
@@ -51,27 +51,27 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "deepspeed")
+    yield from unknown_settings.problems(document, "deepspeed")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield a run whose program and architecture are unknown."""
-    yield configured.workload(sys.modules[__name__], document, repository)
+    yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
-    return within(document, ())
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
+    return read_mapping(document, ())
 
 
-def within(document: Document, root: Path) -> Mapping[str, Field]:
+def read_mapping(document: Document, root: Path) -> Mapping[str, Field]:
     """Return the fields of a mapping as DeepSpeed's configuration; the trainer decides `auto`."""
-    fields = settings.stated(document, "deepspeed", root)
+    fields = key_tables.read_fields(document, "deepspeed", root)
     formats = [dtype for name, dtype in FORMATS if document.get((*root, name, "enabled")) is True]
     if formats:
         name = next(name for name, dtype in FORMATS if document.get((*root, name, "enabled")) is True)
         fields["training_dtype"] = Field(formats[0], (Origin(document, (*root, name, "enabled")),))
     bfloat = "bf16" if document.node((*root, "bf16")) is not None else "bfloat16"
-    fields |= settings.both_halves(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
+    fields |= key_tables.find_half_formats(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
     stage = fields.get("zero_stage")
     if stage is not None:
         fields["sharding"] = Field("deepspeed", stage.origins)

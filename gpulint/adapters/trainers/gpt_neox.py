@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Workload
@@ -55,19 +55,19 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "gpt-neox")
+    yield from unknown_settings.problems(document, "gpt-neox")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    yield configured.workload(sys.modules[__name__], document, repository)
+    yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return the settings, DeepSpeed's among them."""
-    fields = settings.stated(document, "gpt-neox")
+    fields = key_tables.read_fields(document, "gpt-neox")
     if (stage := fields.get("zero_stage")) is not None:
         fields["sharding"] = Field("deepspeed", stage.origins)
-    fields |= settings.both_halves(document, ("fp16", "enabled"), ("bf16", "enabled"))
+    fields |= key_tables.find_half_formats(document, ("fp16", "enabled"), ("bf16", "enabled"))
     for name, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
         if document.get((name, "enabled")) is True:
             fields["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))

@@ -7,10 +7,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.engines.trainers import llama_factory
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
@@ -58,28 +58,28 @@ def kind(document: Document) -> str:
     return {"llama-factory": "LLaMA-Factory configuration"}.get(_find_engine(document), "trainer arguments")
 
 
-def settled(document: Document, repository: Repository) -> Iterator[Problem]:
+def settle(document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the invalid settings for the releases that the repository requires."""
     engine = _find_engine(document)
-    pinned = {**(OPEN_R1_PINS if engine == "open-r1" else {}), **misstated.pins(repository)}
-    yield from misstated.problems(document, engine if engine == "llama-factory" else "trainer", pinned=pinned)
+    pinned = {**(OPEN_R1_PINS if engine == "open-r1" else {}), **unknown_settings.pins(repository)}
+    yield from unknown_settings.problems(document, engine if engine == "llama-factory" else "trainer", pinned=pinned)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield the run of arguments that train. Others filter data or generate."""
     data = document.data
     if isinstance(data, dict) and len(OWN & data.keys()) >= 3:
-        yield configured.workload(sys.modules[__name__], document, repository)
+        yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
     """Return the arguments of the run, with DeepSpeed's and FSDP's."""
     engine = _find_engine(document)
     first = next(iter(document.data), "") if isinstance(document.data, dict) else ""
     fields = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
-    fields |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
-    fields |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
-    fields |= settings.both_halves(document, ("bf16",), ("fp16",))
+    fields |= key_tables.read_fields(document, engine if engine == "llama-factory" else "trainer")
+    fields |= key_tables.find_context_extension(document, ("rope_scaling",), ("config_overrides",))
+    fields |= key_tables.find_half_formats(document, ("bf16",), ("fp16",))
     fields |= _read_adapters(document, engine)
     fields |= {
         **_read_quantization(document),
@@ -88,9 +88,9 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
         **_find_refused(document),
     }
     if document.get(("deepspeed",)):
-        fields = {**fields, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
+        fields = {**fields, **dict(trainers.deepspeed_fields(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
-        fields |= configured.fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
+        fields |= trainers.read_fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
     if isinstance(document.data, dict) and GENERATES & document.data.keys():
         place = Origin(document, (min(GENERATES & document.data.keys()),), key=True)
         why = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
@@ -119,7 +119,7 @@ def _read_generations(document: Document) -> dict[str, Field]:
     """Return the completions per prompt, if their batch is that of a step."""
     if document.get(("steps_per_generation",)) or document.get(("generation_batch_size",)):
         return {}
-    given = settings.field(document, ("num_generations",), "int")
+    given = key_tables.field(document, ("num_generations",), "int")
     return {"generations": given} if given is not None else {}
 
 
@@ -161,7 +161,7 @@ def _read_adapters(document: Document, engine: str) -> dict[str, Field]:
         return _read_full_training(document)
     if not asked:
         return {}
-    fields = settings.stated(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
+    fields = key_tables.read_fields(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
     if engine == "llama-factory":
         fields.setdefault("lora_rank", Field(llama_factory.RANK, source="default of LLaMA-Factory"))
     if document.get(("load_in_4bit",)) is True or document.get(("quantization_bit",)) == 4:

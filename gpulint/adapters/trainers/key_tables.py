@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.adapters.trainers import omegaconf
-from gpulint.catalog import tables as catalog
-from gpulint.engines import trainers as training
+from gpulint.catalog import tables
+from gpulint.engines import trainers
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown, Value
 
@@ -66,11 +66,11 @@ class Key(NamedTuple):
 @functools.cache
 def keys(format: str) -> tuple[Key, ...]:
     """Return the keys of a format, in order of precedence."""
-    rows = (row for row in catalog.rows("setting_keys") if row["format"] == format)
+    rows = (row for row in tables.rows("setting_keys") if row["format"] == format)
     return tuple(Key(tuple(row["key"].split(".")), row["quantity"], row["kind"]) for row in rows)
 
 
-def stated(document: Document, format: str, root: Path = (), interpolated: bool = False) -> dict[str, Field]:
+def read_fields(document: Document, format: str, root: Path = (), interpolated: bool = False) -> dict[str, Field]:
     """Return the quantities that a mapping of a document sets with a format's keys."""
     quantities: dict[str, Field] = {}
     for key in keys(format):
@@ -84,13 +84,13 @@ def field(document: Document, path: Path, kind: str, root: Path = (), interpolat
     return _read_field(document, Key(path[len(root) :], "", kind), root, interpolated)
 
 
-def both_halves(document: Document, *paths: Path) -> dict[str, Field]:
+def find_half_formats(document: Document, *paths: Path) -> dict[str, Field]:
     """Return a fact if both fp16 and bf16 are switched on."""
     on = [path for path in paths if document.get(path) is True]
     return {"half_formats": Field(True, tuple(Origin(document, path) for path in on))} if len(on) > 1 else {}
 
 
-def extended(document: Document, *paths: Path) -> dict[str, Field]:
+def find_context_extension(document: Document, *paths: Path) -> dict[str, Field]:
     """Return a fact if positions are deliberately extended: rope scaling, or overrides of the
     settings.
     """
@@ -143,7 +143,7 @@ def _read_value(kind: str, raw: object) -> Value | Unknown:
     if kind == "optimizer":
         optimizer = OPTIMIZERS.get(text.lower())
         return Unknown(f"the optimizer {text} is not listed") if optimizer is None else optimizer or text.lower()
-    return training.read_value(kind, text)
+    return trainers.read_value(kind, text)
 
 
 def _map_word(words: str, text: str) -> Value | Unknown:
@@ -180,7 +180,7 @@ def _to_text(raw: object) -> str:
     return str(raw).lower() if isinstance(raw, bool) else "" if raw is None else str(raw)
 
 
-def merged(*layers: Mapping[str, Field]) -> dict[str, Field]:
+def merge(*layers: Mapping[str, Field]) -> dict[str, Field]:
     """Merge fields of several sources. An earlier source counts."""
     merged_fields: dict[str, Field] = {}
     for layer in layers:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -39,19 +39,19 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "litgpt")
+    yield from unknown_settings.problems(document, "litgpt")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    yield configured.workload(sys.modules[__name__], document, repository)
+    yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return batch, machines and adapters of the run.
 
     `checkpoints/ORG/NAME` is LitGPT's checkpoint folder.
     """
-    fields = settings.stated(document, "litgpt")
+    fields = key_tables.read_fields(document, "litgpt")
     for key in ("checkpoint_dir", "initial_checkpoint_dir"):
         path = document.get((key,))
         if isinstance(path, str) and path.startswith("checkpoints/"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.programs import unknown_settings as misstated
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.programs import unknown_settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -35,23 +35,23 @@ def kind(document: Document) -> str:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "llm-foundry")
+    yield from unknown_settings.problems(document, "llm-foundry")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    yield configured.workload(sys.modules[__name__], document, repository)
+    yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return batch, architecture and sharding of the run.
 
     The trainer chooses `auto` micro-batches as it runs.
     """
-    fields = settings.stated(document, "llm-foundry", interpolated=True)
-    fields |= settings.extended(document, ("model", "config_overrides"))
+    fields = key_tables.read_fields(document, "llm-foundry", interpolated=True)
+    fields |= key_tables.find_context_extension(document, ("model", "config_overrides"))
     if document.get(("device_train_microbatch_size",)) == "auto":
         why = Unknown("the trainer finds the largest micro-batch that fits")
         fields["micro_batch_size"] = Field(why, (Origin(document, ("device_train_microbatch_size",)),))
     if isinstance(document.get(("fsdp_config",)), dict):
-        fields |= configured.fsdp(document, Origin(document, ("fsdp_config",), key=True), ("fsdp_config",))
+        fields |= trainers.read_fsdp(document, Origin(document, ("fsdp_config",), key=True), ("fsdp_config",))
     return fields

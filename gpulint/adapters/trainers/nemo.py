@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -60,19 +60,19 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     module = sys.modules[__name__]
     if (_is_training(document) and document.get(("inference",)) is None) or _is_search_file(document):
-        yield configured.workload(module, document, repository)
+        yield trainers.workload(module, document, repository)
     elif sections := [
         str(name) for name, part in _top_mapping(document).items() if _is_run(part) and _is_training(document, (name,))
     ]:
-        yield configured.workload(module, document, repository, sections)
+        yield trainers.workload(module, document, repository, sections)
 
 
-def stated(document: Document, find: configured.Find, root: Path = ()) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find, root: Path = ()) -> Mapping[str, Field]:
     """Return machines, batch and parallelism of the run, and the shape of its architecture."""
     if _is_search_file(document):
-        fields = settings.stated(document, "nemo search", (SEARCH,), interpolated=True)
+        fields = key_tables.read_fields(document, "nemo search", (SEARCH,), interpolated=True)
         return {**{quantity: Field(SEARCHED, (Origin(document, (SEARCH,), key=True),)) for quantity in TRIED}, **fields}
-    fields = settings.stated(document, "nemo", root, interpolated=True)
+    fields = key_tables.read_fields(document, "nemo", root, interpolated=True)
     if document.get((*root, "trainer", ACTOR)) is not None:
         why = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
         fields["trainable_parameters"] = Field(why, (Origin(document, (*root, "trainer", ACTOR), key=True),))

@@ -12,8 +12,7 @@ import json
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
-from gpulint.adapters.objects import config_maps as config_map
-from gpulint.adapters.objects import embedded as nested
+from gpulint.adapters.objects import config_maps, embedded
 from gpulint.adapters.programs.launchers import Launch
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source import documents
@@ -43,7 +42,7 @@ OF_TENSORRT_LLM: Mapping[tuple[str, ...], str] = {
 """Keys of the LLM API, by the equivalent option of trtllm-serve; other keys are not read."""
 
 
-def expanded(invocation: Invocation, find: Callable[[str], Origin | None]) -> Invocation:
+def expand(invocation: Invocation, find: Callable[[str], Origin | None]) -> Invocation:
     """Return the invocation with its settings file as arguments.
 
     `find` returns the location of a file's text.
@@ -68,7 +67,7 @@ def expanded(invocation: Invocation, find: Callable[[str], Origin | None]) -> In
     return invocation._replace(arguments=(*others[:first], *settings, *others[first:]))
 
 
-def of_repository(repository: Repository, folder: str, name: str) -> Origin | None:
+def find_in_repository(repository: Repository, folder: str, name: str) -> Origin | None:
     """Return a settings file of the repository, by its path from a folder."""
     if name.startswith(("/", "~")) or "://" in name:
         return None
@@ -78,40 +77,40 @@ def of_repository(repository: Repository, folder: str, name: str) -> Origin | No
     return Origin(loaded[0], ()) if len(loaded) == 1 else None
 
 
-def of_repository_above(repository: Repository, folder: str, name: str) -> Origin | None:
+def find_in_parents(repository: Repository, folder: str, name: str) -> Origin | None:
     """Return a settings file from a folder or one above it, where commands are often run."""
-    origin = of_repository(repository, folder, name)
+    origin = find_in_repository(repository, folder, name)
     above = posixpath.dirname(folder)
-    return origin if origin is not None or above == folder else of_repository_above(repository, above, name)
+    return origin if origin is not None or above == folder else find_in_parents(repository, above, name)
 
 
-def trainer(reading: Reading | None, find: Callable[[str], Origin | None]) -> Reading | None:
+def merge_trainer_files(reading: Reading | None, find: Callable[[str], Origin | None]) -> Reading | None:
     """Return a trainer's reading merged with the configuration files that its command names."""
     if reading is None or not NAMES_A_FILE & reading.fields.keys():
         return reading
-    from gpulint.adapters import trainers as configured
+    from gpulint.adapters import trainers
 
-    return configured.joined(reading, lambda name: _read_document(find(name)))
+    return trainers.merge_files(reading, lambda name: _read_document(find(name)))
 
 
-def accelerated(launched: Launch, find: Callable[[str], Origin | None]) -> dict[str, Field]:
+def read_accelerate(launched: Launch, find: Callable[[str], Origin | None]) -> dict[str, Field]:
     """Return the fields of `accelerate launch` and of the file that it names."""
     step = next((step for step in launched.steps if step.launcher == "accelerate"), None)
     if step is None:
         return {}
-    from gpulint.adapters.trainers import accelerate_launch as accelerated
+    from gpulint.adapters.trainers import accelerate_launch
 
     named = step.last("config_file")
     config = _read_document(find(named.text)) if named is not None and named.text else None
-    fields = accelerated.fields(step, lambda name: _read_document(find(name)))
-    return fields if config is None else {**fields, **accelerated.counts(step, config)}
+    fields = accelerate_launch.fields(step, lambda name: _read_document(find(name)))
+    return fields if config is None else {**fields, **accelerate_launch.counts(step, config)}
 
 
 def _read_document(place: Origin | None) -> Document | None:
     """Return the document in a file of a container or of the repository."""
     if place is None:
         return None
-    return nested.document(place.document, place.path) if place.path else place.document
+    return embedded.document(place.document, place.path) if place.path else place.document
 
 
 def _identify_engine(invocation: Invocation) -> str:
@@ -135,7 +134,7 @@ def _read_settings_file(file: Argument, find: Callable[[str], Origin | None]) ->
 
 def _render_settings(engine: str, document: Document, file: Argument) -> Iterator[Argument]:
     for path in _list_paths(engine, document):
-        yield from (config_map.at_reference(word, file.origin) for word in _render_words(engine, document, path))
+        yield from (config_maps.relocate(word, file.origin) for word in _render_words(engine, document, path))
 
 
 def _list_paths(engine: str, document: Document) -> Iterator[Path]:

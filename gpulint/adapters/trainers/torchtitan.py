@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.trainers import key_tables as settings
+from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -38,12 +38,12 @@ def kind(document: Document) -> str:
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if _is_own(document):
-        yield configured.workload(sys.modules[__name__], document, repository)
+        yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return batch, parallelism and recomputation of the run."""
-    fields = settings.stated(document, "torchtitan")
+    fields = key_tables.read_fields(document, "torchtitan")
     flavour = document.get(("model", "flavor"))
     if isinstance(flavour, str):
         why = Unknown(f"the trainer's own architecture {flavour}", "own program")

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.trainers import key_tables as settings
-from gpulint.catalog import tables as catalog
+from gpulint.adapters.trainers import key_tables
+from gpulint.catalog import tables
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -38,15 +38,15 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield a recipe that trains. Others generate, evaluate or quantise."""
     if document.get(("batch_size",)) is not None and document.get(("optimizer",)) is not None:
-        yield configured.workload(sys.modules[__name__], document, repository)
+        yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return the recipe's settings."""
-    fields = settings.stated(document, "torchtune", interpolated=True)
+    fields = key_tables.read_fields(document, "torchtune", interpolated=True)
     if (built := _find_checkpoint(document)) is not None:
         fields["checkpoint"] = built
-    attention = settings.field(document, ("model", "lora_attn_modules"), "targets")
+    attention = key_tables.field(document, ("model", "lora_attn_modules"), "targets")
     if attention is not None and "lora_rank" in fields:
         fields["lora_targets"] = _read_targets(document, attention)
     return fields
@@ -55,7 +55,7 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
 def _find_checkpoint(document: Document) -> Field | None:
     """Return the checkpoint whose architecture the recipe builds; None if the builder is not listed."""
     builder = ADAPTED.sub(".", _find_component(document, "model"))
-    listed = next((row for row in catalog.rows("model_builders") if row["builder"] == builder), None)
+    listed = next((row for row in tables.rows("model_builders") if row["builder"] == builder), None)
     if listed is None:
         return None
     assumption = f"{builder.rpartition('.')[2]} builds the architecture of {listed['checkpoint']}"

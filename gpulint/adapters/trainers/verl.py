@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import trainers as configured
+from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.trainers import key_tables as settings
-from gpulint.engines import trainers as training
+from gpulint.adapters.trainers import key_tables
+from gpulint.engines import trainers as engines_trainers
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -36,25 +36,25 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield a whole run that states its machines."""
     if document.get(("actor_rollout_ref",)) is not None and document.get(("trainer",)) is not None:
-        yield configured.workload(sys.modules[__name__], document, repository)
+        yield trainers.workload(sys.modules[__name__], document, repository)
 
 
-def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return machines, batch and parallelism of the actor and its rollout."""
-    fields = settings.stated(document, "verl", interpolated=True)
+    fields = key_tables.read_fields(document, "verl", interpolated=True)
     place = Origin(document, ("actor_rollout_ref",), key=True)
-    answers = settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True)
+    answers = key_tables.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True)
     if answers is not None:
         fields["generations"] = answers
-    if batch := settings.product(
-        settings.field(document, ("actor_rollout_ref", "actor", "ppo_mini_batch_size"), "int", interpolated=True),
+    if batch := key_tables.product(
+        key_tables.field(document, ("actor_rollout_ref", "actor", "ppo_mini_batch_size"), "int", interpolated=True),
         answers,
     ):
         fields["global_batch_size"] = batch
     lengths = (
-        settings.field(document, ("data", name), "int", interpolated=True)
+        key_tables.field(document, ("data", name), "int", interpolated=True)
         for name in ("max_prompt_length", "max_response_length")
     )
-    if (length := training.summed(lengths)) is not None:
+    if (length := engines_trainers.add(lengths)) is not None:
         fields["sequence_length"] = length
     return {**fields, "trainable_parameters": Field(WHY, (place,))}

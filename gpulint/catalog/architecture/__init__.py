@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
 ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
@@ -91,7 +91,7 @@ class Architecture:
         return self.trained_context
 
 
-class Resolved(NamedTuple):
+class Resolution(NamedTuple):
     """An architecture and how it was found; `assumption` is text for the report if the step is not
     exact.
     """
@@ -103,7 +103,7 @@ class Resolved(NamedTuple):
 
 def resolve(
     reference: str, config: Callable[[str], str | None] | None = None, like: Mapping[str, str] | None = None
-) -> Resolved:
+) -> Resolution:
     """Find an architecture, step by step:
     local config.json, exact id, listed copy, `like:`, last part of the path, that part without a
     format suffix, parameter count in the name, unknown.
@@ -116,20 +116,20 @@ def resolve(
         origin = resolve(cached, None, like)
         said = f"{reference} is the Hugging Face cache of {cached}"
         return origin._replace(assumption="; ".join(filter(None, (said, origin.assumption))))
-    if local is not None and (own := from_config(reference, local)) is not None:
-        return Resolved(own, "config.json in the repository")
+    if local is not None and (own := read_config(reference, local)) is not None:
+        return Resolution(own, "config.json in the repository")
     if known := _find_listed(reference):
-        return Resolved(known, "catalog")
+        return Resolution(known, "catalog")
     if like and (twin := like.get(reference)):
         found = _find_listed(twin)
-        return Resolved(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
+        return Resolution(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
     if (guess := _find_by_basename(reference)) is not None:
-        return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
+        return Resolution(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
     if (copy := _find_by_suffix(reference)) is not None:
         return copy
     if (billions := _parse_billions(reference)) is not None:
         return _parse_name(reference, billions)
-    return Resolved(None, "unknown")
+    return Resolution(None, "unknown")
 
 
 def _parse_cache_folder(reference: str) -> str | None:
@@ -145,13 +145,13 @@ def _parse_cache_folder(reference: str) -> str | None:
     return "/".join(parts) if 1 <= len(parts) <= 2 and all(parts) else None
 
 
-def _parse_name(reference: str, billions: float) -> Resolved:
+def _parse_name(reference: str, billions: float) -> Resolution:
     """Return what a name alone shows: a parameter count, and the number format in its suffix.
 
     Without a suffix a release of a hub is most likely in 16 bits, and a folder in any format: quantised copies are
     often stored under the plain name.
     """
-    formats = catalog.by("checkpoint_suffixes", "suffix")
+    formats = tables.index_rows("checkpoint_suffixes", "suffix")
     words = re.split(r"[-_.]", reference.lower().rstrip("/").rsplit("/", 1)[-1])
     stated = next((formats[word]["quantization"] for word in reversed(words) if word in formats), None)
     shape = Architecture(
@@ -164,7 +164,7 @@ def _parse_name(reference: str, billions: float) -> Resolved:
     )
     format_ = stated if stated is not None else ASSUMED[_likely_format(reference)]
     said = f"{reference} has about {billions:g} billion parameters in {format_ or 'an unknown format'}, by its name"
-    return Resolved(shape, "name", said)
+    return Resolution(shape, "name", said)
 
 
 ASSUMED = {"bfloat16": "16 bits, or fewer where it is quantised", "fp8": "4, 8 or 16 bits"}
@@ -176,18 +176,18 @@ def _likely_format(reference: str) -> str:
     return "bfloat16" if plain else "fp8"
 
 
-def architectures() -> tuple[Architecture, ...]:
+def load_architectures() -> tuple[Architecture, ...]:
     """Return all architectures of the catalog, by id."""
     return tuple(_base(row) for row in _rows().values())
 
 
-def ids() -> tuple[str, ...]:
+def list_ids() -> tuple[str, ...]:
     """Return every checkpoint id of the catalog: bases and listed copies."""
-    return tuple(sorted({*_rows(), *catalog.by("checkpoints", "checkpoint")}))
+    return tuple(sorted({*_rows(), *tables.index_rows("checkpoints", "checkpoint")}))
 
 
 def _find_listed(reference: str) -> Architecture | None:
-    copy = catalog.by("checkpoints", "checkpoint").get(reference)
+    copy = tables.index_rows("checkpoints", "checkpoint").get(reference)
     if copy is None:
         return _base_of(reference)
     base = _base(_rows()[copy["architecture"]])
@@ -203,8 +203,8 @@ def _find_listed(reference: str) -> Architecture | None:
     )
 
 
-def _rows() -> Mapping[str, catalog.Row]:
-    return catalog.by("architectures", "id")
+def _rows() -> Mapping[str, tables.Row]:
+    return tables.index_rows("architectures", "id")
 
 
 @functools.cache
@@ -213,7 +213,7 @@ def _base_of(name: str) -> Architecture | None:
     return _base(row) if row else None
 
 
-def _base(row: catalog.Row) -> Architecture:
+def _base(row: tables.Row) -> Architecture:
     counts = {
         name: units.count(row[name])
         for name in (
@@ -243,7 +243,7 @@ def _index_basenames() -> dict[str, str | None]:
     in content.
     """
     found: dict[str, str | None] = {}
-    for name in sorted(ids(), key=lambda name: (not _is_original(name), name)):
+    for name in sorted(list_ids(), key=lambda name: (not _is_original(name), name)):
         last = name.rsplit("/", 1)[-1].lower()
         first = found.setdefault(last, name)
         if first is not None and first != name and not _is_same(first, name):
@@ -264,7 +264,7 @@ def _is_same(first: str, copy: str) -> bool:
 
 def _is_original(name: str) -> bool:
     """Return whether a checkpoint belongs to the organisation that published its architecture."""
-    copy = catalog.by("checkpoints", "checkpoint").get(name)
+    copy = tables.index_rows("checkpoints", "checkpoint").get(name)
     base = copy["architecture"] if copy else name
     return name.partition("/")[0] == base.partition("/")[0]
 
@@ -281,12 +281,12 @@ def _find_by_basename(reference: str) -> Architecture | None:
     return _find_listed(name) if name else None
 
 
-def _find_by_suffix(reference: str) -> Resolved | None:
+def _find_by_suffix(reference: str) -> Resolution | None:
     """Return a checkpoint named like a known 16-bit one plus a format, such as
     TheBloke/Yi-34B-Chat-AWQ.
     """
     last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
-    rows = catalog.by("checkpoint_suffixes", "suffix")
+    rows = tables.index_rows("checkpoint_suffixes", "suffix")
     for end in sorted((end for end in rows if last.endswith(end) and end not in UNSETTLED), key=len, reverse=True):
         stem = last.removesuffix(end)
         base = _find_unquantised(stem[:-1]) if stem[-1:] in SEPARATORS else None
@@ -296,8 +296,8 @@ def _find_by_suffix(reference: str) -> Resolved | None:
         said = f"{reference} is {base.id} in {format_ or 'a format that its name does not tell'}, by its name"
         shape = replace(base, id=reference, checkpoint_dtype=base.checkpoint_dtype if format_ else None)
         if format_ in PLAIN_FORMATS:
-            return Resolved(replace(shape, checkpoint_dtype=format_), "name", said)
-        return Resolved(replace(shape, checkpoint_quantization=format_ or None), "name", said)
+            return Resolution(replace(shape, checkpoint_dtype=format_), "name", said)
+        return Resolution(replace(shape, checkpoint_quantization=format_ or None), "name", said)
     return None
 
 
@@ -332,7 +332,7 @@ def _parse_billions(reference: str) -> float | None:
     return None if factor else float(number)
 
 
-def from_config(reference: str, text: str) -> Architecture | None:
+def read_config(reference: str, text: str) -> Architecture | None:
     """Return an architecture from the text of a Hugging Face config.json; None if its structure is
     not known.
     """

@@ -64,14 +64,14 @@ Vectors = Callable[[Config, Dims], Parts]
 Routed = Callable[[Config, Dims], "Experts | None"]
 
 
-def dims(config: Config) -> Dims:
+def read_dims(config: Config) -> Dims:
     """Return the widths by the names that most families use."""
     return Dims(config.hidden, config.heads, config.kv_heads, config.head_dim, config.width)
 
 
-def dims_with(kv_heads: Callable[[Config], int]) -> Callable[[Config], Dims]:
+def build_dims(kv_heads: Callable[[Config], int]) -> Callable[[Config], Dims]:
     """Return the widths of a family that declares its KV heads in its own way."""
-    return lambda config: dims(config)._replace(kv_heads=kv_heads(config))
+    return lambda config: read_dims(config)._replace(kv_heads=kv_heads(config))
 
 
 def says(config: Config, flag: Flag) -> bool:
@@ -81,7 +81,7 @@ def says(config: Config, flag: Flag) -> bool:
 # ---- kinds of layers
 
 
-def stated_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
+def read_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
     """Return the kinds of all layers as the file lists them."""
     listed = config.listed(key)
     if listed is None:
@@ -94,64 +94,64 @@ def stated_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
     return [kind for kind in kinds if kind]
 
 
-def uniform(config: Config) -> list[str]:
+def place_uniform(config: Config) -> list[str]:
     """Return equal layers: sliding-window layers if a window is declared."""
-    return stated_kinds(config) or [SLIDING if config.whole("sliding_window") else FULL] * config.layers
+    return read_kinds(config) or [SLIDING if config.whole("sliding_window") else FULL] * config.layers
 
 
 def all_full(config: Config) -> list[str]:
     return [FULL] * config.layers
 
 
-def stated_or_linear(config: Config) -> list[str]:
+def default_to_linear(config: Config) -> list[str]:
     """Return linear-attention layers, unless layer_types declares otherwise."""
-    return stated_kinds(config) or all_linear(config)
+    return read_kinds(config) or all_linear(config)
 
 
 def all_linear(config: Config) -> list[str]:
     return [LINEAR] * config.layers
 
 
-def one_full_in(period: int, *keys: str, others: str = SLIDING) -> Mixers:
+def place_full_every(period: int, *keys: str, others: str = SLIDING) -> Mixers:
     """Return layers of which every `period`-th has full attention. A key may declare another
     period.
     """
 
     def mixers(config: Config) -> list[str]:
         every = config.whole(*keys) or period if keys else period
-        return stated_kinds(config) or [others if (at + 1) % every else FULL for at in range(config.layers)]
+        return read_kinds(config) or [others if (at + 1) % every else FULL for at in range(config.layers)]
 
     return mixers
 
 
-def full_first_in(period_key: str, offset_key: str = "", others: str = SLIDING) -> Mixers:
+def place_full_first(period_key: str, offset_key: str = "", others: str = SLIDING) -> Mixers:
     """Return layers with full attention at offset, offset + period …"""
 
     def mixers(config: Config) -> list[str]:
         every, offset = config.count(period_key), config.whole(offset_key) if offset_key else 0
-        stated = stated_kinds(config)
+        stated = read_kinds(config)
         return stated or [FULL if at % every == offset else others for at in range(config.layers)]
 
     return mixers
 
 
-def last_layers_slide(config: Config) -> list[str]:
+def place_sliding_last(config: Config) -> list[str]:
     """Qwen2: with use_sliding_window, the layers from max_window_layers on have sliding-window
     attention.
     """
     first = config.whole("max_window_layers") if config.flag("use_sliding_window") else config.layers
-    stated = stated_kinds(config)
+    stated = read_kinds(config)
     return stated or [SLIDING if at >= first else FULL for at in range(config.layers)]
 
 
-def full_at(key: str) -> Mixers:
+def place_full_at(key: str) -> Mixers:
     """Return layers with full attention at the indices that a key lists. The others keep a
     recurrent state.
     """
 
     def mixers(config: Config) -> list[str]:
         places = config.indices(key)
-        stated = stated_kinds(config)
+        stated = read_kinds(config)
         return stated or [FULL if at in places else LINEAR for at in range(config.layers)]
 
     return mixers
@@ -160,7 +160,7 @@ def full_at(key: str) -> Mixers:
 # ---- attention
 
 
-def projected(qkv_bias: Flag = False, out_bias: Flag = False, norms: Vectors | None = None) -> Attention:
+def count_projections(qkv_bias: Flag = False, out_bias: Flag = False, norms: Vectors | None = None) -> Attention:
     """Return query, key, value and output projections, with norms on queries and keys if the family
     has them.
     """
@@ -187,7 +187,7 @@ def sinks(_: Config, dims: Dims) -> Parts:
     return parts.vectors(dims.heads)
 
 
-def when(key: str, norms: Vectors) -> Vectors:
+def count_norms_when(key: str, norms: Vectors) -> Vectors:
     """Return norms that a key switches on."""
     return lambda config, dims: norms(config, dims) if config.flag(key) else Counter()
 
@@ -216,7 +216,7 @@ def latent(config: Config, dims: Dims, _: str) -> Parts:
 # ---- MLPs
 
 
-def dense(gated: bool = True, bias: Flag = False) -> Callable[[Config, Dims, int], Parts]:
+def count_dense(gated: bool = True, bias: Flag = False) -> Callable[[Config, Dims, int], Parts]:
     """Return the MLPs of this many layers."""
 
     def mlps(config: Config, dims: Dims, layers: int) -> Parts:
@@ -236,13 +236,13 @@ def in_all(config: Config) -> int:
     return config.layers
 
 
-def by_step(config: Config) -> int:
+def place_experts_by_step(config: Config) -> int:
     """Qwen: every decoder_sparse_step-th layer has experts, except those in mlp_only_layers."""
     step, dense_ones = config.count("decoder_sparse_step"), config.indices("mlp_only_layers")
     return sum((at + 1) % step == 0 and at not in dense_ones for at in range(config.layers))
 
 
-def after_first(*keys: str) -> Callable[[Config], int]:
+def place_experts_after_first(*keys: str) -> Callable[[Config], int]:
     """Return all but the first layers, whose number a key declares, or the layers that
     mlp_layer_types calls sparse.
     """
@@ -256,7 +256,7 @@ def after_first(*keys: str) -> Callable[[Config], int]:
     return layers
 
 
-def routed(
+def count_routed(
     layers: Callable[[Config], int] = in_all,
     width: tuple[str, ...] = ("moe_intermediate_size",),
     shared: Callable[[Config, int], int] = lambda config, width: 0,
@@ -294,7 +294,7 @@ COUNTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_exper
 VISITED = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk", "moe_k", "moe_top_k")
 
 
-def shared_of(*keys: str) -> Callable[[Config, int], int]:
+def count_shared(*keys: str) -> Callable[[Config, int], int]:
     """Return this many shared experts, each as wide as a routed one."""
     return lambda config, width: config.whole(*keys) * width
 

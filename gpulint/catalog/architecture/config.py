@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Mapping
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 TRIGGERS = ("num_hidden_layers",)
 LARGEST = 2**31
@@ -18,7 +18,7 @@ class Unread(Exception):
     """The reason why a config.json gives no architecture, as a sentence."""
 
 
-def loaded(text: str) -> Config:
+def load(text: str) -> Config:
     """Return the top level of a config.json."""
     try:
         data = json.loads(text)
@@ -144,6 +144,6 @@ def _divide(whole: int, parts: int) -> int:
 def _load_defaults() -> dict[str, dict[str, object]]:
     """Return the catalog's class defaults by model_type."""
     found: dict[str, dict[str, object]] = {}
-    for row in catalog.rows("config_defaults"):
+    for row in tables.rows("config_defaults"):
         found.setdefault(row["model_type"], {})[row["key"]] = json.loads(row["value"])
     return found

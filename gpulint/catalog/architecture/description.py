@@ -6,9 +6,9 @@ import csv
 import io
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.catalog.architecture import Architecture
-from gpulint.catalog.architecture.network import Network
+from gpulint.catalog.architecture.network import ArchitectureRecord
 from gpulint.catalog.architecture.parts import PARTS
 
 BYTES_OF_16_BITS = 2
@@ -24,7 +24,7 @@ RENAMED = {"dtype": "checkpoint_dtype"}
 """Columns of the catalog's table that the record calls something else."""
 
 
-def as_text(network: Network) -> str:
+def render_text(network: ArchitectureRecord) -> str:
     """Return the shape, the parameters by part, and what one token and one sequence keep."""
     shape = network.architecture
     fields = [(name, getattr(shape, name)) for name in SHAPE]
@@ -39,7 +39,7 @@ def _cell(value: object) -> str:
     return units.human(value, "")
 
 
-def _describe_parts(network: Network) -> list[tuple[str, str]]:
+def _describe_parts(network: ArchitectureRecord) -> list[tuple[str, str]]:
     shape, found = network.architecture, network.parts
     if found is None:
         return [("parameters", f"not counted: {network.uncounted}")]
@@ -91,11 +91,11 @@ def kv_elements_per_token(shape: Architecture) -> tuple[int, int]:
     return full * 2 * heads * width, sliding * narrow
 
 
-def as_row(network: Network, source: str) -> str:
+def render_row(network: ArchitectureRecord, source: str) -> str:
     """Return the header and the row of catalog/architectures.csv. The date is left to the person
     who read the source.
     """
-    header = list(catalog.rows("architectures")[0])
+    header = list(tables.rows("architectures")[0])
     cells = {name: _raw(getattr(network.architecture, RENAMED.get(name, name), None)) for name in header}
     cells["source"] = source
     text = io.StringIO()

@@ -31,7 +31,7 @@ class Weights(NamedTuple):
     quantization: str
 
 
-def of_file(path: str) -> Weights:
+def parse_file_name(path: str) -> Weights:
     """Parse the name of a file: `<checkpoint>-<type>.gguf`, whole or the first of several parts.
 
     >>> of_file("/models/Llama-3.3-70B-Instruct-Q4_K_M-00001-of-00002.gguf")
@@ -41,25 +41,25 @@ def of_file(path: str) -> Weights:
     """
     stem = PART.sub("", re.sub(r"\.gguf$", "", path.rstrip("/").rsplit("/", 1)[-1], flags=re.IGNORECASE))
     if TYPE.fullmatch(stem) or stem.lower() in NAMELESS:
-        return Weights("", format_of(stem) if TYPE.fullmatch(stem) else "")
+        return Weights("", find_format(stem) if TYPE.fullmatch(stem) else "")
     named = NAMED.fullmatch(stem)
     if named is None:
         return Weights(stem, "")
     checkpoint = "" if named["checkpoint"].lower() in NAMELESS else named["checkpoint"]
-    return Weights(checkpoint, format_of(named["type"]))
+    return Weights(checkpoint, find_format(named["type"]))
 
 
-def of_repository(reference: str) -> Weights:
+def parse_repository(reference: str) -> Weights:
     """Parse `<owner>/<checkpoint>-GGUF[:<type>]`; a tag such as latest is no type.
 
     >>> of_repository("bartowski/Llama-3.3-70B-Instruct-GGUF:Q4_K_M")
     Weights(checkpoint='bartowski/Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
     """
     name, _, tag = reference.partition(":")
-    return Weights(REPOSITORY.sub("", name), format_of(tag) if TYPE.fullmatch(tag) else "")
+    return Weights(REPOSITORY.sub("", name), find_format(tag) if TYPE.fullmatch(tag) else "")
 
 
-def format_of(type_name: str) -> str:
+def find_format(type_name: str) -> str:
     """Return the catalog's name of a GGUF type.
 
     >>> format_of("Q4_K_M"), format_of("BF16")

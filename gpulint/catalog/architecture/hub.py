@@ -17,7 +17,7 @@ from typing import IO
 from urllib.parse import quote, urlsplit
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Resolved, index, network
+from gpulint.catalog.architecture import Resolution, index, network
 from gpulint.catalog.architecture.config import Unread
 from gpulint.version import __version__
 
@@ -40,7 +40,7 @@ REFUSED = {
 ABSENT = frozenset({404, 410})
 
 
-class Unanswered(Exception):
+class HubError(Exception):
     """Why a hub did not answer, as a sentence."""
 
 
@@ -50,7 +50,7 @@ class Hub:
     def __init__(self, address: str = HUB, token: str | None = None, patience_s: float = PATIENCE_S) -> None:
         self.address = address.rstrip("/")
         if urlsplit(self.address).scheme not in ("http", "https") or not urlsplit(self.address).hostname:
-            raise Unanswered(f"{address} is not the address of a hub; write http(s)://HOST")
+            raise HubError(f"{address} is not the address of a hub; write http(s)://HOST")
         self.token = token
         self.patience_s = patience_s
         self.deadline = time.monotonic() + patience_s
@@ -73,9 +73,9 @@ class Hub:
             error.close()
             if error.code in ABSENT:
                 return None
-            raise Unanswered(self._explain_refusal(reference, file, error.code)) from None
+            raise HubError(self._explain_refusal(reference, file, error.code)) from None
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-            raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_explain_error(error)}") from None
+            raise HubError(f"{self.address} did not answer for {reference}/{file}: {_explain_error(error)}") from None
 
     def _read(self, read: Callable[[int], bytes], length: int) -> bytes:
         """Read up to a length in blocks.
@@ -86,7 +86,7 @@ class Hub:
         while len(content) < length and (block := read(min(BLOCK, length - len(content)))):
             content += block
             if time.monotonic() > self.deadline:
-                raise Unanswered(f"{self.address} took longer than {self.patience_s:g} s")
+                raise HubError(f"{self.address} took longer than {self.patience_s:g} s")
         return bytes(content)
 
     def _explain_refusal(self, reference: str, file: str, code: int) -> str:
@@ -95,23 +95,23 @@ class Hub:
         return f"{self.address} answered {code} for {reference}/{file}: {why}{hint}"
 
 
-def resolve(reference: str, hub: Hub) -> Resolved:
+def resolve(reference: str, hub: Hub) -> Resolution:
     """Return the architecture of a hub's checkpoint with the weights of its files."""
     if not ID.fullmatch(reference):
-        raise Unanswered(f"{reference} is not the id of a checkpoint on a hub; write ORG/NAME")
+        raise HubError(f"{reference} is not the id of a checkpoint on a hub; write ORG/NAME")
     content = hub.head(reference, CONFIG, CONFIG_BYTES_MAX)
     if content is None:
-        raise Unanswered(f"{hub.address} has no {reference} with a config.json")
+        raise HubError(f"{hub.address} has no {reference} with a config.json")
     config = content.decode("utf-8", "replace")
     resolved = _read_shape(reference, config, hub)
     pool = ThreadPoolExecutor(AT_A_TIME)
     try:
-        return index.with_files(resolved, config, lambda file, length: hub.head(reference, file, length), pool.map)
+        return index.apply_files(resolved, config, lambda file, length: hub.head(reference, file, length), pool.map)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _read_shape(reference: str, config: str, hub: Hub) -> Resolved:
+def _read_shape(reference: str, config: str, hub: Hub) -> Resolution:
     """Return the architecture of config.json; for unsupported families, that of the catalog or the
     name.
     """
@@ -120,9 +120,9 @@ def _read_shape(reference: str, config: str, hub: Hub) -> Resolved:
     except Unread as reason:
         fallback = architecture.resolve(reference)
         if fallback.architecture is None:
-            raise Unanswered(f"config.json of {reference} gives no architecture: {reason}") from None
+            raise HubError(f"config.json of {reference} gives no architecture: {reason}") from None
         return fallback
-    return Resolved(shape, f"config.json of {urlsplit(hub.address).hostname}")
+    return Resolution(shape, f"config.json of {urlsplit(hub.address).hostname}")
 
 
 def _explain_error(error: Exception) -> str:
@@ -141,7 +141,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(newurl).scheme not in {"https", urlsplit(req.full_url).scheme}:
-            raise Unanswered(f"{req.host} redirects to {urlsplit(newurl).hostname} without encryption")
+            raise HubError(f"{req.host} redirects to {urlsplit(newurl).hostname} without encryption")
         request = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
         token = req.get_header("Authorization")
         if request is not None and token and urlsplit(newurl)[:2] == urlsplit(req.full_url)[:2]:

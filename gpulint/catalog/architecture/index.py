@@ -13,8 +13,8 @@ from math import prod
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
-from gpulint.catalog.architecture import Architecture, Resolved
+from gpulint.catalog import tables
+from gpulint.catalog.architecture import Architecture, Resolution
 
 Head = Callable[[str, int], bytes | None]
 """The first bytes of a file beside config.json, at most so many; None where there is no such file to be read."""
@@ -98,7 +98,7 @@ Each = Callable[[Callable[[str], tuple[Tensor, ...] | None], Sequence[str]], Ite
 """How the headers of several files are read: one after the other, as `map` does, or several at a time."""
 
 
-class Stored(NamedTuple):
+class StoredWeights(NamedTuple):
     """The contents of the files: their tensors, or only names and the total if no header could be
     read.
     """
@@ -109,7 +109,7 @@ class Stored(NamedTuple):
     source: str
 
 
-class Loaded(NamedTuple):
+class LoadedWeights(NamedTuple):
     """The tensors that engines load, and their bytes in memory, where unquantised tensors take 16
     bits.
     """
@@ -128,26 +128,26 @@ class Loaded(NamedTuple):
 # ---- reading
 
 
-def stored(head: Head, each: Each = map) -> Stored | None:
+def read_stored(head: Head, each: Each = map) -> StoredWeights | None:
     """Return the contents of the files next to a config.json; None if there are none."""
     listed = head(INDEX, INDEX_BYTES_MAX + 1)
     if listed is None:
-        alone = header(WHOLE, head)
+        alone = read_header(WHOLE, head)
         return None if alone is None else _merge_headers({WHOLE: alone})
-    total, places = index(listed)
+    total, places = read_index(listed)
     files = sorted(set(places.values()))
     if len(files) > FILES_MAX:
         raise Unreadable(f"{INDEX} names more than {FILES_MAX} files")
     headers = _read_headers(files, head, each)
     if headers is None:
-        return Stored(tuple(places), (), total, INDEX) if total else None
+        return StoredWeights(tuple(places), (), total, INDEX) if total else None
     found = _merge_headers(headers)
     if lacking := sorted(set(places) - set(found.names)):
         raise Unreadable(f"{INDEX} names {lacking[0]}, but {places[lacking[0]]} does not hold it")
     return _select_indexed(found, places)
 
 
-def index(content: bytes) -> tuple[int, Mapping[str, str]]:
+def read_index(content: bytes) -> tuple[int, Mapping[str, str]]:
     """Return the total bytes in an index (0 if it has none), and the file of each tensor.
 
     >>> index(b'{"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}')
@@ -170,7 +170,7 @@ def index(content: bytes) -> tuple[int, Mapping[str, str]]:
     return (total if isinstance(total, int) and total > 0 else 0), places
 
 
-def header(file: str, head: Head) -> tuple[Tensor, ...] | None:
+def read_header(file: str, head: Head) -> tuple[Tensor, ...] | None:
     """Return the tensors of one safetensors file; None if the file, or more than its Git LFS
     pointer, is missing.
     """
@@ -230,7 +230,7 @@ def _read_headers(files: Sequence[str], head: Head, each: Each) -> dict[str, tup
     """Return the headers of all files; None if one of them is missing."""
     found: dict[str, tuple[Tensor, ...]] = {}
     count = 0
-    for file, tensors in zip(files, each(lambda file: header(file, head), files), strict=True):
+    for file, tensors in zip(files, each(lambda file: read_header(file, head), files), strict=True):
         if tensors is None:
             return None
         found[file] = tensors
@@ -240,17 +240,17 @@ def _read_headers(files: Sequence[str], head: Head, each: Each) -> dict[str, tup
     return found
 
 
-def _merge_headers(headers: Mapping[str, tuple[Tensor, ...]]) -> Stored:
+def _merge_headers(headers: Mapping[str, tuple[Tensor, ...]]) -> StoredWeights:
     tensors = tuple(tensor for held in headers.values() for tensor in held)
     names = tuple(tensor.name for tensor in tensors)
     source = f"headers of {len(headers)} safetensors files" if len(headers) > 1 else f"header of {next(iter(headers))}"
-    return Stored(names, tensors, sum(tensor.bytes for tensor in tensors), source)
+    return StoredWeights(names, tensors, sum(tensor.bytes for tensor in tensors), source)
 
 
-def _select_indexed(found: Stored, places: Mapping[str, str]) -> Stored:
+def _select_indexed(found: StoredWeights, places: Mapping[str, str]) -> StoredWeights:
     """Return the tensors that the index names. Files may hold more, which is not loaded."""
     tensors = tuple({tensor.name: tensor for tensor in found.tensors if tensor.name in places}.values())
-    return Stored(tuple(places), tensors, sum(tensor.bytes for tensor in tensors), found.source)
+    return StoredWeights(tuple(places), tensors, sum(tensor.bytes for tensor in tensors), found.source)
 
 
 def _short(value: object) -> str:
@@ -260,7 +260,7 @@ def _short(value: object) -> str:
 # ---- what engines load of it
 
 
-def loaded(held: Stored, config: str, tied: bool) -> Loaded:
+def select_loaded(held: StoredWeights, config: str, tied: bool) -> LoadedWeights:
     """Return the tensors that an engine loads.
     Layers that predict ahead, tied heads stored twice, and buffers are left out.
     """
@@ -275,10 +275,10 @@ def loaded(held: Stored, config: str, tied: bool) -> Loaded:
         )
     if left:
         raise Unreadable(f"the index's total includes {min(left)}, which is not loaded")
-    return Loaded({}, None, None, held.total_bytes, held.source)
+    return LoadedWeights({}, None, None, held.total_bytes, held.source)
 
 
-def _count_bytes(tensors: Iterable[Tensor], source: str) -> Loaded:
+def _count_bytes(tensors: Iterable[Tensor], source: str) -> LoadedWeights:
     by_dtype: Counter[str] = Counter()
     packed, plain, quantised = 0, 0, False
     for tensor in tensors:
@@ -291,7 +291,7 @@ def _count_bytes(tensors: Iterable[Tensor], source: str) -> Loaded:
             packed += tensor.bytes
     parameters, kept = (None, plain) if quantised else (plain, None)
     held = dict(by_dtype.most_common())
-    return Loaded(held, parameters, kept, packed + plain * DTYPES["bfloat16"], source)
+    return LoadedWeights(held, parameters, kept, packed + plain * DTYPES["bfloat16"], source)
 
 
 def _is_left(name: str, layers: int | None, copied: bool) -> bool:
@@ -317,7 +317,7 @@ def _count_layers(config: str) -> int | None:
 # ---- the architecture with it
 
 
-def weighed(shape: Architecture, found: Loaded) -> Architecture:
+def weigh(shape: Architecture, found: LoadedWeights) -> Architecture:
     """Return an architecture with the weights of its checkpoint's files. Raise Unreadable if they
     contradict it.
     """
@@ -355,7 +355,7 @@ def _total_bounds(shape: Architecture) -> tuple[float, float]:
     """
     if shape.parameters is None:
         return 0, float("inf")
-    row = catalog.by("quantization", "quantization").get(shape.checkpoint_quantization or "")
+    row = tables.index_rows("quantization", "quantization").get(shape.checkpoint_quantization or "")
     least = float(row["bytes_per_weight"]) if row else 0
     return shape.parameters * least * LEAST, shape.parameters * DTYPES["bfloat16"] * (1 - AGREES)
 
@@ -369,28 +369,28 @@ def _agrees(held: int, least: float, most: float, unit: str = "bytes") -> None:
 # ---- the ladder's last step
 
 
-def with_files(resolved: Resolved, config: str, head: Head, each: Each = map) -> Resolved:
+def apply_files(resolved: Resolution, config: str, head: Head, each: Each = map) -> Resolution:
     """Return a resolved architecture with the contents of its checkpoint's files.
     If they fail, it is unchanged and the reason is noted.
     """
     shape = resolved.architecture
     try:
-        held = stored(head, each)
+        held = read_stored(head, each)
         if shape is None or held is None:
             return resolved
-        found = loaded(held, config, shape.tied_embeddings is True)
-        exact = weighed(shape, found)
+        found = select_loaded(held, config, shape.tied_embeddings is True)
+        exact = weigh(shape, found)
     except Unreadable as reason:
         said = f"weights follow from config.json alone: {reason}"
         return resolved._replace(assumption="; ".join(filter(None, (resolved.assumption, said))))
     by_name = found.parameters is not None and shape.named_parameters is not None
     assumption = "" if by_name else resolved.assumption
     return resolved._replace(
-        architecture=replace(exact, stored_formats=described(found, exact.parameters)), assumption=assumption
+        architecture=replace(exact, stored_formats=describe(found, exact.parameters)), assumption=assumption
     )
 
 
-def described(found: Loaded, parameters: int | None) -> str:
+def describe(found: LoadedWeights, parameters: int | None) -> str:
     """Return what is loaded, by number format, largest first, and the share of parameters that is
     not quantised.
 

@@ -38,11 +38,11 @@ MODULES = {module: part for part, ways in WHOLE.items() for way in ways for modu
 LEAVES = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
-def unquantised(top: Config, counted: Parts, shape: Architecture) -> int | None:
+def count_unquantised(top: Config, counted: Parts, shape: Architecture) -> int | None:
     """Return the parameters that stay in 16 bits; None if the checkpoint is not quantised or its
     config does not list them.
     """
-    settings = quantization.declared(top)
+    settings = quantization.find_declaration(top)
     if settings is None:
         return None
     if shape.indexer_head_dim is not None:

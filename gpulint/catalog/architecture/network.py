@@ -26,7 +26,7 @@ GENERATES = (
 """Endings of the classes that generate, and two whose names do not tell."""
 
 
-class Network(NamedTuple):
+class ArchitectureRecord(NamedTuple):
     """An architecture, its parameters by part, and the reason if they are not counted."""
 
     architecture: Architecture
@@ -45,9 +45,9 @@ class _Decoder(NamedTuple):
     experts: Experts | None
 
 
-def read(reference: str, text: str) -> Network:
+def read(reference: str, text: str) -> ArchitectureRecord:
     """Return the architecture of a config.json. Raise Unread with the reason if there is none."""
-    top = config.loaded(text)
+    top = config.load(text)
     if top.model_type in seq2seq.FAMILIES:
         return _encoder_decoder(reference, top)
     decoder = _decoder(_find_text_level(top))
@@ -56,8 +56,8 @@ def read(reference: str, text: str) -> Network:
     try:
         counted = _count_parts(top, decoder, task)
     except Unread as reason:
-        return Network(shape, None, str(reason))
-    return Network(_apply_parts(shape, counted, decoder, top), counted)
+        return ArchitectureRecord(shape, None, str(reason))
+    return ArchitectureRecord(_apply_parts(shape, counted, decoder, top), counted)
 
 
 def _find_text_level(top: Config) -> Config:
@@ -84,7 +84,7 @@ def _decoder(text: Config) -> _Decoder:
     return _Decoder(text, family, family.mixers(text), full, sliding, family.experts(text, full))
 
 
-def _encoder_decoder(reference: str, top: Config) -> Network:
+def _encoder_decoder(reference: str, top: Config) -> ArchitectureRecord:
     family = seq2seq.FAMILIES[top.model_type]
     stacks = family.stacks(top)
     tied = top.value("tie_word_embeddings")
@@ -106,15 +106,15 @@ def _encoder_decoder(reference: str, top: Config) -> Network:
         encoder_layers=stacks.encoder_layers,
         encoder_tokens=stacks.encoder_tokens or None,
         checkpoint_dtype=_dtype(top, top),
-        checkpoint_quantization=quantization.named(top),
+        checkpoint_quantization=quantization.find_format(top),
         task=family.task,
         modality=family.modality,
         source="config.json in the repository",
     )
     if not isinstance(tied, bool) or _task_words(top) not in ("", *GENERATES):
-        return Network(shape, None, "the head of this encoder-decoder is not known")
+        return ArchitectureRecord(shape, None, "the head of this encoder-decoder is not known")
     counted = stacks.parts + (Counter() if tied else Counter({parts.HEAD: top.vocab * stacks.hidden}))
-    return Network(replace(shape, parameters=counted.total()), counted)
+    return ArchitectureRecord(replace(shape, parameters=counted.total()), counted)
 
 
 def _task_words(top: Config) -> str:
@@ -162,7 +162,7 @@ def _shape(reference: str, top: Config, decoder: _Decoder, task: str) -> Archite
         state_elements=state.elements if state else None,
         indexer_head_dim=text.whole("index_head_dim") or None if is_latent else None,
         checkpoint_dtype=_dtype(top, text),
-        checkpoint_quantization=quantization.named(top),
+        checkpoint_quantization=quantization.find_format(top),
         task=task or "generate",
         modality=towers.modality(top.model_type),
         source="config.json in the repository",
@@ -227,7 +227,7 @@ def _count_parts(top: Config, decoder: _Decoder, task: str) -> Parts:
     tied = _is_tied(top, decoder.config, decoder.family, task)
     if tied is None:
         raise Unread("tie_word_embeddings is missing, or two levels of the file disagree on it")
-    return _layers(decoder) + _count_ends(top, decoder, task, tied) + towers.parts_of(top, decoder.dims.hidden)
+    return _layers(decoder) + _count_ends(top, decoder, task, tied) + towers.count_parts(top, decoder.dims.hidden)
 
 
 def _layers(decoder: _Decoder) -> Parts:
@@ -287,5 +287,5 @@ def _apply_parts(shape: Architecture, counted: Parts, decoder: _Decoder, top: Co
         parameters=total,
         active_parameters=total - idle if experts else None,
         encoder_parameters=towers_ or None,
-        unquantised_parameters=kept.unquantised(top, counted, shape),
+        unquantised_parameters=kept.count_unquantised(top, counted, shape),
     )

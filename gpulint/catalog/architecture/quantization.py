@@ -11,11 +11,11 @@ GROUPS = {4: {32, 64, 128, -1}, 8: {128, -1}}
 INT8 = "int8"
 
 
-def named(top: Config) -> str | None:
+def find_format(top: Config) -> str | None:
     """Return the name of the checkpoint's quantised format; None in 16 or 32 bits; the method's own
     name if none fits.
     """
-    settings = declared(top)
+    settings = find_declaration(top)
     if settings is None:
         return None
     method = str(settings.value("quant_method") or settings.value("quant_algo") or "unknown").lower()
@@ -27,7 +27,7 @@ def named(top: Config) -> str | None:
     return found or method
 
 
-def declared(top: Config) -> Config | None:
+def find_declaration(top: Config) -> Config | None:
     """Return the quantization_config, on the top level or in the text model's."""
     for level in (top.stated, top.stated.get("text_config")):
         for key in ("quantization_config", "compression_config"):

@@ -13,7 +13,7 @@ NORMS = 2
 """Before the attention and before the MLP of each layer; one more stands before the output head."""
 
 
-def counted(shape: Architecture) -> Parts | None:
+def count_parameters(shape: Architecture) -> Parts | None:
     """Return all parameters by part; None if the shape is not a plain-attention decoder or is
     incomplete.
 

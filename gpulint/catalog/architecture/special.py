@@ -14,9 +14,9 @@ from gpulint.catalog.architecture.blocks import (
     Experts,
     Flag,
     all_full,
+    count_projections,
     head_norms,
-    one_full_in,
-    projected,
+    place_full_every,
 )
 from gpulint.catalog.architecture.config import Config, Unread
 from gpulint.catalog.architecture.parts import EMBEDDINGS, OTHER, Parts, State
@@ -26,25 +26,25 @@ from gpulint.catalog.architecture.parts import EMBEDDINGS, OTHER, Parts, State
 
 def exaone_layers(config: Config) -> list[str]:
     """EXAONE 4: `LLLG` or a period; the last layer has full attention."""
-    if (stated := blocks.stated_kinds(config)) or not config.whole("sliding_window"):
+    if (stated := blocks.read_kinds(config)) or not config.whole("sliding_window"):
         return stated or all_full(config)
     pattern = config.value("sliding_window_pattern")
     if isinstance(pattern, str) and pattern:
         kinds = [SLIDING if pattern[at % len(pattern)] == "L" else FULL for at in range(config.layers)]
         return [*kinds[:-1], FULL]
-    return one_full_in(4, "sliding_window_pattern")(config)
+    return place_full_every(4, "sliding_window_pattern")(config)
 
 
 def gemma4_layers(config: Config) -> list[str]:
     """Gemma 4: five sliding layers before each full one; the last is full."""
-    return [*one_full_in(6)(config)[:-1], FULL]
+    return [*place_full_every(6)(config)[:-1], FULL]
 
 
 def minimax_layers(config: Config) -> list[str]:
     """MiniMax-Text-01: attn_type_list has 1 for softmax attention and 0 for lightning attention."""
     listed = config.listed("attn_type_list")
     if listed is None:
-        return blocks.stated_kinds(config) or [LINEAR if at % 2 else FULL for at in range(config.layers)]
+        return blocks.read_kinds(config) or [LINEAR if at % 2 else FULL for at in range(config.layers)]
     if len(listed) != config.layers:
         raise Unread(f"attn_type_list names {len(listed)} layers of {config.layers}")
     return [FULL if kind == 1 else LINEAR for kind in listed]
@@ -52,7 +52,7 @@ def minimax_layers(config: Config) -> list[str]:
 
 def kimi_layers(config: Config) -> list[str]:
     """Kimi Linear: linear_attn_config lists the layers of both kinds, counted from 1."""
-    if stated := blocks.stated_kinds(config):
+    if stated := blocks.read_kinds(config):
         return stated
     places = config.inner("linear_attn_config").indices("full_attn_layers")
     if not places:
@@ -78,7 +78,7 @@ def nemotron_mixers(config: Config) -> list[str]:
     return [FULL if kind == "*" else LINEAR for kind in nemotron_blocks(config) if kind in "M*"]
 
 
-def both_in_each(config: Config) -> list[str]:
+def place_both(config: Config) -> list[str]:
     """Falcon-H1: attention and Mamba side by side in each block."""
     return [LINEAR, FULL] * config.layers
 
@@ -93,7 +93,7 @@ def gpt_neo_layers(config: Config) -> list[str]:
     return [SLIDING if kind == "local" else FULL for kind in listed]
 
 
-def sliding_if_switched_on(config: Config) -> list[str]:
+def place_sliding_if_enabled(config: Config) -> list[str]:
     """Qwen3 MoE: all layers have sliding-window attention if use_sliding_window is set."""
     switched = config.flag("use_sliding_window") and config.whole("sliding_window")
     return [SLIDING if switched else FULL] * config.layers
@@ -183,16 +183,16 @@ def short_convolution(config: Config) -> State:
 # ---- attention that only one family has
 
 
-def gated_attention(config: Config, dims: Dims, kind: str) -> Parts:
+def count_gated_attention(config: Config, dims: Dims, kind: str) -> Parts:
     """Qwen3-Next: queries come with an output gate of the same width."""
-    found = projected("attention_bias", "attention_bias", head_norms)(config, dims, kind)
+    found = count_projections("attention_bias", "attention_bias", head_norms)(config, dims, kind)
     return found + parts.linear(parts.ATTENTION, dims.hidden, dims.heads * dims.head_dim, config.flag("attention_bias"))
 
 
 def gemma4_attention(config: Config, dims: Dims, kind: str) -> Parts:
     """Gemma 4: full layers may use their keys as values."""
     keys = dims.hidden * dims.kv_heads * dims.head_dim
-    found = projected("attention_bias", "attention_bias", head_norms)(config, dims, kind)
+    found = count_projections("attention_bias", "attention_bias", head_norms)(config, dims, kind)
     if kind == FULL and config.flag("attention_k_eq_v"):
         found = found - Counter({parts.ATTENTION: keys})
     return found
@@ -200,7 +200,7 @@ def gemma4_attention(config: Config, dims: Dims, kind: str) -> Parts:
 
 def gemma4_full_dims(config: Config) -> Dims:
     """Gemma 4: full layers have heads of their own width and number."""
-    found = blocks.dims(config)
+    found = blocks.read_dims(config)
     heads = config.whole("num_global_key_value_heads") if config.flag("attention_k_eq_v") else 0
     return found._replace(head_dim=config.count("global_head_dim"), kv_heads=heads or found.kv_heads)
 
@@ -224,22 +224,22 @@ def chatglm_dims(config: Config) -> Dims:
     if config.flag("post_layer_norm") is False or config.flag("rmsnorm") is False:
         raise Unread("a ChatGLM without RMSNorm or final norm is not counted")
     kv_heads = config.count("multi_query_group_num") if config.flag("multi_query_attention") else config.heads
-    return blocks.dims(config)._replace(kv_heads=kv_heads)
+    return blocks.read_dims(config)._replace(kv_heads=kv_heads)
 
 
 def qwen_dims(config: Config) -> Dims:
     """The first Qwen declares the width of both halves of the MLP's input."""
     if not config.flag("no_bias") or config.whole("intermediate_size") % 2:
         raise Unread("a Qwen with biases is not counted")
-    return blocks.dims(config)._replace(width=config.count("intermediate_size") // 2)
+    return blocks.read_dims(config)._replace(width=config.count("intermediate_size") // 2)
 
 
-def no_attention(config: Config) -> Dims:
+def place_no_attention(config: Config) -> Dims:
     """Mamba: layers without heads."""
     return Dims(config.hidden, 0, 0, 0, 0)
 
 
-def only_routed_dims(config: Config) -> Dims:
+def build_routed_dims(config: Config) -> Dims:
     """Qwen3.5: with routed experts in every layer there is no MLP of another width."""
     return Dims(config.hidden, config.heads, config.kv_heads, config.head_dim, config.whole("intermediate_size"))
 
@@ -310,7 +310,7 @@ def llama4_layers(config: Config) -> int:
 
 def llama4_dims(config: Config) -> Dims:
     """Llama 4: intermediate_size is an expert's width, intermediate_size_mlp that of a dense MLP."""
-    return blocks.dims(config)._replace(width=config.count("intermediate_size_mlp"))
+    return blocks.read_dims(config)._replace(width=config.count("intermediate_size_mlp"))
 
 
 def jamba_layers(config: Config) -> int:
@@ -408,7 +408,7 @@ def gemma3n_dims(config: Config) -> Dims:
     return Dims(config.hidden, config.heads, config.kv_heads, config.head_dim, width)
 
 
-def learned_positions(*keys: str, more: int = 0, hidden_norms: int = 0) -> Callable[[Config, Dims], Parts]:
+def count_learned_positions(*keys: str, more: int = 0, hidden_norms: int = 0) -> Callable[[Config, Dims], Parts]:
     """A table of positions, and norms of the embeddings."""
 
     def extra(config: Config, dims: Dims) -> Parts:
@@ -463,7 +463,7 @@ def stablelm_extra(config: Config, dims: Dims) -> Parts:
 
 def lfm2_dims(config: Config) -> Dims:
     """LFM2 shrinks the declared MLP width to two thirds and rounds it up to a multiple."""
-    found = blocks.dims(config)
+    found = blocks.read_dims(config)
     width = config.whole("block_ff_dim") or found.width
     if not config.flag("block_auto_adjust_ff_dim"):
         return found._replace(width=width)

@@ -37,7 +37,7 @@ def modality(model_type: str) -> str:
     return TOWERS[model_type].modality if model_type in TOWERS else "text"
 
 
-def parts_of(top: Config, hidden: int) -> Parts:
+def count_parts(top: Config, hidden: int) -> Parts:
     """Return the tower's parameters, or none without a tower; `hidden` is the width of the text
     model.
     """

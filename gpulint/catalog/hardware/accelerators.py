@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.catalog.hardware.links import link
 
 
@@ -87,18 +87,18 @@ def named(text: str) -> Accelerator | None:
 @functools.cache
 def labels() -> dict[tuple[str, str], str]:
     """Return the accelerator id of each exact pair of label key and label value."""
-    return {(row["key"], row["value"]): row["accelerator"] for row in catalog.rows("accelerator_labels")}
+    return {(row["key"], row["value"]): row["accelerator"] for row in tables.rows("accelerator_labels")}
 
 
 @functools.cache
 def product_labels() -> frozenset[str]:
     """Return every product name that NVIDIA's drivers print, with dashes as in a node label."""
-    return frozenset(row["name"].replace(" ", "-") for row in catalog.rows("product_names"))
+    return frozenset(row["name"].replace(" ", "-") for row in tables.rows("product_names"))
 
 
 @functools.cache
 def _accelerators() -> dict[str, Accelerator]:
-    return {row["id"]: _accelerator(row) for row in catalog.rows("accelerators")}
+    return {row["id"]: _accelerator(row) for row in tables.rows("accelerators")}
 
 
 @functools.cache
@@ -106,7 +106,7 @@ def _products() -> dict[str, Accelerator]:
     return {product.name.lower(): product for product in list_accelerators()}
 
 
-def _accelerator(row: catalog.Row) -> Accelerator:
+def _accelerator(row: tables.Row) -> Accelerator:
     return Accelerator(
         id=row["id"],
         name=row["name"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 
 class InletClass(NamedTuple):
@@ -23,5 +23,5 @@ class InletClass(NamedTuple):
 @functools.cache
 def inlet_class(name: str) -> InletClass:
     """Return the class with that name; KeyError if there is none."""
-    row = catalog.by("inlet_classes", "class")[name]
+    row = tables.index_rows("inlet_classes", "class")[name]
     return InletClass(*(float(row[field]) for field in InletClass._fields))

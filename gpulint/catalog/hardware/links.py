@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
-from gpulint.report.model import Worlds
+from gpulint.catalog import tables
+from gpulint.report.model import Scenarios
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Link:
 class Measured(NamedTuple):
     """What groups achieve on one medium: nominal bandwidth over achieved bandwidth, and latency."""
 
-    slowdown: Worlds[float]
-    hop_s: Worlds[float]
+    slowdown: Scenarios[float]
+    hop_s: Scenarios[float]
     source: str
 
 
@@ -45,7 +45,7 @@ def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured |
     """Find what a group of ranks achieves on a medium; an engine's own kernels come first."""
     found = {
         row["engine"]: row
-        for row in catalog.rows("collectives")
+        for row in tables.rows("collectives")
         if (row["medium"], row["operation"]) == (medium, operation)
         and engine in row["engine"].split(" ") + [engine] * (not row["engine"])
         and int(row["ranks_from"]) <= ranks <= int(row["ranks_until"] or ranks)
@@ -53,19 +53,19 @@ def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured |
     if not found:
         return None
     row = found[max(found)]
-    return Measured(_worlds(row, "slowdown"), _worlds(row, "hop_s"), row["source"])
+    return Measured(_scenarios(row, "slowdown"), _scenarios(row, "hop_s"), row["source"])
 
 
-def _worlds(row: catalog.Row, quantity: str) -> Worlds[float]:
-    return Worlds(*(float(row[f"{quantity}_{world}"]) for world in Worlds._fields))
+def _scenarios(row: tables.Row, quantity: str) -> Scenarios[float]:
+    return Scenarios(*(float(row[f"{quantity}_{world}"]) for world in Scenarios._fields))
 
 
 @functools.cache
 def _links() -> dict[str, Link]:
-    return {row["id"]: _link(row) for row in catalog.rows("links")}
+    return {row["id"]: _link(row) for row in tables.rows("links")}
 
 
-def _link(row: catalog.Row) -> Link:
+def _link(row: tables.Row) -> Link:
     per_link = units.scaled(row["gb_per_s_per_link"], units.GB)
     nccl = units.scaled(row["nccl_gb_per_s"], units.GB)
     return Link(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +122,19 @@ _CLOUD_DOMAINS = {"cloud.google.com": "gcp", "k8s.aws": "aws", "amazonaws.com": 
 
 
 @functools.cache
-def _price_rows() -> dict[str, list[catalog.Row]]:
-    found: dict[str, list[catalog.Row]] = {}
-    for row in catalog.rows("prices"):
+def _price_rows() -> dict[str, list[tables.Row]]:
+    found: dict[str, list[tables.Row]] = {}
+    for row in tables.rows("prices"):
         found.setdefault(row["instance_type"], []).append(row)
     return found
 
 
 @functools.cache
 def _nodes() -> dict[str, Node]:
-    return {row["instance_type"]: _node(row) for row in catalog.rows("nodes")}
+    return {row["instance_type"]: _node(row) for row in tables.rows("nodes")}
 
 
-def _node(row: catalog.Row) -> Node:
+def _node(row: tables.Row) -> Node:
     return Node(
         instance_type=row["instance_type"],
         cloud=row["cloud"],
@@ -151,7 +151,7 @@ def _node(row: catalog.Row) -> Node:
     )
 
 
-def _list_price(row: catalog.Row) -> ListPrice:
+def _list_price(row: tables.Row) -> ListPrice:
     return ListPrice(
         region=row["region"],
         home=row["home"] == "yes",

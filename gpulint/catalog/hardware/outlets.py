@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 
 class Outlet(NamedTuple):
@@ -23,16 +23,16 @@ class Outlet(NamedTuple):
 
 @functools.cache
 def _load_outlets() -> Mapping[str, Outlet]:
-    rows = catalog.rows("outlets")
+    rows = tables.rows("outlets")
     return {row["outlet"]: _read_outlet(row) for row in rows}
 
 
-def _read_outlet(row: catalog.Row) -> Outlet:
+def _read_outlet(row: tables.Row) -> Outlet:
     iec_a, ul_a = (units.parse(row[column], "a") for column in ("iec_a", "ul_a"))
     return Outlet(row["outlet"], frozenset(row["inlets"].split()), iec_a, ul_a)
 
 
-def inlets(word: str) -> frozenset[str]:
+def find_inlets(word: str) -> frozenset[str]:
     """Return the inlets that a socket or a combined socket serves; all if it is not listed.
 
     >>> sorted(inlets("C13")), inlets("C13/C19") == inlets("C19"), inlets("L6-30R") == every_inlet()
@@ -40,15 +40,15 @@ def inlets(word: str) -> frozenset[str]:
     """
     named = [_load_outlets().get(part.strip().upper()) for part in word.split("/")]
     served = [outlet.inlets for outlet in named if outlet is not None]
-    return frozenset().union(*served) if len(served) == len(named) else every_inlet()
+    return frozenset().union(*served) if len(served) == len(named) else list_inlets()
 
 
-def every_inlet() -> frozenset[str]:
+def list_inlets() -> frozenset[str]:
     """Return all inlets that some outlet serves."""
     return frozenset().union(*(outlet.inlets for outlet in _load_outlets().values()))
 
 
-def inlet(word: str) -> str:
+def parse_inlet(word: str) -> str:
     """Return the inlet that a word names, also by its connector: C19, C20 and C19/C20 are all C20.
 
     >>> inlet("c20"), inlet("C19/C20"), inlet("busbar")
@@ -62,10 +62,10 @@ _CONNECTORS = {"C13": "C14", "C15": "C16", "C19": "C20", "C21": "C22"}
 _MADE_FOR = {inlet: connector for connector, inlet in _CONNECTORS.items()}
 
 
-def rated_for(word: str) -> tuple[float, float] | None:
+def find_rating(word: str) -> tuple[float, float] | None:
     """Return the rating of the outlets for an inlet, by IEC and in North America;
 
     None if no cord fits it.
     """
-    found = _load_outlets().get(_MADE_FOR.get(inlet(word), ""))
+    found = _load_outlets().get(_MADE_FOR.get(parse_inlet(word), ""))
     return (found.iec_a, found.ul_a) if found else None

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 _BETWEEN = re.compile(r"[\s_-]+")
 
@@ -50,7 +50,7 @@ class Server:
         return self.server_max_w if self.accelerator else None
 
 
-def named(name: str) -> Server | None:
+def find_server(name: str) -> Server | None:
     """Return the server with an id, a name with or without vendor, or another listed name, in any
     case.
 
@@ -60,20 +60,20 @@ def named(name: str) -> Server | None:
     return _index_by_name().get(_normalise(name))
 
 
-def servers() -> tuple[Server, ...]:
+def list_servers() -> tuple[Server, ...]:
     """Return all servers of the catalog, by id."""
     return tuple(_load_servers().values())
 
 
 @functools.cache
 def _load_servers() -> dict[str, Server]:
-    return {row["id"]: _read_server(row) for row in catalog.rows("servers")}
+    return {row["id"]: _read_server(row) for row in tables.rows("servers")}
 
 
 @functools.cache
 def _index_by_name() -> dict[str, Server]:
-    listed = {_normalise(row["name"]): _load_servers()[row["server"]] for row in catalog.rows("server_names")}
-    return listed | {_normalise(name): server for server in servers() for name in _list_names(server)}
+    listed = {_normalise(row["name"]): _load_servers()[row["server"]] for row in tables.rows("server_names")}
+    return listed | {_normalise(name): server for server in list_servers() for name in _list_names(server)}
 
 
 def _normalise(name: str) -> str:
@@ -87,7 +87,7 @@ def _list_names(server: Server) -> tuple[str, ...]:
     return server.id, f"{server.vendor}-{server.id}", server.name, f"{server.vendor} {server.name}"
 
 
-def _read_server(row: catalog.Row) -> Server:
+def _read_server(row: tables.Row) -> Server:
     return Server(
         id=row["id"],
         name=row["name"],

@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +23,24 @@ class Switch:
     date: str
 
 
-def named(text: str) -> Switch | None:
+def find_switch(text: str) -> Switch | None:
     """Return the switch with a listed name, in any case."""
     return _index_by_name().get(text.strip().lower())
 
 
 @functools.cache
-def switches() -> tuple[Switch, ...]:
+def list_switches() -> tuple[Switch, ...]:
     """Return all switches of the catalog."""
-    return tuple(_read_switch(row) for row in catalog.rows("switches"))
+    return tuple(_read_switch(row) for row in tables.rows("switches"))
 
 
 @functools.cache
 def _index_by_name() -> dict[str, Switch]:
-    rows = zip(catalog.rows("switches"), switches(), strict=True)
+    rows = zip(tables.rows("switches"), list_switches(), strict=True)
     return {name.lower(): switch for row, switch in rows for name in (row["name"], *row["aliases"].split(";")) if name}
 
 
-def _read_switch(row: catalog.Row) -> Switch:
+def _read_switch(row: tables.Row) -> Switch:
     return Switch(
         name=row["name"],
         switch_ports=int(row["ports"]),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.catalog.errors import MissingInput
 
 GRADES = ("om3", "om4", "om5", "os2")
@@ -15,7 +15,7 @@ GRADES = ("om3", "om4", "om5", "os2")
 
 
 @dataclass(frozen=True, slots=True)
-class Optic:
+class Transceiver:
     """One product or standard.
 
     The links of its `ports` share its rate, and a ready-made cable has a length.
@@ -46,35 +46,35 @@ class Optic:
         return self.line_bytes_per_s / self.ports
 
 
-def named(text: str) -> Optic | None:
+def find_optic(text: str) -> Transceiver | None:
     """Return the transceiver or cable with a listed name, in any case."""
     return _index_by_name().get(text.strip().lower())
 
 
-def listed(text: str, quantity: str) -> Optic:
+def require_optic(text: str, quantity: str) -> Transceiver:
     """Return the transceiver or cable with that name; raise MissingInput with the quantity if the
     catalog has none.
     """
-    found = named(text)
+    found = find_optic(text)
     if found is None:
         raise MissingInput(quantity)
     return found
 
 
 @functools.cache
-def optics() -> tuple[Optic, ...]:
+def optics() -> tuple[Transceiver, ...]:
     """Return all transceivers and cables of the catalog."""
-    return tuple(_read_optic(row) for row in catalog.rows("optics"))
+    return tuple(_read_optic(row) for row in tables.rows("optics"))
 
 
 @functools.cache
-def _index_by_name() -> dict[str, Optic]:
-    rows = zip(catalog.rows("optics"), optics(), strict=True)
+def _index_by_name() -> dict[str, Transceiver]:
+    rows = zip(tables.rows("optics"), optics(), strict=True)
     return {name.lower(): optic for row, optic in rows for name in (row["name"], *_split_cell(row["aliases"]))}
 
 
-def _read_optic(row: catalog.Row) -> Optic:
-    return Optic(
+def _read_optic(row: tables.Row) -> Transceiver:
+    return Transceiver(
         name=row["name"],
         kind=row["kind"],
         vendor=row["vendor"],
@@ -96,7 +96,7 @@ def _read_optic(row: catalog.Row) -> Optic:
     )
 
 
-def _read_grades(row: catalog.Row, unit: str) -> dict[str, float]:
+def _read_grades(row: tables.Row, unit: str) -> dict[str, float]:
     """Return the cells of a row that have a figure for each grade of fibre."""
     cells = {grade.upper(): row[f"{grade}_{unit}"] for grade in GRADES}
     return {grade: float(cell) for grade, cell in cells.items() if cell}

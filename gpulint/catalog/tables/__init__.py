@@ -20,7 +20,7 @@ def rows(table: str) -> tuple[Row, ...]:
 
 
 @functools.cache
-def by(table: str, column: str) -> dict[str, Row]:
+def index_rows(table: str, column: str) -> dict[str, Row]:
     """Return the rows of a table by a column whose values are unique."""
     return {row[column]: row for row in rows(table)}
 
@@ -30,7 +30,7 @@ def version() -> str:
     return (Path(__file__).parent / "VERSION").read_text(encoding="utf-8").strip()
 
 
-def in_version(row: Row, version: tuple[int, ...]) -> bool:
+def is_in_version(row: Row, version: tuple[int, ...]) -> bool:
     """Return whether a row's `since` (inclusive) and `until` (exclusive) include some release of a
     version: 0.7 is any 0.7.x.
     """

@@ -26,4 +26,6 @@ def command(config: Path, reference: str | None, as_csv: bool, source: str) -> N
         architecture = network.read(name, config.read_bytes().decode("utf-8-sig", "replace"))
     except Unread as reason:
         raise Misuse(f"{config}: {reason}") from None
-    click.echo(description.as_row(architecture, source) if as_csv else description.as_text(architecture), nl=False)
+    click.echo(
+        description.render_row(architecture, source) if as_csv else description.render_text(architecture), nl=False
+    )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, tell
-from gpulint.report.formats.escaping import counted
+from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, print_stderr
+from gpulint.report.escaping import count
 
 if TYPE_CHECKING:
     from gpulint.pipeline.baseline_update import Change
-    from gpulint.pipeline.session import Run
+    from gpulint.pipeline.session import Session
     from gpulint.policy.waivers.baseline import Baseline
     from gpulint.report.model import Finding
 
@@ -36,10 +36,9 @@ LISTED = 20
 def command(paths: Sequence[str], output: str | None, prune: bool, update: bool, accept_new: bool, today: str) -> None:
     """Accept the current findings: check files and directories (default: the current one) and record what is found."""
     from gpulint.cli import progress
-    from gpulint.pipeline import acceptance
-    from gpulint.pipeline import baseline_update as ledger
-    from gpulint.pipeline.run import looked, sources
-    from gpulint.pipeline.session import Options, Unusable, prepared
+    from gpulint.pipeline import acceptance, baseline_update
+    from gpulint.pipeline.run import evaluate, find_sources
+    from gpulint.pipeline.session import Options, Unusable, disable_suggestions, prepare
     from gpulint.policy.config.settings import BASELINE
 
     if accept_new and not update:
@@ -48,28 +47,30 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
         raise Misuse("--update already removes fixed findings; give either --update or --prune")
     named = output if output and Path(output).exists() else ""
     try:
-        run = prepared(paths, Options(today=today, baseline=named))
-        report, scanned = looked(run, progress.watched(sources(run, paths)))
+        run = prepare(paths, Options(today=today, baseline=named))
+        report, scanned = evaluate(disable_suggestions(run), progress.show_progress(find_sources(run, paths)))
     except Unusable as error:
         raise Misuse(str(error)) from None
     if report.failures:
-        tell(f"internal error in {failure.path} while {failure.doing}: {failure.error}" for failure in report.failures)
+        print_stderr(
+            f"internal error in {failure.path} while {failure.doing}: {failure.error}" for failure in report.failures
+        )
         sys.exit(BROKEN)
     place = Path(output) if output else run.tree.root / (run.settings.baseline or BASELINE)
     previous = _find_baseline(run, place, must_exist=prune or update)
-    scope = acceptance.scope(run, scanned, paths or ["."])
+    scope = acceptance.resolve_scope(run, scanned, paths or ["."])
     if previous is None:
-        change = ledger.made(report, scope)
+        change = baseline_update.create(report, scope)
     elif prune:
-        change = ledger.pruned(report, previous, run, scope)
+        change = baseline_update.prune(report, previous, run, scope)
     else:
-        change = ledger.updated(report, previous, run, scope, accept_new)
+        change = baseline_update.update(report, previous, run, scope, accept_new)
     _write(place, change)
     _summarise(place, change, previous, accept_new)
     sys.exit(FOUND if change.new and not accept_new else CLEAN)
 
 
-def _find_baseline(run: Run, place: Path, must_exist: bool) -> Baseline | None:
+def _find_baseline(run: Session, place: Path, must_exist: bool) -> Baseline | None:
     """Return the baseline at a path; raise Misuse if it is missing but required, or exists but must be new."""
     baseline = run.baseline if place.exists() else None
     if baseline is None and must_exist:
@@ -84,13 +85,13 @@ def _find_baseline(run: Run, place: Path, must_exist: bool) -> Baseline | None:
 def _write(place: Path, change: Change) -> None:
     from gpulint import __version__
     from gpulint.policy.waivers import baseline
-    from gpulint.source import atomic_write as disk
+    from gpulint.source import atomic_write
 
     if place.is_symlink():
         raise Misuse(f"{place} is a symbolic link; gpulint does not write through it")
     try:
-        text = baseline.rendered(change.entries, __version__)
-        disk.write(place, text.encode("utf-8", baseline.HALVES))
+        text = baseline.render(change.entries, __version__)
+        atomic_write.write(place, text.encode("utf-8", baseline.SURROGATE_ERRORS))
     except baseline.BaselineError as error:
         raise Misuse(str(error)) from None
     except OSError as error:
@@ -101,10 +102,10 @@ def _summarise(place: Path, change: Change, previous: Baseline | None, accepted:
     number = sum(entry.number for entry in change.entries)
     files = len({entry.path for entry in change.entries})
     removed = sum(count for _, count in change.gone)
-    tell(_list_removed(change))
+    print_stderr(_list_removed(change))
     if change.new:
-        tell(_list_new(change.new, "accepted" if accepted else "new, not accepted:"))
-    parts = [f"{place.name}: {counted(number, 'finding')} in {counted(files, 'file')} accepted"]
+        print_stderr(_list_new(change.new, "accepted" if accepted else "new, not accepted:"))
+    parts = [f"{place.name}: {count(number, 'finding')} in {count(files, 'file')} accepted"]
     parts += [f"{removed} removed"] if removed else []
     parts += [f"{len(change.new)} new"] if change.new and not accepted else []
     click.echo(", ".join(parts))
@@ -126,4 +127,4 @@ def _list_new(findings: Sequence[Finding], word: str) -> Iterator[str]:
         place = f"{finding.location.path}:{finding.location.line}"
         yield f"{word} {place} {finding.severity.word}[{finding.rule}] {finding.message}"
     if further := findings[LISTED:]:
-        yield f"{word} {counted(len(further), 'further finding')}"
+        yield f"{word} {count(len(further), 'further finding')}"

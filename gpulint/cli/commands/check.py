@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, MISUSED, SEVERITIES, TODAY, Misuse, tell, words
-from gpulint.cli import completion_names as _names
+from gpulint.cli import (
+    BROKEN,
+    CLEAN,
+    FOUND,
+    MISUSED,
+    SEVERITIES,
+    TODAY,
+    Misuse,
+    completion_names,
+    print_stderr,
+    split_values,
+)
 from gpulint.cli.options import ACCELERATOR, RULES, SELECT
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
-    from gpulint.pipeline.session import Options, Run
+    from gpulint.pipeline.session import Options, Session
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
 
@@ -38,12 +48,14 @@ class Extras(NamedTuple):
 
 @click.command("check", short_help="Check files and directories.")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--format", "format_", type=_names.Formats(), help="Format of the report on stdout.  [default: text]")
+@click.option(
+    "--format", "format_", type=completion_names.Formats(), help="Format of the report on stdout.  [default: text]"
+)
 @click.option(
     "--output",
     "outputs_",
     multiple=True,
-    type=_names.Formats(),
+    type=completion_names.Formats(),
     metavar="FORMAT[:FILE]",
     help="Write the report to a file, or to stdout; repeatable.",
 )
@@ -53,7 +65,7 @@ class Extras(NamedTuple):
     "--ignore",
     multiple=True,
     metavar="NAME",
-    shell_complete=_names.rules,
+    shell_complete=completion_names.rules,
     help="Skip this rule or family; repeatable, or comma-separated.",
 )
 @click.option(
@@ -142,8 +154,8 @@ def command(
     extras = Extras(render or "", values, fix, unsafe, diff, "-" in paths, stdin_filename or "stdin.yaml")
     options = Options(
         today=today,
-        select=words(select),
-        ignore=words(ignore),
+        select=split_values(select),
+        ignore=split_values(ignore),
         exclude=tuple(exclude),
         rules=tuple(folders),
         accelerator=accelerator,
@@ -169,7 +181,7 @@ def command(
         report, requested, sys.stdout.isatty() if color is None else color, on_stderr=fix and extras.stdin
     )
     if not (report.workloads or report.facilities or report.findings or report.failures):
-        tell(
+        print_stderr(
             ["no file that gpulint reads has changed" if changed and not report.files else "nothing here concerns GPUs"]
         )
     if report.failures:
@@ -201,7 +213,7 @@ def _report(paths: Sequence[str], options: Options, policy: str | None, extras: 
     try:
         if extras.is_any:
             return _report_extras(paths, options, policy, extras, exit_zero)
-        return gpulint.check(paths, options, policy=policy, watched=progress.watched)
+        return gpulint.check(paths, options, policy=policy, watched=progress.show_progress)
     except gpulint.Unusable as error:
         raise Misuse(str(error)) from None
 
@@ -218,45 +230,48 @@ def _report_extras(
     paths: Sequence[str], options: Options, policy: str | None, extras: Extras, exit_zero: bool
 ) -> Report:
     """Return the report on rendered objects, fixed files or stdin."""
-    from gpulint.pipeline.run import checked
-    from gpulint.pipeline.session import prepared
+    from gpulint.pipeline.run import check_files
+    from gpulint.pipeline.session import prepare
 
-    run = prepared(paths, options, policy)
+    run = prepare(paths, options, policy)
     if extras.render:
         return _report_rendered(run, extras.render, paths, extras.values)
     sources = _sources(run, paths, extras)
     if extras.diff:
         _show_diff(run, sources, extras.unsafe, exit_zero)
-    return _fix(run, sources, extras.unsafe, extras.stdin) if extras.fix else checked(run, sources)
+    return _fix(run, sources, extras.unsafe, extras.stdin) if extras.fix else check_files(run, sources)
 
 
-def _sources(run: Run, paths: Sequence[str], extras: Extras) -> Iterator[Source | Skip]:
+def _sources(run: Session, paths: Sequence[str], extras: Extras) -> Iterator[Source | Skip]:
     """Yield the given files, or the text of stdin; show progress on a terminal."""
     from gpulint.cli import progress
-    from gpulint.pipeline.run import sources
+    from gpulint.pipeline.run import find_sources
     from gpulint.source.repository import Source
 
     if not extras.stdin:
-        yield from progress.watched(sources(run, paths))
+        yield from progress.show_progress(find_sources(run, paths))
     elif len(paths) > 1:
         raise Misuse("- reads one file from stdin; give no other path with it")
     else:
         yield Source(extras.stdin_filename, sys.stdin.buffer.read())
 
 
-def _report_rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
+def _report_rendered(run: Session, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
     """Report on the objects that a tool renders from folders, located in their source files where possible."""
     from gpulint.pipeline import render
     from gpulint.pipeline.check import check_files
-    from gpulint.pipeline.run import settled
+    from gpulint.pipeline.run import suppress
 
     try:
-        renderings = [render.rendered(tool, folder, values) for folder in folders or ["."]]
+        renderings = [render.render(tool, folder, values) for folder in folders or ["."]]
     except render.RenderError as error:
         raise Misuse(str(error)) from None
-    tell(f"{tool} rendered {len(rendering.documents)} objects from {rendering.shown}" for rendering in renderings)
-    return settled(
-        run, render.placed(check_files([rendering.source for rendering in renderings], run.tree, run.given), renderings)
+    print_stderr(
+        f"{tool} rendered {len(rendering.documents)} objects from {rendering.shown}" for rendering in renderings
+    )
+    return suppress(
+        run,
+        render.relocate(check_files([rendering.source for rendering in renderings], run.tree, run.given), renderings),
     )
 
 
@@ -264,63 +279,64 @@ def _report_rendered(run: Run, tool: str, folders: Sequence[str], values: Sequen
 
 
 def _outputs(words: Sequence[str], on_stdout: str | None, paths: Sequence[str]) -> tuple[Output, ...]:
-    from gpulint.cli import output_files as outputs
+    from gpulint.cli import output_files
 
     try:
-        return outputs.asked(words, on_stdout, paths)
-    except outputs.OutputError as error:
+        return output_files.parse_outputs(words, on_stdout, paths)
+    except output_files.OutputError as error:
         raise Misuse(str(error)) from None
 
 
 def _write_outputs(report: Report, requested: Sequence[Output], colour: bool, on_stderr: bool) -> bool:
     """Print and write a report; return True if a file could not be written, after reporting it on stderr."""
-    from gpulint.cli import output_files as outputs
-    from gpulint.report.formats import summary_line as counts
-    from gpulint.report.formats import text
+    from gpulint.cli import output_files
+    from gpulint.report.formats import summary_line, text
 
-    errors = outputs.write(report, requested)
-    formats = [output.format for output in requested if output.file == outputs.STDOUT] or [outputs.TEXT] * bool(errors)
+    errors = output_files.write(report, requested)
+    formats = [output.format for output in requested if output.file == output_files.STDOUT] or [
+        output_files.TEXT
+    ] * bool(errors)
     for name in formats:
-        rendered = text.render(report, colour) if name == outputs.TEXT else outputs.rendered(report, name)
+        rendered = text.render(report, colour) if name == output_files.TEXT else output_files.render(report, name)
         click.echo(rendered, nl=False, color=colour, err=on_stderr)
     if not formats:
-        tell(
+        print_stderr(
             [
-                f"{counts.line(report)}; written to {', '.join(output.file for output in requested)}",
-                *counts.faults(report),
+                f"{summary_line.render_line(report)}; written to {', '.join(output.file for output in requested)}",
+                *summary_line.render_failures(report),
             ]
         )
-    tell(errors)
+    print_stderr(errors)
     return bool(errors)
 
 
 # ---- fixes
 
 
-def _show_diff(run: Run, sources: Iterator[Source | Skip], unsafe: bool, exit_zero: bool) -> NoReturn:
+def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exit_zero: bool) -> NoReturn:
     """Print what --fix would change as a diff; exit with 1 if it would change anything."""
-    from gpulint.pipeline import fix as rewriting
+    from gpulint.pipeline import fix as pipeline_fix
 
-    rewrite = rewriting.run(sources, run.tree, run.given, unsafe)
-    tell(rewriting.said(rewrite.outcome, preview=True))
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe)
+    print_stderr(pipeline_fix.describe(rewrite.outcome, preview=True))
     if not rewrite.outcome.contents:
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
-        tell([f"--fix would change nothing{further}"])
-    click.echo(rewriting.diff(rewrite.files, rewrite.outcome.contents).encode(), nl=False)
+        print_stderr([f"--fix would change nothing{further}"])
+    click.echo(pipeline_fix.diff(rewrite.files, rewrite.outcome.contents).encode(), nl=False)
     if rewrite.report.failures:
         sys.exit(BROKEN)
     sys.exit(FOUND if rewrite.outcome.contents and not exit_zero else CLEAN)
 
 
-def _fix(run: Run, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: bool) -> Report:
+def _fix(run: Session, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: bool) -> Report:
     """Write the fixes to the files, or to stdout for text from stdin, and report on what remains."""
-    from gpulint.pipeline import fix as rewriting
-    from gpulint.pipeline.run import settled
+    from gpulint.pipeline import fix as pipeline_fix
+    from gpulint.pipeline.run import suppress
 
-    rewrite = rewriting.run(sources, run.tree, run.given, unsafe)
-    tell(rewriting.said(rewrite.outcome, preview=False))
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe)
+    print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     if to_stdout:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)
     else:
-        tell(rewriting.write(rewrite.files, rewrite.outcome.contents, run.tree))
-    return settled(run, rewriting.remaining(rewrite, run.tree, run.given))
+        print_stderr(pipeline_fix.write(rewrite.files, rewrite.outcome.contents, run.tree))
+    return suppress(run, pipeline_fix.check_again(rewrite, run.tree, run.given))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepared
+from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepare_session
 from gpulint.cli.options import RULES
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ def command(
 def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
     """Report on files that include a facility, or on inventory exports; raise Misuse if there is no facility."""
     from gpulint.facility import inventories
-    from gpulint.pipeline.run import checked, sources
+    from gpulint.pipeline.run import check_files, find_sources
     from gpulint.pipeline.session import Options, Unusable
 
-    run = prepared(paths, Options(today, rules=tuple(folders)))
-    exported = inventories.alone(paths[0], run.tree) if len(paths) == 1 else None
+    run = prepare_session(paths, Options(today, rules=tuple(folders)))
+    exported = inventories.synthesize_facility(paths[0], run.tree) if len(paths) == 1 else None
     try:
-        report = checked(run, [exported] if exported else sources(run, paths))
+        report = check_files(run, [exported] if exported else find_sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
     is_invalid = any(finding.rule in UNREAD and finding.location.path == paths[0] for finding in report.findings)
@@ -95,13 +95,13 @@ def _pause_garbage_collection() -> Iterator[None]:
 
 
 def _reject_unknown_racks(report: Report, only: Sequence[str]) -> None:
-    from gpulint.cli import near
-    from gpulint.report.racks import layout as racks
+    from gpulint.cli import suggest_name
+    from gpulint.report.racks import layout
 
     facility_racks = [rack for facility in report.facilities for rack in facility.racks]
     for name in only:
-        if not any(racks.is_called(rack, name) for rack in facility_racks):
-            raise Misuse(f"no such rack: {name}{near(name, [rack.name for rack in facility_racks])}")
+        if not any(layout.is_called(rack, name) for rack in facility_racks):
+            raise Misuse(f"no such rack: {name}{suggest_name(name, [rack.name for rack in facility_racks])}")
 
 
 def _can_encode(characters: str) -> bool:
@@ -115,19 +115,19 @@ def _can_encode(characters: str) -> bool:
 
 def _text(report: Report, in_ascii: bool, in_colour: bool, only: Sequence[str]) -> str:
     """Return the drawing, followed by the findings of the file."""
-    from gpulint.report.formats import escaping as words
+    from gpulint.report import escaping
     from gpulint.report.formats import text
     from gpulint.report.racks import bars
-    from gpulint.report.racks import text as elevation
+    from gpulint.report.racks import text as racks_text
 
-    drawing = elevation.as_text(report.facilities, bars.ASCII if in_ascii else bars.BLOCKS, in_colour, only)
+    drawing = racks_text.render(report.facilities, bars.ASCII if in_ascii else bars.BLOCKS, in_colour, only)
     parts = (drawing, text.render(report, in_colour)) if report.facilities else (text.render(report, in_colour),)
     content = "\n".join(parts)
-    return words.in_ascii(content) if in_ascii else content
+    return escaping.to_ascii(content) if in_ascii else content
 
 
 def _render(report: Report, format_: str, only: Sequence[str]) -> str:
     from gpulint.report.formats import json
     from gpulint.report.racks import svg
 
-    return json.render(report) if format_ == "json" else svg.as_svg(report.facilities, only)
+    return json.render(report) if format_ == "json" else svg.render(report.facilities, only)

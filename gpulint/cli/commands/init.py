@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from gpulint import __version__
-from gpulint.cli import TODAY, Misuse, prepared
+from gpulint.cli import TODAY, Misuse, prepare_session
 
 HOOKS = ".pre-commit-config.yaml"
 SETTINGS = "gpulint.yaml"
@@ -32,23 +32,23 @@ SETTINGS = "gpulint.yaml"
 @TODAY
 def command(hook: bool, repo: str | None, spec: str | None, facility: str | None, today: str) -> None:
     """Write gpulint.yaml with the hints that this repository's workloads need; no file is overwritten."""
-    from gpulint.cli.scaffold import settings as scaffold
+    from gpulint.cli.scaffold import settings
     from gpulint.pipeline import run
-    from gpulint.pipeline.session import Options
+    from gpulint.pipeline.session import Options, disable_suggestions
 
     if repo and not hook:
         raise Misuse("--repo is the address that --hook writes; add --hook")
     hook_text = _write_hook(repo) if hook else ""
-    report = run.report(prepared((), Options(today)), ())
+    report = run.report(disable_suggestions(prepare_session((), Options(today))), ())
     keeps_settings = facility is not None and os.path.lexists(SETTINGS)
-    targets = {} if keeps_settings else {SETTINGS: scaffold.settings_file(report)}
+    targets = {} if keeps_settings else {SETTINGS: settings.render_settings(report)}
     by_hand = hook and os.path.lexists(HOOKS)
     if hook and not by_hand:
         targets[HOOKS] = hook_text
     if spec:
-        targets[spec] = scaffold.SPEC
+        targets[spec] = settings.SPEC
     if facility:
-        targets[facility] = scaffold.FACILITY
+        targets[facility] = settings.FACILITY
     if existing := [name for name in targets if os.path.lexists(name)]:
         raise Misuse(f"{', '.join(existing)} already exists; nothing was written{_describe_hook(hook_text)}")
     for name, text in targets.items():
@@ -61,13 +61,12 @@ def command(hook: bool, repo: str | None, spec: str | None, facility: str | None
         click.echo(f"{SETTINGS} already exists and was left unchanged")
     if by_hand:
         click.echo(f"{HOOKS} already exists{_describe_hook(hook_text)}", nl=False)
-    click.echo(scaffold.said(report, facility), nl=False)
+    click.echo(settings.describe(report, facility), nl=False)
 
 
 def _write_hook(repo: str | None) -> str:
     """Return a hook file with the address that was given or found, or ask for it on a terminal."""
-    from gpulint.cli.scaffold import address
-    from gpulint.cli.scaffold import settings as scaffold
+    from gpulint.cli.scaffold import address, settings
 
     chosen = repo or address.find()
     if not chosen and is_terminal():
@@ -79,7 +78,7 @@ def _write_hook(repo: str | None) -> str:
         )
     if not address.is_address(chosen):
         raise Misuse(f"{chosen!r} is not an address that git can clone from; nothing was written")
-    return scaffold.hook_file(chosen, __version__)
+    return settings.render_hook(chosen, __version__)
 
 
 def is_terminal() -> bool:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import Misuse, near, prepared, tell
-from gpulint.cli import completion_names as _names
+from gpulint.cli import Misuse, completion_names, prepare_session, print_stderr, suggest_name
 from gpulint.cli.options import FORMAT
 
 
@@ -25,43 +24,44 @@ def show(path: str, format_: str) -> None:
     from gpulint.policy.config import effective, settings
     from gpulint.policy.rules import rule
 
-    run = prepared([path], Options())
+    run = prepare_session([path], Options())
     place = Path(path).resolve()
     relative, is_folder = place.relative_to(run.tree.root).as_posix(), place.is_dir()
     try:
         run.given.at(path)
         chain = run.policies.nearest(relative) if is_folder else run.policies.at(relative)
         overrides = () if is_folder else run.policies.overrides(relative)
-        settings_of_path = effective.of(path, chain, overrides, run.policies.excludes(relative))
+        settings_of_path = effective.resolve(path, chain, overrides, run.policies.excludes(relative))
     except (settings.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
     if not place.exists():
-        tell([f"{path} does not exist yet; these settings would apply to it"])
+        print_stderr([f"{path} does not exist yet; these settings would apply to it"])
     click.echo(
-        effective.as_json(settings_of_path) if format_ == "json" else effective.as_text(settings_of_path), nl=False
+        effective.render_json(settings_of_path) if format_ == "json" else effective.render_text(settings_of_path),
+        nl=False,
     )
 
 
 @command.command("packs")
-@click.argument("name", required=False, shell_complete=_names.packs)
+@click.argument("name", required=False, shell_complete=completion_names.packs)
 def list_packs(name: str | None) -> None:
     """List the packs that `extends` can name, or print one."""
     from gpulint.policy.config import packs
 
-    names = packs.names()
+    names = packs.list_names()
     if name is None:
         width = max(map(len, names))
         for pack in names:
-            click.echo(f"{pack:<{width}}  {packs.pack(pack).stated.get('summary', '')}")
+            click.echo(f"{pack:<{width}}  {packs.load_pack(pack).stated.get('summary', '')}")
     elif name in names:
-        click.echo((packs.shipped_packs().read(f"{name}.yaml") or b"").decode(), nl=False)
+        click.echo((packs.open_shipped().read(f"{name}.yaml") or b"").decode(), nl=False)
     else:
-        raise Misuse(f"no such pack: {name}{near(name, names)}")
+        raise Misuse(f"no such pack: {name}{suggest_name(name, names)}")
 
 
 @command.command("schema", short_help="Print the JSON Schema of gpulint.yaml.")
 def print_schema() -> None:
     """Print the JSON Schema of gpulint.yaml, for editors that complete and check it as you type."""
-    from gpulint.catalog import package_data as shipped
+    from gpulint.catalog import package_data
 
-    click.echo((shipped.folder("schemas") / "policy.json").read_text(encoding="utf-8"), nl=False)
+    click.echo((package_data.find_folder("schemas") / "policy.json").read_text(encoding="utf-8"), nl=False)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, words
-from gpulint.cli import completion_names as _names
+from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, completion_names, split_values
 from gpulint.cli.options import FORMAT, SELECT
 
 FOLDER = "policies/gpulint"
@@ -26,7 +25,7 @@ def command() -> None:
     "--family",
     default="organisation",
     show_default=True,
-    shell_complete=_names.families,
+    shell_complete=completion_names.families,
     help="Family of the rule: the folder of its file.",
 )
 @click.option(
@@ -45,12 +44,12 @@ def command() -> None:
 )
 def new(name: str, family: str, folder: str | None, scope: str) -> None:
     """Write a working rule to edit: FAMILY/NAME.yaml, where NAME names the defect."""
-    from gpulint.cli.scaffold import rule as rule_scaffold
-    from gpulint.policy.rules.rule import shipped_rules
+    from gpulint.cli.scaffold import rule
+    from gpulint.policy.rules.rule import load_shipped
 
-    if reason := rule_scaffold.unfit(name) or rule_scaffold.unfit(family, "family"):
+    if reason := rule.find_naming_error(name) or rule.find_naming_error(family, "family"):
         raise Misuse(reason)
-    if name in shipped_rules():
+    if name in load_shipped():
         raise Misuse(f"gpulint already has a rule {name}; choose another name")
     configured = _find_folders()
     place = Path(folder or next(iter(configured), FOLDER))
@@ -61,7 +60,7 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(rule_scaffold.text(name, scope, place.as_posix()))
+            file.write(rule.render(name, scope, place.as_posix()))
     except OSError as error:
         raise Misuse(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
     click.echo(f"wrote {path}")
@@ -80,13 +79,12 @@ def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
 
     Each bad sample must give its rule's finding at each line marked `# <- here` and nowhere else, each good one none.
     """
-    from gpulint.pipeline.rule_tests import runner as trials
-    from gpulint.pipeline.rule_tests import text as trial_report
+    from gpulint.pipeline.rule_tests import runner, text
 
-    results = list(trials.run(_files(paths or _find_folders()), words(select)))
+    results = list(runner.run(_files(paths or _find_folders()), split_values(select)))
     if not results:
-        raise Misuse(f"these folders have no rule or family called {' or '.join(words(select))}")
-    click.echo(trial_report.as_json(results) if format_ == "json" else trial_report.as_text(results), nl=False)
+        raise Misuse(f"these folders have no rule or family called {' or '.join(split_values(select))}")
+    click.echo(text.as_json(results) if format_ == "json" else text.as_text(results), nl=False)
     if any(result.unusable for result in results):
         sys.exit(MISUSED)
     sys.exit(CLEAN if all(result.passed for result in results) else FOUND)
@@ -94,7 +92,7 @@ def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:
     """Yield the rule files in the given paths, each once; raise Misuse for a folder without rules."""
-    from gpulint.policy.rules import diagnostics as rule_file
+    from gpulint.policy.rules import diagnostics
     from gpulint.policy.rules.rule import RuleError
 
     if not folders:
@@ -104,7 +102,7 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
     seen = set()
     for folder in map(Path, folders):
         try:
-            files = [folder] if folder.is_file() else list(rule_file.files(folder))
+            files = [folder] if folder.is_file() else list(diagnostics.find_files(folder))
         except RuleError as error:
             raise Misuse(str(error)) from None
         if not files:
@@ -116,13 +114,13 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
 def _find_folders() -> tuple[str, ...]:
     """Return the rule folders that the nearest gpulint.yaml names, relative to the current folder."""
     from gpulint.policy.config import settings
-    from gpulint.policy.config.files import Disk
+    from gpulint.policy.config.files import DiskReader
     from gpulint.source import repository
 
     here = Path.cwd()
-    root = repository.root_of(here)
+    root = repository.find_root(here)
     try:
-        configured = settings.nearest(Disk(root), here.relative_to(root).as_posix()).rules
+        configured = settings.find_nearest(DiskReader(root), here.relative_to(root).as_posix()).rules
     except settings.SettingsError as error:
         raise Misuse(str(error)) from None
     return tuple(folder.reader.shown(folder.path) for folder in configured if folder.reader.root == root)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse
-from gpulint.cli import completion_names as _names
+from gpulint.cli import Misuse, completion_names
 from gpulint.cli.options import FORMAT
 
 if TYPE_CHECKING:
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 
 
 @click.command("size", short_help="Show each memory term of a workload.")
-@click.argument("what", shell_complete=_names.checkpoints)
+@click.argument("what", shell_complete=completion_names.checkpoints)
 @click.option(
     "--accelerator",
     metavar="NAME",
-    shell_complete=_names.accelerators,
+    shell_complete=completion_names.accelerators,
     help="An accelerator from `gpulint catalog accelerators`.",
 )
 @click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Tensor parallel ranks.")
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
     "--engine",
     default="vllm",
     show_default=True,
-    shell_complete=_names.engines,
+    shell_complete=completion_names.engines,
     help="The serving engine or trainer.",
 )
 @click.option("--engine-version", metavar="RELEASE", default=None, help="Release of the engine, for example 0.11.0.")
@@ -85,35 +84,38 @@ def command(
     """Show each memory term of one workload: WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
     import gpulint
     from gpulint import engines
-    from gpulint.pipeline import memory_breakdown as sizes
+    from gpulint.pipeline import memory_breakdown
 
     if (hub or token) and not online:
         raise Misuse("--hub and --token require --online")
     readings = _read_log(log) if log else None
-    if readings and engines.purpose(readings.engine) and _is_default("engine"):
+    if readings and engines.find_purpose(readings.engine) and _is_default("engine"):
         stated["engine"] = readings.engine
     options = {key: value for key, value in {**stated, "accelerator": accelerator}.items() if value is not None}
     try:
         sizing = (
             _measure(what, options, online, hub, token, readings) if online or readings else gpulint.size(what, options)
         )
-    except sizes.Unsized as error:
+    except memory_breakdown.SizingError as error:
         raise Misuse(str(error)) from None
-    click.echo(sizes.as_json(sizing) if format_ == "json" else sizes.as_text(sizing), nl=False)
+    click.echo(memory_breakdown.as_json(sizing) if format_ == "json" else memory_breakdown.as_text(sizing), nl=False)
 
 
 def _measure(
     what: str, options: dict[str, object], online: bool, hub: str | None, token: bool, readings: Log | None
 ) -> Sequence[Sizing]:
     """Return the sizes with checkpoints read from a hub and terms measured by a log."""
-    from gpulint.pipeline import memory_breakdown as sizes
+    from gpulint.pipeline import memory_breakdown
     from gpulint.source import repository
 
-    tree = repository.WorkTree(repository.root_of(Path.cwd()))
-    roles = sizes.roles(what, options, tree, known=not online)
+    tree = repository.WorkTree(repository.find_root(Path.cwd()))
+    roles = memory_breakdown.find_roles(what, options, tree, known=not online)
     if online:
         roles = [(role, _ask_hub(role, resolved, hub, token)) for role, resolved in roles]
-    return [sizes.tightened(*role, readings) if readings else sizes.table(*role) for role in roles]
+    return [
+        memory_breakdown.compare_with_log(*role, readings) if readings else memory_breakdown.build_table(*role)
+        for role in roles
+    ]
 
 
 def _is_default(option: str) -> bool:
@@ -132,14 +134,14 @@ def _read_log(path: Path) -> Log:
 
 
 def _ask_hub(
-    role: workload.Role, resolved: architecture.Resolved | None, address: str | None, token: bool
-) -> architecture.Resolved | None:
+    role: workload.Role, resolved: architecture.Resolution | None, address: str | None, token: bool
+) -> architecture.Resolution | None:
     """Return the architecture of a role's checkpoint from a hub; a local config.json or path is kept."""
-    from gpulint.catalog.architecture import hub as online
+    from gpulint.catalog.architecture import hub as architecture_hub
 
     reference = role.text("checkpoint").removeprefix("hf://")
     is_local = resolved is not None and resolved.how.startswith("config.json")
-    if not reference or is_local or (role.name != reference and not online.ID.fullmatch(reference)):
+    if not reference or is_local or (role.name != reference and not architecture_hub.ID.fullmatch(reference)):
         return resolved
     secret = os.environ.get("HF_TOKEN") if token else None
     if token and not secret:
@@ -147,7 +149,7 @@ def _ask_hub(
     from rich.console import Console
 
     try:
-        with Console(stderr=True).status(f"asking {address or online.HUB} for {reference}"):
-            return online.resolve(reference, online.Hub(address or online.HUB, secret))
-    except online.Unanswered as reason:
+        with Console(stderr=True).status(f"asking {address or architecture_hub.HUB} for {reference}"):
+            return architecture_hub.resolve(reference, architecture_hub.Hub(address or architecture_hub.HUB, secret))
+    except architecture_hub.HubError as reason:
         raise Misuse(str(reason)) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import TODAY, Misuse, prepared
+from gpulint.cli import TODAY, Misuse, prepare_session
 from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 
 
@@ -19,24 +19,25 @@ from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 @TODAY
 def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
     """Suggest what each workload of FILE, or the one at LINE, could run on: alternatives that pass the same checks."""
-    from gpulint.catalog import tables as catalog
+    from gpulint.catalog import tables
     from gpulint.pipeline.plan import plan_file
-    from gpulint.pipeline.run import sources
+    from gpulint.pipeline.run import find_sources
     from gpulint.pipeline.session import Options, Unusable
     from gpulint.report.formats import plan
     from gpulint.source.repository import Source
 
     path, line = _split_place(place)
-    run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator))
+    run = prepare_session([path], Options(today, rules=tuple(folders), accelerator=accelerator))
     try:
-        files = [source for source in sources(run, [path]) if isinstance(source, Source)]
+        files = [source for source in find_sources(run, [path]) if isinstance(source, Source)]
     except Unusable as error:
         raise Misuse(str(error)) from None
     workload_plans = [found for source in files for found in plan_file(source, line, run.tree, run.given)]
     if not workload_plans:
         raise Misuse(f"{path} has no workload that gpulint can read")
     click.echo(
-        plan.as_json(workload_plans, catalog.version()) if format_ == "json" else plan.as_text(workload_plans), nl=False
+        plan.render_json(workload_plans, tables.version()) if format_ == "json" else plan.render_text(workload_plans),
+        nl=False,
     )
 
 

@@ -8,33 +8,33 @@ from gpulint.cli.explain.parts import Explanation
 from gpulint.policy.rules.rule import Rule
 
 
-def of(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
+def explain(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
     """Yield every meaning of a name among the given rules and all other named things."""
     from gpulint.cli.explain import adapter, engine, fact, family, pack, rule
-    from gpulint.facts import resolver as facts
+    from gpulint.facts.glossary import glossary
     from gpulint.policy.config import packs
 
-    yield from (rule.explained(known, rules) for known in rules if known.name == name)
-    if name in packs.names():
-        yield pack.explained(name)
+    yield from (rule.explain(known, rules) for known in rules if known.name == name)
+    if name in packs.list_names():
+        yield pack.explain(name)
     if any(known.family == name for known in rules):
-        yield family.explained(name, rules)
-    if name in facts.glossary():
-        yield fact.explained(facts.glossary()[name])
-    if (module := name.replace("-", "_")) in adapter.names():
-        yield adapter.explained(module)
-    if module_name := engine.named(name.lower()):
-        yield engine.explained(module_name)
+        yield family.explain(name, rules)
+    if name in glossary():
+        yield fact.explain(glossary()[name])
+    if (module := name.replace("-", "_")) in adapter.list_names():
+        yield adapter.explain(module)
+    if module_name := engine.find_module(name.lower()):
+        yield engine.explain(module_name)
 
 
-def names(rules: Sequence[Rule]) -> Iterator[str]:
+def list_names(rules: Sequence[Rule]) -> Iterator[str]:
     """Yield every name that has an explanation."""
     from gpulint.cli.explain import adapter, engine
-    from gpulint.facts import resolver as facts
+    from gpulint.facts.glossary import glossary
     from gpulint.policy.config import packs
 
     yield from dict.fromkeys(name for known in rules for name in (known.name, known.family))
-    yield from facts.glossary()
-    yield from packs.names()
-    yield from adapter.names()
-    yield from map(engine.slug, engine.modules())
+    yield from glossary()
+    yield from packs.list_names()
+    yield from adapter.list_names()
+    yield from map(engine.make_slug, engine.list_modules())

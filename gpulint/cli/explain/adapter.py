@@ -9,11 +9,20 @@ from pathlib import Path
 from types import ModuleType
 
 from gpulint import adapters
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import package_data, tables
 from gpulint.cli.explain import rule, seen, sources
-from gpulint.cli.explain.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
+from gpulint.cli.explain.parts import (
+    Code,
+    Explanation,
+    Listing,
+    Part,
+    Table,
+    Text,
+    make_sentence,
+    render_reference,
+    render_references,
+)
+from gpulint.facts.glossary import glossary
 
 PACKAGE = "gpulint.adapters"
 DOCUMENTS: Mapping[str, str] = {
@@ -29,10 +38,10 @@ DOCUMENTS: Mapping[str, str] = {
 
 
 @functools.cache
-def explained(name: str) -> Explanation:
+def explain(name: str) -> Explanation:
     """Return the explanation of an adapter."""
-    module = importlib.import_module(f"{PACKAGE}.{shipped.modules(adapters.HERE)[name]}")
-    summary, further = sources.told(module.__doc__ or "")
+    module = importlib.import_module(f"{PACKAGE}.{package_data.modules(adapters.HERE)[name]}")
+    summary, further = sources.summarise(module.__doc__ or "")
     reads = getattr(module, "READS", adapters.OBJECTS)
     parts: list[Part] = [Text(paragraph) for paragraph in further]
     words = ", ".join(f"`{word}`" for word in module.MENTIONS)
@@ -46,94 +55,99 @@ def explained(name: str) -> Explanation:
         *_list_added(module),
         *_list_changed(name),
     ]
-    parts.append(Listing("See", (f"{reference('page', 'formats')}: what is merged with it, and what is not read",)))
+    parts.append(
+        Listing("See", (f"{render_reference('page', 'formats')}: what is merged with it, and what is not read",))
+    )
     marks = [("reads", ", ".join(DOCUMENTS.get(format_, format_) for format_ in reads))]
     if configured := getattr(module, "ENGINE", ""):
-        marks.append(("configures", reference("engine", configured)))
-    return Explanation(name, "adapter", sentence(summary), tuple(marks), tuple(parts))
+        marks.append(("configures", render_reference("engine", configured)))
+    return Explanation(name, "adapter", make_sentence(summary), tuple(marks), tuple(parts))
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """Return the names of all adapters."""
-    return tuple(sorted(shipped.mentions(adapters.HERE)))
+    return tuple(sorted(package_data.list_mentions(adapters.HERE)))
 
 
-def kinds_of(module: ModuleType) -> tuple[tuple[str, str], ...]:
+def list_kinds(module: ModuleType) -> tuple[tuple[str, str], ...]:
     """Return the groups and kinds that an adapter of objects names."""
     named = (*getattr(module, "KINDS_READ", ()), *getattr(module, "KINDS", ()))
     return tuple(sorted(kind for kind in named if isinstance(kind, tuple) and len(kind) == 2))
 
 
 @functools.cache
-def shared() -> Mapping[str, tuple[str, tuple[str, ...]]]:
+def list_shared_keys() -> Mapping[str, tuple[str, tuple[str, ...]]]:
     """Return the modules that adapters share: a description, and the facts they declare."""
-    formats = {_file(name) for name in names()}
+    formats = {_file(name) for name in list_names()}
     files = [
         file for file in sorted(adapters.HERE.rglob("*.py")) if file not in formats and file.parent != adapters.HERE
     ]
     return {
-        shipped.dotted(file, adapters.HERE): (sources.told(sources.docstring(file))[0], stating(file))
+        package_data.dotted(file, adapters.HERE): (
+            sources.summarise(sources.read_docstring(file))[0],
+            find_declaring(file),
+        )
         for file in files
-        if stating(file)
+        if find_declaring(file)
     }
 
 
-def stating(file: Path) -> tuple[str, ...]:
+def find_declaring(file: Path) -> tuple[str, ...]:
     """Return the facts that a module declares, by the keys under which it stores values."""
-    return tuple(sorted(name for name in sources.keys(file) if name in facts.glossary()))
+    return tuple(sorted(name for name in sources.read_keys(file) if name in glossary()))
 
 
 def _file(name: str) -> Path:
-    return shipped.file(adapters.HERE, name)
+    return package_data.file(adapters.HERE, name)
 
 
 def _list_kinds(module: ModuleType) -> Iterator[Part]:
-    if named := kinds_of(module):
+    if named := list_kinds(module):
         yield Listing("Kinds", tuple(f"`{group}/{kind}`" if group else f"`{kind}`" for group, kind in named))
 
 
 def _keys(name: str) -> Iterator[Part]:
     """Yield the keys of `catalog/setting_keys.csv` for the formats of the adapter."""
-    named = sources.handed(_file(name), "stated")
-    listed = [row for row in catalog.rows("setting_keys") if row["format"] in named]
-    stating = [row for row in listed if row["quantity"] in facts.glossary()]
+    named = sources.read_passed_keys(_file(name), "stated")
+    listed = [row for row in tables.rows("setting_keys") if row["format"] in named]
+    stating = [row for row in listed if row["quantity"] in glossary()]
     if stating:
-        rows = tuple((f"`{row['key']}`", reference("fact", row["quantity"])) for row in stating)
+        rows = tuple((f"`{row['key']}`", render_reference("fact", row["quantity"])) for row in stating)
         yield Table("Keys that declare a fact", ("key", "fact"), rows)
         yield Listing("Sources of the keys", tuple(dict.fromkeys(f"{row['source']} ({row['date']})" for row in listed)))
 
 
 def _sample(name: str) -> Iterator[Part]:
-    if text := seen.sample(name):
-        yield Code("Minimal example", text, rule.language(seen.path_of(name, text)))
+    if text := seen.find_sample(name):
+        yield Code("Minimal example", text, rule.read_language(seen.render_path(name, text)))
 
 
 def _list_locations(name: str) -> Iterator[Part]:
-    rows = tuple((f"`{path}`", references("fact", stated)) for path, stated in seen.places(name).items())
+    rows = tuple((f"`{path}`", render_references("fact", stated)) for path, stated in seen.list_locations(name).items())
     if rows:
         yield Table("Locations of facts, in the example and in rule samples", ("location", "facts"), rows)
 
 
 def _list_own_facts(name: str) -> Iterator[Part]:
-    if own := stating(_file(name)):
-        yield Listing("Facts declared by its code, not by a table", (references("fact", own),))
-    beside = shared()
-    used = [one for one in sources.imported(_file(name), PACKAGE) if one in beside]
+    if own := find_declaring(_file(name)):
+        yield Listing("Facts declared by its code, not by a table", (render_references("fact", own),))
+    beside = list_shared_keys()
+    used = [one for one in sources.list_imported(_file(name), PACKAGE) if one in beside]
     if used:
         title = "Parts shared with other formats"
         yield Table(title, ("part", "reads", "facts"), tuple(_make_row(one, *beside[one]) for one in used))
 
 
 def _make_row(name: str, knows: str, stated: tuple[str, ...]) -> tuple[str, str, str]:
-    return name, knows, references("fact", stated)
+    return name, knows, render_references("fact", stated)
 
 
 def _list_added(module: ModuleType) -> Iterator[Part]:
     """Yield what the controllers of its kinds add to pods by default."""
-    named = set(kinds_of(module))
+    named = set(list_kinds(module))
     rows = tuple(
         ("/".join(filter(None, (row["group"], row["kind"]))), row["quantity"], row["value"], row["source"])
-        for row in catalog.rows("operators")
+        for row in tables.rows("operators")
         if (row["group"], row["kind"]) in named
     )
     if rows:
@@ -142,10 +156,10 @@ def _list_added(module: ModuleType) -> Iterator[Part]:
 
 def _list_changed(name: str) -> Iterator[Part]:
     """Yield keys that releases renamed or removed, for the formats of the adapter."""
-    named = sources.handed(_file(name), "stated")
+    named = sources.read_passed_keys(_file(name), "stated")
     rows = tuple(
         (f"`{row['key']}`", f"`{row['instead']}`" if row["instead"] else "", row["effect"], row["source"])
-        for row in catalog.rows("setting_changes")
+        for row in tables.rows("setting_changes")
         if row["format"] in named
     )
     if rows:

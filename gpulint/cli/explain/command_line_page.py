@@ -18,7 +18,7 @@ def render() -> str:
     commands = tuple(list_commands())
     rows = tuple((f"[`{' '.join(words)}`](#{'-'.join(words)})", _summary(command)) for words, command in commands)
     lines = ["# The command line", "", _help(cli.main), "", INTRODUCTION, ""]
-    lines += page.table(("command", "does"), rows)
+    lines += page.render_table(("command", "does"), rows)
     for words, command in commands:
         lines += ["", f"## {' '.join(words)}", "", *_usage(words, command)]
     return "\n".join(lines) + "\n"
@@ -51,7 +51,7 @@ def _usage(words: Words, command: click.Command) -> Iterator[str]:
     call = " ".join(("gpulint", *words, *(["[OPTIONS]"] if options else []), *subcommand, *arguments))
     yield from ("```text", call, "```", "", _help(command))
     if options:
-        yield from ("", *page.table(("option", "meaning", "default"), options))
+        yield from ("", *page.render_table(("option", "meaning", "default"), options))
 
 
 def _help(command: click.Command) -> str:

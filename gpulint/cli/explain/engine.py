@@ -11,19 +11,28 @@ from types import ModuleType
 from typing import NamedTuple
 
 from gpulint import engines, units
-from gpulint.catalog import capabilities
-from gpulint.catalog import package_data as shipped
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import capabilities, package_data
+from gpulint.catalog import tables as catalog_tables
 from gpulint.cli.explain import sources
-from gpulint.cli.explain.parts import Explanation, Listing, Part, Table, Text, filled, reference, references, sentence
+from gpulint.cli.explain.parts import (
+    Explanation,
+    Listing,
+    Part,
+    Table,
+    Text,
+    drop_empty,
+    make_sentence,
+    render_reference,
+    render_references,
+)
 from gpulint.engines.command_line import Grammar
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import rule
 
 VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
 TRAINERS = "trainer_flags"
-WORLDS = ("favourable", "likely", "adverse")
+SCENARIOS = ("best", "expected", "worst")
 SCENARIOS = ("best", "expected", "worst")
 
 
@@ -49,7 +58,7 @@ KINDS: Mapping[str, str] = {
 """Descriptions of the value types of arguments."""
 
 
-class Word(NamedTuple):
+class ArgumentRow(NamedTuple):
     """An argument or variable of an engine, the fact that it declares, and the releases that have it."""
 
     name: str
@@ -62,11 +71,11 @@ class Word(NamedTuple):
 
 
 @functools.cache
-def explained(name: str) -> Explanation:
+def explain(name: str) -> Explanation:
     """Return the explanation of an engine."""
     module = engines.modules()[name]
     purpose = getattr(module, "PURPOSE", "inference")
-    summary, further = sources.told(module.__doc__ or "")
+    summary, further = sources.summarise(module.__doc__ or "")
     parts: list[Part] = [Text(paragraph) for paragraph in further]
     parts.append(
         Listing(
@@ -76,38 +85,38 @@ def explained(name: str) -> Explanation:
     )
     parts += [*_describe_capabilities(name), *_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
     parts += [*_list_fitted(name), *_rules(name), *_other_arguments(name)]
-    return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
+    return Explanation(make_slug(name), "engine", make_sentence(summary), (("", purpose),), tuple(parts))
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """Return a module's name as users write it and as its page is called."""
     return name.replace("_", "-")
 
 
-def title(name: str) -> str:
+def make_title(name: str) -> str:
     """Return the official name of the engine: the first words of its module."""
     return (engines.modules()[name].__doc__ or name).partition(":")[0]
 
 
-def named(name: str) -> str | None:
+def find_module(name: str) -> str | None:
     """Return the module of an engine by any spelling: tensorrt-llm, tensorrt_llm, llama.cpp."""
     found = engines.module_name(name)
-    return found if found in modules() else None
+    return found if found in list_modules() else None
 
 
-def modules() -> tuple[str, ...]:
+def list_modules() -> tuple[str, ...]:
     """Return the modules of all engines and trainers."""
-    return tuple(sorted(shipped.mentions(engines.HERE)))
+    return tuple(sorted(package_data.list_mentions(engines.HERE)))
 
 
 @functools.cache
-def arguments(name: str) -> tuple[Word, ...]:
+def list_arguments(name: str) -> tuple[ArgumentRow, ...]:
     """Return the arguments and variables in an engine's tables."""
     folder = engines.HERE
     tables = sorted((folder / "serving").glob("*_flags.csv"))
     own = [file for file in tables if _belongs_to(file.stem.removesuffix("_flags"), name)]
     found = [_word(row) for file in own for row in _read(file)]
-    told = sources.texts(shipped.file(engines.HERE, name)) if not own else frozenset()
+    told = sources.read_texts(package_data.file(engines.HERE, name)) if not own else frozenset()
     shared = (row for row in _read(folder / "trainers" / f"{TRAINERS}.csv") if row["trainer"] in told)
     return (*found, *(_word(row) for row in shared))
 
@@ -121,11 +130,11 @@ def _read(file: Path) -> list[Mapping[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def _word(row: Mapping[str, str]) -> Word:
+def _word(row: Mapping[str, str]) -> ArgumentRow:
     variable = row.get("environment", "")
     name = row.get("flag") or row["name"]
     told = (row.get(key, "") for key in ("field", "kind", "since", "until", "note", "source"))
-    return Word(f"{name}` / `{variable}" if variable else name, *told)
+    return ArgumentRow(f"{name}` / `{variable}" if variable else name, *told)
 
 
 def _quote(words: tuple[str, ...]) -> str:
@@ -145,35 +154,35 @@ def _render_release(release: tuple[int, ...]) -> str:
 
 
 def _arguments(name: str) -> Iterator[Part]:
-    listed = arguments(name)
+    listed = list_arguments(name)
     stating = tuple(
-        (f"`{word.name}`", _render_fact(word), _value(word), releases(word.since, word.until), word.note)
+        (f"`{word.name}`", _render_fact(word), _value(word), render_releases(word.since, word.until), word.note)
         for word in listed
         if word.field
     )
     if stating:
         head = ("argument or variable", "fact", "value", "releases", "note")
-        yield filled(Table("Arguments that declare a fact", head, stating))
-        if any(word.field and word.field not in facts.glossary() for word in listed):
+        yield drop_empty(Table("Arguments that declare a fact", head, stating))
+        if any(word.field and word.field not in glossary() for word in listed):
             yield Text("A name in italics is not a fact: the engine derives facts from several such settings.")
 
 
 def _other_arguments(name: str) -> Iterator[Part]:
-    listed = arguments(name)
+    listed = list_arguments(name)
     others = tuple(
-        (f"`{word.name}`", _value(word), releases(word.since, word.until), word.note)
+        (f"`{word.name}`", _value(word), render_releases(word.since, word.until), word.note)
         for word in listed
         if not word.field
     )
     if others:
         known = "Other known arguments, listed to detect misspelt ones"
         head = ("argument or variable", "value", "releases", "note")
-        yield filled(Table(known, head, others, page_only=True))
+        yield drop_empty(Table(known, head, others, page_only=True))
     if read := tuple(dict.fromkeys(word.source for word in listed)):
         yield Listing("Sources of the arguments", read)
 
 
-def _value(word: Word) -> str:
+def _value(word: ArgumentRow) -> str:
     """Return a description of an argument's value."""
     kind, _, stated = word.kind.partition(":")
     there, _, otherwise = stated.partition("|")
@@ -184,20 +193,20 @@ def _value(word: Word) -> str:
     return KINDS.get(kind, kind)
 
 
-def _render_fact(word: Word) -> str:
-    return reference("fact", word.field) if word.field in facts.glossary() else f"*{word.field}*"
+def _render_fact(word: ArgumentRow) -> str:
+    return render_reference("fact", word.field) if word.field in glossary() else f"*{word.field}*"
 
 
-def releases(since: str, until: str) -> str:
+def render_releases(since: str, until: str) -> str:
     """Return the first release and the release before which it ends."""
     return " ".join(filter(None, (since and f"since {since}", until and f"before {until}")))
 
 
 def _variables(module: ModuleType) -> Iterator[Part]:
-    files = [shipped.file(engines.HERE, module.__name__.rpartition(".")[2])]
+    files = [package_data.file(engines.HERE, module.__name__.rpartition(".")[2])]
     files += [file for file in files[0].parent.glob("*_settings.py") if file.stem.startswith(files[0].stem)]
-    found = {word for file in files for word in sources.texts(file) if VARIABLE.fullmatch(word)}
-    found -= {word.name for word in arguments(files[0].stem)}
+    found = {word for file in files for word in sources.read_texts(file) if VARIABLE.fullmatch(word)}
+    found -= {word.name for word in list_arguments(files[0].stem)}
     if found:
         yield Listing("Environment variables that gpulint reads", (_quote(tuple(sorted(found))),))
 
@@ -205,30 +214,30 @@ def _variables(module: ModuleType) -> Iterator[Part]:
 def _defaults(name: str) -> Iterator[Part]:
     rows = tuple(
         (
-            reference("fact", row["field"]),
+            render_reference("fact", row["field"]),
             row["condition"],
-            value(row["value"], facts.glossary()[row["field"]]),
-            releases(row["since"], row["until"]),
+            render_value(row["value"], glossary()[row["field"]]),
+            render_releases(row["since"], row["until"]),
             f"{row['source']} ({row['date']})",
         )
-        for row in catalog.rows("engine_defaults")
+        for row in catalog_tables.rows("engine_defaults")
         if engines.module_name(row["engine"]) == name
     )
     if rows:
-        yield filled(Table("Defaults", ("fact", "condition", "value", "releases", "source"), rows))
+        yield drop_empty(Table("Defaults", ("fact", "condition", "value", "releases", "source"), rows))
 
 
-def value(cell: str, quantity: Quantity) -> str:
+def render_value(cell: str, quantity: Quantity) -> str:
     """Return a table cell in readable form. `=name` is the value of that fact."""
     if cell.startswith("="):
-        return f"the value of {reference('fact', cell[1:])}"
+        return f"the value of {render_reference('fact', cell[1:])}"
     return units.human(float(cell), quantity.unit) if quantity.type == "number" else cell
 
 
 def _formulas(name: str) -> Iterator[Part]:
     rows = tuple(
-        (reference("fact", fact), sources.told(formula.__doc__ or "")[0])
-        for fact, formula in facts.formulas(name).items()
+        (render_reference("fact", fact), sources.summarise(formula.__doc__ or "")[0])
+        for fact, formula in find_formulas(name).items()
     )
     if rows:
         yield Table("Facts with a formula of its own", ("fact", "formula"), rows)
@@ -236,8 +245,13 @@ def _formulas(name: str) -> Iterator[Part]:
 
 def _list_fitted(name: str) -> Iterator[Part]:
     rows = tuple(
-        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_worlds(row))
-        for row in catalog.rows("fitted")
+        (
+            render_reference("fact", row["name"]),
+            row["condition"],
+            render_releases(row["since"], row["until"]),
+            *_scenarios(row),
+        )
+        for row in catalog_tables.rows("fitted")
         if row["engine"] and engines.module_name(row["engine"]) == name
     )
     if rows:
@@ -245,9 +259,9 @@ def _list_fitted(name: str) -> Iterator[Part]:
         yield Table("Measured or assumed terms in three scenarios", head, rows, page_only=True)
 
 
-def _worlds(row: catalog.Row) -> tuple[str, ...]:
-    quantity = facts.glossary()[row["name"]]
-    return tuple(value(row[world], quantity) for world in WORLDS)
+def _scenarios(row: catalog_tables.Row) -> tuple[str, ...]:
+    quantity = glossary()[row["name"]]
+    return tuple(render_value(row[scenario], quantity) for scenario in SCENARIOS)
 
 
 def _describe_capabilities(name: str) -> Iterator[Part]:
@@ -258,16 +272,18 @@ def _describe_capabilities(name: str) -> Iterator[Part]:
         yield Listing("What it does", (*done, f"Source: {row['source']} ({row['date']})"))
 
 
-def _find_row(name: str) -> catalog.Row | None:
-    return next((row for row in catalog.rows(capabilities.TABLE) if engines.module_name(row["engine"]) == name), None)
+def _find_row(name: str) -> catalog_tables.Row | None:
+    return next(
+        (row for row in catalog_tables.rows(capabilities.TABLE) if engines.module_name(row["engine"]) == name), None
+    )
 
 
 def _rules(name: str) -> Iterator[Part]:
-    every = rule.shipped_rules().values()
+    every = rule.load_shipped().values()
     found = sorted(known.name for known in every if name in map(engines.module_name, known.target.engine))
     if found:
-        yield Listing("Rules that name it", (references("rule", tuple(found)),))
+        yield Listing("Rules that name it", (render_references("rule", tuple(found)),))
     row = _find_row(name)
     asking = sorted(one.name for one in every if row and one.target.does and one.target.includes_engine(row["engine"]))
     if asking:
-        yield Listing("Rules that ask for what it does", (references("rule", tuple(asking)),))
+        yield Listing("Rules that ask for what it does", (render_references("rule", tuple(asking)),))

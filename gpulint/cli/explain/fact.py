@@ -7,11 +7,21 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import engines, units
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.cli.explain import engine
-from gpulint.cli.explain.parts import Code, Explanation, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.cli.explain.parts import (
+    Code,
+    Explanation,
+    Part,
+    Table,
+    Text,
+    make_sentence,
+    render_reference,
+    render_references,
+)
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import Quantity, glossary
+from gpulint.facts.providers import AT_CAPACITY, AXES, DRAFT_FACTS
 from gpulint.policy.config import governance
 from gpulint.policy.rules import rule
 
@@ -33,7 +43,7 @@ SUPPLIED: Mapping[str, str] = {
     "facility": "declared in a Facility for the component or one that contains it",
     "server": "declared for the server in a Facility, or from its type in the file or the catalog",
     "list": "collected from components of a facility",
-    "likely": "the expected value of another fact, in all scenarios",
+    "expected": "the expected value of another fact, in all scenarios",
 }
 """The source of a fact, by `of` in the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
@@ -66,25 +76,25 @@ UNITS: Mapping[str, str] = {
 }
 
 
-def explained(quantity: Quantity) -> Explanation:
+def explain(quantity: Quantity) -> Explanation:
     """Return the explanation of a fact."""
-    marks = [("", f"{quantity.type}, {unit(quantity)}" if quantity.unit else quantity.type)]
+    marks = [("", f"{quantity.type}, {render_unit(quantity)}" if quantity.unit else quantity.type)]
     marks.append(("", SUPPLIED.get(quantity.of, quantity.of)))
     parts = [*_supply(quantity), *_formulas(quantity.name), *_rows(quantity), *_use(quantity.name)]
-    return Explanation(quantity.name, "fact", sentence(_capitalise(quantity.meaning)), tuple(marks), tuple(parts))
+    return Explanation(quantity.name, "fact", make_sentence(_capitalise(quantity.meaning)), tuple(marks), tuple(parts))
 
 
-def unit(quantity: Quantity) -> str:
+def render_unit(quantity: Quantity) -> str:
     """Return the base unit in its usual notation."""
     return UNITS.get(quantity.unit, quantity.unit.replace("_per_", "/"))
 
 
-def measure(quantity: Quantity) -> str:
+def render_measure(quantity: Quantity) -> str:
     """Return the unit, or the type of a fact without one."""
-    return unit(quantity) or quantity.type
+    return render_unit(quantity) or quantity.type
 
 
-def absent(quantity: Quantity) -> str:
+def render_absent(quantity: Quantity) -> str:
     """Return what it means that the fact is not declared."""
     if not quantity.absent:
         return "unknown"
@@ -97,28 +107,28 @@ def absent(quantity: Quantity) -> str:
 
 
 @functools.cache
-def formulas(name: str) -> Mapping[str, Callable[..., object]]:
+def list_formulas(name: str) -> Mapping[str, Callable[..., object]]:
     """Return the formulas of a fact by engine; the general one has an empty name."""
-    of = {each: facts.formulas(each or None).get(name) for each in ("", *engines.modules())}
+    of = {each: find_formulas(each or None).get(name) for each in ("", *engines.modules())}
     return {each: formula for each, formula in of.items() if formula is not None}
 
 
 @functools.cache
-def uses() -> Mapping[str, tuple[str, ...]]:
+def list_uses() -> Mapping[str, tuple[str, ...]]:
     """Return the facts that are computed from each fact."""
     found: dict[str, list[str]] = {}
-    for name, quantity in facts.glossary().items():
-        needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
+    for name, quantity in glossary().items():
+        needs = (each for formula in list_formulas(name).values() for each in list_parameters(formula))
         for each in dict.fromkeys(filter(None, (*needs, quantity.each))):
             found.setdefault(each, []).append(name)
     return {name: tuple(sorted(others)) for name, others in found.items()}
 
 
 @functools.cache
-def rules() -> Mapping[str, tuple[str, ...]]:
+def list_rules() -> Mapping[str, tuple[str, ...]]:
     """Return the built-in rules that compare or print each fact."""
     found: dict[str, list[str]] = {}
-    for one in rule.shipped_rules().values():
+    for one in rule.load_shipped().values():
         for name in one.facts:
             found.setdefault(name, []).append(one.name)
     return {name: tuple(sorted(names)) for name, names in found.items()}
@@ -131,15 +141,17 @@ def _capitalise(words: str) -> str:
 def _supply(quantity: Quantity) -> Iterator[Part]:
     if quantity.of not in COMPUTED:
         told = "a default or formula below, else " if _has_default(quantity.name) else ""
-        yield Text(f"If it is not declared: {told}{absent(quantity)}.")
-    if quantity.name in governance.thresholds():
+        yield Text(f"If it is not declared: {told}{render_absent(quantity)}.")
+    if quantity.name in governance.list_thresholds():
         yield Text(f"To change it: `thresholds: {{{quantity.name}: …}}` in gpulint.yaml.")
-    if stands_for := facts.AT_CAPACITY.get(quantity.name):
-        yield Text(f"It is {reference('fact', stands_for)} of a replica at its maximum number of requests.")
-    if stands_for := facts.DRAFT_FACTS.get(quantity.name):
-        yield Text(f"For a draft model with its own checkpoint, it is {reference('fact', stands_for)} of that model.")
+    if stands_for := AT_CAPACITY.get(quantity.name):
+        yield Text(f"It is {render_reference('fact', stands_for)} of a replica at its maximum number of requests.")
+    if stands_for := DRAFT_FACTS.get(quantity.name):
+        yield Text(
+            f"For a draft model with its own checkpoint, it is {render_reference('fact', stands_for)} of that model."
+        )
     if quantity.ask:
-        yield Text(f"To supply it: {sentence(quantity.ask)}")
+        yield Text(f"To supply it: {make_sentence(quantity.ask)}")
     if stating := tuple(_list_arguments(quantity.name)):
         yield Table("Declared by", ("engine", "argument or variable"), stating)
     if keyed := tuple(_list_keys(quantity.name)):
@@ -147,21 +159,21 @@ def _supply(quantity: Quantity) -> Iterator[Part]:
 
 
 def _has_default(name: str) -> bool:
-    return bool(formulas(name)) or any(row["field"] == name for row in catalog.rows("engine_defaults"))
+    return bool(list_formulas(name)) or any(row["field"] == name for row in tables.rows("engine_defaults"))
 
 
 def _list_arguments(name: str) -> Iterator[tuple[str, str]]:
     """Yield the arguments that declare a fact, by engine."""
     for each in engines.modules():
-        words = [f"`{row.name}`" for row in engine.arguments(each) if row.field == name]
+        words = [f"`{row.name}`" for row in engine.list_arguments(each) if row.field == name]
         if words:
-            yield reference("engine", engine.slug(each)), ", ".join(dict.fromkeys(words))
+            yield render_reference("engine", engine.make_slug(each)), ", ".join(dict.fromkeys(words))
 
 
 def _list_keys(name: str) -> Iterator[tuple[str, str]]:
     """Yield the configuration keys that declare a fact, by format."""
     found: dict[str, list[str]] = {}
-    for row in catalog.rows("setting_keys"):
+    for row in tables.rows("setting_keys"):
         if row["quantity"] == name:
             found.setdefault(row["format"], []).append(f"`{row['key']}`")
     yield from ((format_, ", ".join(dict.fromkeys(keys))) for format_, keys in found.items())
@@ -169,16 +181,16 @@ def _list_keys(name: str) -> Iterator[tuple[str, str]]:
 
 def _formulas(name: str) -> Iterator[Part]:
     """Yield the general formula, then the formulas of engines."""
-    found = formulas(name)
+    found = list_formulas(name)
     for each, formula in found.items():
         general = "Formula of every other engine" if len(found) > 1 else "Formula"
-        titled = f"Formula of {engine.title(each)}" if each else general
+        titled = f"Formula of {engine.make_title(each)}" if each else general
         yield Code(titled, inspect.cleandoc(formula.__doc__ or ""), "text")
         yield Text(f"Computed from {_inputs(formula)}.")
 
 
 def _inputs(formula: Callable[..., object]) -> str:
-    return references("fact", facts.parameters(formula)) or "nothing"
+    return render_references("fact", list_parameters(formula)) or "nothing"
 
 
 def _rows(quantity: Quantity) -> Iterator[Part]:
@@ -187,10 +199,10 @@ def _rows(quantity: Quantity) -> Iterator[Part]:
         (
             _describe_source(row),
             row["condition"],
-            *(engine.value(row[world], quantity) for world in engine.WORLDS),
+            *(engine.render_value(row[scenario], quantity) for scenario in engine.SCENARIOS),
             _cases(row),
         )
-        for row in catalog.rows("fitted")
+        for row in tables.rows("fitted")
         if row["name"] == quantity.name
     )
     if fitted:
@@ -199,45 +211,45 @@ def _rows(quantity: Quantity) -> Iterator[Part]:
         )
     yield from _list_collectives(quantity)
     defaults = tuple(
-        (_describe_source(row), row["condition"], engine.value(row["value"], quantity), row["source"])
-        for row in catalog.rows("engine_defaults")
+        (_describe_source(row), row["condition"], engine.render_value(row["value"], quantity), row["source"])
+        for row in tables.rows("engine_defaults")
         if row["field"] == quantity.name
     )
     if defaults:
         yield Table("Defaults of engines", ("engine", "condition", "value", "source"), defaults)
 
 
-def _cases(row: catalog.Row) -> str:
+def _cases(row: tables.Row) -> str:
     return f"{row['cases']}: {row['source']}"
 
 
 def _list_collectives(quantity: Quantity) -> Iterator[Part]:
     """Yield the rows of `catalog/collectives.csv` for one kind of parallelism."""
     axis, _, column = quantity.name.partition("_")
-    if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
+    if axis not in AXES or column not in ("slowdown", "hop_s"):
         return
-    ranks, operation = facts.AXES[axis]
+    ranks, operation = AXES[axis]
     rows = tuple(
         (
             row["medium"],
             row["engine"],
             row["ranks_from"],
-            *(engine.value(row[f"{column}_{world}"], quantity) for world in engine.WORLDS),
+            *(engine.render_value(row[f"{column}_{scenario}"], quantity) for scenario in engine.SCENARIOS),
         )
-        for row in catalog.rows("collectives")
+        for row in tables.rows("collectives")
         if row["operation"] == operation
     )
-    by = references("fact", (f"{axis}_medium", ranks))
+    by = render_references("fact", (f"{axis}_medium", ranks))
     yield Text(f"By {by}, for {operation}; sources are in `gpulint/catalog/tables/collectives.csv`.")
     yield Table("Values in the three scenarios", ("interconnect", "engine", "ranks from", *engine.SCENARIOS), rows)
 
 
-def _describe_source(row: catalog.Row) -> str:
-    return " ".join(filter(None, (row["engine"] or "any", engine.releases(row["since"], row["until"]))))
+def _describe_source(row: tables.Row) -> str:
+    return " ".join(filter(None, (row["engine"] or "any", engine.render_releases(row["since"], row["until"]))))
 
 
 def _use(name: str) -> Iterator[Part]:
-    if above := uses().get(name):
-        yield Text(f"Used by {references('fact', above)}.")
-    if judged := rules().get(name):
-        yield Text(f"Compared or printed by {references('rule', judged)}.")
+    if above := list_uses().get(name):
+        yield Text(f"Used by {render_references('fact', above)}.")
+    if judged := list_rules().get(name):
+        yield Text(f"Compared or printed by {render_references('rule', judged)}.")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gpulint.cli.explain.parts import Code, Explanation, Text, sentence
+from gpulint.cli.explain.parts import Code, Explanation, Text, make_sentence
 from gpulint.policy.config import packs
 
 
-def explained(name: str) -> Explanation:
+def explain(name: str) -> Explanation:
     """Return the explanation of a pack."""
-    layer = packs.pack(name)
+    layer = packs.load_pack(name)
     summary = str(layer.stated.get("summary", name))
     usage = Text(f"To use it, write `extends: [{name}]` in a policy; the policy's own settings take precedence.")
     return Explanation(
-        name, "pack", sentence(summary[:1].upper() + summary[1:]), (("", "pack"),), (usage, _text(layer))
+        name, "pack", make_sentence(summary[:1].upper() + summary[1:]), (("", "pack"),), (usage, _text(layer))
     )
 
 

@@ -14,22 +14,22 @@ def render(explanation: Explanation, link: Link, level: int = 1) -> str:
     """Return the explanation as a section whose heading has the given level."""
     marks = " · ".join(f"{name} {value}" if name else value for name, value in explanation.marks)
     head = "\n\n".join((f"{'#' * level} {explanation.name}", explanation.summary, marks))
-    return linked(f"{head}\n\n", link) + parts(explanation, link, level + 1)
+    return link_facts(f"{head}\n\n", link) + render_parts(explanation, link, level + 1)
 
 
-def parts(explanation: Explanation, link: Link, level: int) -> str:
+def render_parts(explanation: Explanation, link: Link, level: int) -> str:
     """Return only the parts of the explanation, whose headings have the given level."""
-    return "\n\n".join(linked("\n".join(_lines(part, level)), link) for part in explanation.parts) + "\n"
+    return "\n\n".join(link_facts("\n".join(_lines(part, level)), link) for part in explanation.parts) + "\n"
 
 
-def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
+def render_table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
     """Yield the lines of a table."""
     yield _row(head)
     yield "|" + "---|" * len(head)
     yield from (_row(row) for row in rows)
 
 
-def linked(text: str, link: Link) -> str:
+def link_facts(text: str, link: Link) -> str:
     """Return text in which references are links."""
 
     def render_link(noun: str, name: str) -> str:
@@ -51,7 +51,7 @@ def _lines(part: Part, level: int) -> Iterator[str]:
     elif isinstance(part, Listing):
         yield from (f"- {_shown(item)}" for item in part.items)
     else:
-        yield from table(part.head, part.rows)
+        yield from render_table(part.head, part.rows)
 
 
 def _shown(item: str) -> str:

@@ -55,23 +55,23 @@ class Explanation(NamedTuple):
     parts: tuple[Part, ...]
 
 
-def filled(table: Table) -> Table:
+def drop_empty(table: Table) -> Table:
     """Return a table without empty columns."""
     columns = [column for column in range(len(table.head)) if any(row[column] for row in table.rows)]
     rows = tuple(tuple(row[column] for column in columns) for row in table.rows)
     return table._replace(head=tuple(table.head[column] for column in columns), rows=rows)
 
 
-def reference(noun: str, name: str) -> str:
+def render_reference(noun: str, name: str) -> str:
     """Return a reference to a name with its own explanation."""
     return f"`{noun}:{name}`"
 
 
-def references(noun: str, names: tuple[str, ...]) -> str:
+def render_references(noun: str, names: tuple[str, ...]) -> str:
     """Return several references on one line."""
-    return ", ".join(reference(noun, name) for name in names)
+    return ", ".join(render_reference(noun, name) for name in names)
 
 
-def sentence(words: str) -> str:
+def make_sentence(words: str) -> str:
     """Return text with one full stop at the end."""
     return words.rstrip(".") + "."

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from gpulint import engines, sizing
 from gpulint.cli.explain import adapter, command_line_page, engine, fact, page, sources
-from gpulint.cli.explain import rule as explained_rule
-from gpulint.cli.explain.parts import reference, references
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Quantity
+from gpulint.cli.explain import rule as explain_rule
+from gpulint.cli.explain.parts import render_reference, render_references
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.rules import rule
 from gpulint.policy.rules.rule import Rule
 
@@ -64,15 +64,15 @@ def render_all() -> Iterator[Page]:
 def locate(noun: str, name: str) -> str:
     """The generated page, and the anchor in it, that explains a name; empty where there is none."""
     if noun == "fact":
-        return f"facts/{topic(name)}.md#{name}" if name in facts.glossary() else ""
+        return f"facts/{topic(name)}.md#{name}" if name in glossary() else ""
     if noun == "rule":
-        return f"rules/{name}.md" if name in rule.shipped_rules() else ""
+        return f"rules/{name}.md" if name in rule.load_shipped() else ""
     if noun == "adapter":
-        return f"adapters/{name}.md" if name in adapter.names() else ""
+        return f"adapters/{name}.md" if name in adapter.list_names() else ""
     if noun == "family":
         return f"rules/README.md#{name}"
-    own = engine.named(name.lower()) if noun == "engine" else None
-    return f"engines/{engine.slug(own)}.md" if own else ""
+    own = engine.find_module(name.lower()) if noun == "engine" else None
+    return f"engines/{engine.make_slug(own)}.md" if own else ""
 
 
 def links_from(path: str) -> page.Link:
@@ -97,7 +97,7 @@ def _breadcrumbs(path: str) -> str:
 def _index() -> str:
     rows = tuple((f"[{SECTIONS[folder]}]({folder}/README.md)", CONTENTS[folder]) for folder in SECTIONS)
     commands = (f"[The command line]({COMMANDS})", "every command and option")
-    lines = ["# Reference", "", REFERENCE_INTRODUCTION, "", *page.table(("page", "lists"), (*rows, commands))]
+    lines = ["# Reference", "", REFERENCE_INTRODUCTION, "", *page.render_table(("page", "lists"), (*rows, commands))]
     return "\n".join(lines) + "\n"
 
 
@@ -110,10 +110,10 @@ about one name in a terminal."""
 
 
 def _rules() -> Iterator[Page]:
-    known = tuple(rule.shipped_rules().values())
+    known = tuple(rule.load_shipped().values())
     for shipped_rule in known:
         path = f"rules/{shipped_rule.name}.md"
-        yield path, page.render(explained_rule.explained(shipped_rule, known), links_from(path))
+        yield path, page.render(explain_rule.explain(shipped_rule, known), links_from(path))
     yield _linked("rules/README.md", _rule_index(known))
 
 
@@ -124,10 +124,12 @@ def _rule_index(known: Iterable[Rule]) -> Iterator[str]:
     count = sum(map(len, by_family.values()))
     yield from ("# Rules", "", f"{count} rules in {len(by_family)} families.", "")
     counts = tuple((f"[{family}](#{family})", str(len(rules))) for family, rules in by_family.items())
-    yield from page.table(("family", "rules"), counts)
+    yield from page.render_table(("family", "rules"), counts)
     for family, rules in by_family.items():
-        rows = tuple((reference("rule", one.name), explained_rule.standing(one), one.summary) for one in rules)
-        yield from ("", f"## {family}", "", *page.table(("rule", "severity", "summary"), rows))
+        rows = tuple(
+            (render_reference("rule", one.name), explain_rule.describe_status(one), one.summary) for one in rules
+        )
+        yield from ("", f"## {family}", "", *page.render_table(("rule", "severity", "summary"), rows))
 
 
 # ---- facts
@@ -136,26 +138,26 @@ def _rule_index(known: Iterable[Rule]) -> Iterator[str]:
 @functools.cache
 def topic(name: str) -> str:
     """The page of a fact: who supplies it, or the topic of its formula."""
-    quantity = facts.glossary()[name]
+    quantity = glossary()[name]
     return quantity.of if quantity.of != "derived" else _topics().get(name, "by_engine")
 
 
 @functools.cache
 def _topics() -> Mapping[str, str]:
     """The topic of `gpulint/sizing` that holds the general formula of each fact."""
-    modules = {name: formula.__module__ for name, formula in facts.formulas(None).items()}
+    modules = {name: formula.__module__ for name, formula in find_formulas(None).items()}
     return {name: module.removeprefix(f"{sizing.__name__}.") for name, module in modules.items()}
 
 
 def _facts() -> Iterator[Page]:
     by_topic: dict[str, list[Quantity]] = {}
-    for quantity in facts.glossary().values():
+    for quantity in glossary().values():
         by_topic.setdefault(topic(quantity.name), []).append(quantity)
     for name, quantities in by_topic.items():
         path = f"facts/{name}.md"
         head = [f"# {_title(name)}", "", *_intent(name), *_fact_table(quantities), ""]
-        sections = [page.render(fact.explained(quantity), links_from(path), level=2) for quantity in quantities]
-        yield path, page.linked("\n".join(head), links_from(path)) + "\n" + "\n".join(sections)
+        sections = [page.render(fact.explain(quantity), links_from(path), level=2) for quantity in quantities]
+        yield path, page.link_facts("\n".join(head), links_from(path)) + "\n" + "\n".join(sections)
     yield _linked("facts/README.md", _fact_index(by_topic))
 
 
@@ -165,7 +167,7 @@ def _title(name: str) -> str:
 
 
 def _docstring(name: str) -> tuple[str, ...]:
-    first, others = sources.told(importlib.import_module(f"{sizing.__name__}.{name}").__doc__ or name)
+    first, others = sources.summarise(importlib.import_module(f"{sizing.__name__}.{name}").__doc__ or name)
     return (first, *others)
 
 
@@ -176,8 +178,8 @@ def _intent(name: str) -> Iterator[str]:
 
 
 def _fact_table(quantities: Iterable[Quantity]) -> Iterator[str]:
-    rows = tuple((reference("fact", one.name), fact.measure(one), one.meaning) for one in quantities)
-    yield from page.table(("fact", "unit", "meaning"), rows)
+    rows = tuple((render_reference("fact", one.name), fact.render_measure(one), one.meaning) for one in quantities)
+    yield from page.render_table(("fact", "unit", "meaning"), rows)
 
 
 def _fact_index(by_topic: Mapping[str, list[Quantity]]) -> Iterator[str]:
@@ -185,7 +187,7 @@ def _fact_index(by_topic: Mapping[str, list[Quantity]]) -> Iterator[str]:
     supplied = [name for name in SUPPLIERS if name in by_topic]
     for name in (*supplied, *sorted(set(by_topic) - set(supplied))):
         yield f"- [{_title(name)}]({name}.md): {len(by_topic[name])}"
-    by_name = [facts.glossary()[name] for name in sorted(facts.glossary())]
+    by_name = [glossary()[name] for name in sorted(glossary())]
     yield from ("", f"## All {len(by_name)} by name", "", *_fact_table(by_name))
 
 
@@ -203,15 +205,16 @@ one for each scenario (best, expected and worst case), and so has every fact com
 
 
 def _adapters() -> Iterator[Page]:
-    for name in adapter.names():
+    for name in adapter.list_names():
         path = f"adapters/{name}.md"
-        yield path, page.render(adapter.explained(name), links_from(path))
-    rows = tuple((reference("adapter", name), adapter.explained(name).summary) for name in adapter.names())
+        yield path, page.render(adapter.explain(name), links_from(path))
+    rows = tuple((render_reference("adapter", name), adapter.explain(name).summary) for name in adapter.list_names())
     shared = tuple(
-        (f"`{name}`", knows, references("fact", stated)) for name, (knows, stated) in adapter.shared().items()
+        (f"`{name}`", knows, render_references("fact", stated))
+        for name, (knows, stated) in adapter.list_shared_keys().items()
     )
-    lines = ["# Adapters", "", ADAPTERS_INTRODUCTION, "", *page.table(("adapter", "reads"), rows), ""]
-    lines += ["## Parts that adapters share", "", *page.table(("part", "knows", "states"), shared)]
+    lines = ["# Adapters", "", ADAPTERS_INTRODUCTION, "", *page.render_table(("adapter", "reads"), rows), ""]
+    lines += ["## Parts that adapters share", "", *page.render_table(("part", "knows", "states"), shared)]
     yield _linked("adapters/README.md", lines)
 
 
@@ -221,22 +224,22 @@ merged and what is left alone. The pages here list the words, kinds and keys of 
 
 
 def _engines() -> Iterator[Page]:
-    for name in engine.modules():
-        path = f"engines/{engine.slug(name)}.md"
-        yield path, page.render(engine.explained(name), links_from(path))
+    for name in engine.list_modules():
+        path = f"engines/{engine.make_slug(name)}.md"
+        yield path, page.render(engine.explain(name), links_from(path))
     rows = tuple(
-        (reference("engine", engine.slug(name)), _purpose(name), engine.explained(name).summary)
-        for name in engine.modules()
+        (render_reference("engine", engine.make_slug(name)), _purpose(name), engine.explain(name).summary)
+        for name in engine.list_modules()
     )
-    lines = ["# Engines and trainers", "", ENGINES_INTRODUCTION, "", *page.table(("name", "for", "reads"), rows)]
+    lines = ["# Engines and trainers", "", ENGINES_INTRODUCTION, "", *page.render_table(("name", "for", "reads"), rows)]
     yield _linked("engines/README.md", lines)
 
 
 def render_engine_tables(path: str) -> str | None:
     """The generated part of an engine's page, to follow notes written by hand; None for any other page."""
     folder, file = posixpath.split(path)
-    name = engine.named(Path(file).stem) if folder == "engines" else None
-    return page.parts(engine.explained(name), links_from(path), level=2) if name else None
+    name = engine.find_module(Path(file).stem) if folder == "engines" else None
+    return page.render_parts(engine.explain(name), links_from(path), level=2) if name else None
 
 
 ENGINES_INTRODUCTION = """\
@@ -249,4 +252,4 @@ def _purpose(name: str) -> str:
 
 
 def _linked(path: str, lines: Iterable[str]) -> Page:
-    return path, page.linked("\n".join(lines) + "\n", links_from(path))
+    return path, page.link_facts("\n".join(lines) + "\n", links_from(path))

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpulint.cli.explain import fact
-from gpulint.cli.explain.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
-from gpulint.facts import resolver as facts
+from gpulint.cli.explain.parts import (
+    Code,
+    Explanation,
+    Listing,
+    Part,
+    Table,
+    Text,
+    make_sentence,
+    render_reference,
+    render_references,
+)
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.rules import cel, rule
 from gpulint.policy.rules.rule import Rule
@@ -30,12 +40,12 @@ LANGUAGES: Mapping[str, str] = {
 """Markdown language names by file suffix."""
 
 
-def explained(subject: Rule, known: Iterable[Rule]) -> Explanation:
+def explain(subject: Rule, known: Iterable[Rule]) -> Explanation:
     """Return the explanation of a rule among the known rules."""
-    sides = rule.examples(subject)
+    sides = rule.load_examples(subject)
     parts: list[Part] = [
         Text(subject.why),
-        Text(f"About {about(subject)}."),
+        Text(f"About {describe_target(subject)}."),
         *(_find_problem_text(subject) or _condition(subject)),
     ]
     if told := (*_place(subject), *_alternatives(subject), *_list_related(subject, known)):
@@ -45,12 +55,12 @@ def explained(subject: Rule, known: Iterable[Rule]) -> Explanation:
     if subject.references:
         parts.append(Listing("See", subject.references))
     parts += list(_explain_suppression(subject))
-    return Explanation(subject.name, "rule", sentence(subject.summary), tuple(_marks(subject)), tuple(parts))
+    return Explanation(subject.name, "rule", make_sentence(subject.summary), tuple(_marks(subject)), tuple(parts))
 
 
-def about(subject: Rule) -> str:
+def describe_target(subject: Rule) -> str:
     """Return what a rule checks, in words."""
-    engines = references("engine", subject.target.engine)
+    engines = render_references("engine", subject.target.engine)
     if subject.target.does:
         engines = f"an engine that does {' and '.join(f'`{name}`' for name in subject.target.does)}"
     if subject.target.scope == "facility":
@@ -59,30 +69,32 @@ def about(subject: Rule) -> str:
     return scope + (f" with {engines}" if engines else "")
 
 
-def standing(subject: Rule) -> str:
+def describe_status(subject: Rule) -> str:
     """Return the severity of a rule, and its status unless stable."""
     return subject.severity.word if subject.status == "stable" else f"{subject.severity.word}, {subject.status}"
 
 
 def _marks(subject: Rule) -> Iterator[tuple[str, str]]:
-    yield "", reference("family", subject.family)
-    yield "", standing(subject)
+    yield "", render_reference("family", subject.family)
+    yield "", describe_status(subject)
 
 
 def _find_problem_text(subject: Rule) -> tuple[Part, ...]:
     """Return a text instead of a condition that only names a syntax problem."""
-    problem = cel.names(subject.when) == ("problem",)
+    problem = cel.find_names(subject.when) == ("problem",)
     return (Text("It is found while the document is parsed; the message says what is wrong."),) if problem else ()
 
 
 def _condition(subject: Rule) -> Iterator[Part]:
     yield Code("Fires when", subject.when.strip(), "cel")
-    named = [facts.glossary()[name] for name in subject.facts if name in facts.glossary()]
-    rows = tuple((reference("fact", each.name), fact.measure(each), each.meaning) for each in named)
+    named = [glossary()[name] for name in subject.facts if name in glossary()]
+    rows = tuple((render_reference("fact", each.name), fact.render_measure(each), each.meaning) for each in named)
     if rows:
         yield Table("Facts in it and in its message", ("fact", "unit", "meaning"), rows)
         yield Text("If one of them is unknown, the rule is not evaluated and the report says what to add.")
-    limits = tuple((reference("fact", each.name), fact.absent(each)) for each in named if each.of == "policy")
+    limits = tuple(
+        (render_reference("fact", each.name), fact.render_absent(each)) for each in named if each.of == "policy"
+    )
     if limits:
         yield Table("Thresholds, which `thresholds:` in gpulint.yaml can change", ("fact", "value"), limits)
     yield Code("Message", subject.message)
@@ -92,27 +104,27 @@ def _condition(subject: Rule) -> Iterator[Part]:
 
 def _language(sample: str) -> str:
     """Return the language of a sample by its first line or file name."""
-    return "sh" if sample.startswith("#!") else language(samples.path_of(sample))
+    return "sh" if sample.startswith("#!") else read_language(samples.find_path(sample))
 
 
-def language(path: str) -> str:
+def read_language(path: str) -> str:
     """Return the Markdown language name of a file."""
     return LANGUAGES.get(path.rpartition(".")[2], "text")
 
 
 def _place(subject: Rule) -> Iterator[str]:
     if subject.at:
-        beside = f"; it also marks {reference('fact', subject.against)}" if subject.against else ""
-        yield f"It marks the first declared of {references('fact', subject.at)}{beside}."
+        beside = f"; it also marks {render_reference('fact', subject.against)}" if subject.against else ""
+        yield f"It marks the first declared of {render_references('fact', subject.at)}{beside}."
 
 
 def _alternatives(subject: Rule) -> Iterator[str]:
     if subject.change:
-        yield f"Suggestions change {references('fact', subject.change)}; the same rules check each of them."
+        yield f"Suggestions change {render_references('fact', subject.change)}; the same rules check each of them."
     if subject.only_with:
         yield "It fires only if one of them passes all other rules."
     if subject.instead:
-        yield f"The suggestion writes {reference('fact', subject.instead)} instead."
+        yield f"The suggestion writes {render_reference('fact', subject.instead)} instead."
     if subject.superfluous:
         yield "The suggestion removes the setting."
     if subject.gives_up:
@@ -122,12 +134,12 @@ def _alternatives(subject: Rule) -> Iterator[str]:
 def _list_related(subject: Rule, known: Iterable[Rule]) -> Iterator[str]:
     above = tuple(sorted(other.name for other in known if subject.name in other.absorbs))
     if subject.absorbs:
-        yield f"It replaces findings of {references('rule', subject.absorbs)}."
+        yield f"It replaces findings of {render_references('rule', subject.absorbs)}."
     if above:
-        yield f"Not reported if one of these fires: {references('rule', above)}."
+        yield f"Not reported if one of these fires: {render_references('rule', above)}."
 
 
 def _explain_suppression(subject: Rule) -> Iterator[Part]:
     lines = (f"# gpulint: ignore[{subject.name}] REASON", f'gpulint/ignore: "{subject.name}: REASON"')
     yield Code("Suppress one location with a comment, or a whole object with an annotation", "\n".join(lines), "yaml")
-    yield Text(f"Owner, end date, condition and whole paths: {reference('page', 'waivers')}.")
+    yield Text(f"Owner, end date, condition and whole paths: {render_reference('page', 'waivers')}.")

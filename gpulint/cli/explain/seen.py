@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 from gpulint import adapters
-from gpulint.catalog import package_data as shipped
-from gpulint.facts import resolver as facts
+from gpulint.catalog import package_data
+from gpulint.facts.glossary import glossary
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.rules import rule
@@ -26,26 +26,26 @@ COMMAND = "words of a command"
 WHOLE = "the file as a whole"
 
 
-def sample(adapter: str) -> str:
+def find_sample(adapter: str) -> str:
     """Return the example file of a format."""
-    files = sorted(shipped.folder("formats").glob(f"{adapter}.*"))
+    files = sorted(package_data.find_folder("formats").glob(f"{adapter}.*"))
     return files[0].read_text(encoding="utf-8") if files else ""
 
 
-def path_of(adapter: str, text: str) -> str:
+def render_path(adapter: str, text: str) -> str:
     """Return the file name of a format's example."""
-    named = samples.path_of(text)
-    file = next(iter(sorted(shipped.folder("formats").glob(f"{adapter}.*"))), Path(named))
+    named = samples.find_path(text)
+    file = next(iter(sorted(package_data.find_folder("formats").glob(f"{adapter}.*"))), Path(named))
     return file.name if named == samples.PATH else named
 
 
 @functools.cache
-def places(adapter: str) -> Mapping[str, tuple[str, ...]]:
+def list_locations(adapter: str) -> Mapping[str, tuple[str, ...]]:
     """Return the facts that each location of an adapter's documents declares."""
     found: dict[str, set[str]] = {}
     for name, place, fact in (
         *_list_rule_locations(),
-        *_list_shown(sample(adapter), path_of(adapter, sample(adapter))),
+        *_list_shown(find_sample(adapter), render_path(adapter, find_sample(adapter))),
     ):
         if name == adapter:
             found.setdefault(place, set()).add(fact)
@@ -56,29 +56,29 @@ def places(adapter: str) -> Mapping[str, tuple[str, ...]]:
 def _list_rule_locations() -> tuple[tuple[str, str, str], ...]:
     """Return each adapter, location and fact in a sample of a rule."""
     texts = (
-        str(text) for one in rule.shipped_rules().values() for side in rule.examples(one).values() for text in side
+        str(text) for one in rule.load_shipped().values() for side in rule.load_examples(one).values() for text in side
     )
-    files = (file for text in texts for file in samples.files_of(text))
+    files = (file for text in texts for file in samples.split_files(text))
     return tuple(dict.fromkeys(shown for file in files for shown in _list_shown(file.text, file.path)))
 
 
 def _list_shown(text: str, path: str) -> Iterator[tuple[str, str, str]]:
     held = documents.load(path, text.encode()).documents
     for document in held:
-        if (adapter := adapters.claiming(document)) is not None:
+        if (adapter := adapters.find_adapter(document)) is not None:
             yield from (
                 (adapters.name(adapter), place, name) for place, name in _list_declared(adapter, document, held)
             )
 
 
 def _list_declared(adapter: ModuleType, document: Document, held: tuple[Document, ...]) -> Iterator[tuple[str, str]]:
-    repository = samples.Alone()
+    repository = samples.ExampleRepository()
     for found in adapters.workloads(adapter, document, repository):
         workload = enrichment.apply_repository(found, repository)
         for role in workload.roles:
             for name, field in role.fields.items():
                 origin = field.origins[0] if field.origins else role.anchor
-                if origin == role.anchor or isinstance(field.value, Unknown) or name not in facts.glossary():
+                if origin == role.anchor or isinstance(field.value, Unknown) or name not in glossary():
                     continue
                 if place := _place(origin, document, held):
                     yield place, name

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from gpulint.cli.explain import reference_pages
-from gpulint.cli.progress import watched
+from gpulint.cli.progress import show_progress
 from gpulint.policy.rules import rule
 from gpulint.version import PROJECT
 
@@ -34,7 +34,7 @@ class SiteError(Exception):
 
 def collect(handwritten: Path | None) -> Contents:
     """Every file of the site, with the hand-written pages of a folder among them."""
-    generated = dict(watched(reference_pages.render_all(), "pages written"))
+    generated = dict(show_progress(reference_pages.render_all(), "pages written"))
     if handwritten is None:
         return {path: _remove_dead_links(path, text, generated).encode() for path, text in generated.items()}
     files = {path: text.encode() for path, text in generated.items()}
@@ -116,7 +116,7 @@ def _explain(code: str, link: Callable[[str, str], str]) -> str:
     """The link from the name of a rule, or from `gpulint explain NAME`; empty where there is no page."""
     if code.startswith(EXPLAIN):
         return next(filter(None, (link(noun, code.removeprefix(EXPLAIN)) for noun in NOUNS)), "")
-    return link("rule", code) if code in rule.shipped_rules() else ""
+    return link("rule", code) if code in rule.load_shipped() else ""
 
 
 def _remove_dead_links(path: str, text: str, pages: Collection[str]) -> str:

@@ -9,21 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def told(docstring: str) -> tuple[str, tuple[str, ...]]:
+def summarise(docstring: str) -> tuple[str, tuple[str, ...]]:
     """Return the first paragraph of a docstring and the further ones, each on one line."""
     first, *others = (" ".join(part.split()) for part in re.split(r"\n\s*\n", docstring.strip()))
     return first, tuple(others)
 
 
 @functools.cache
-def texts(file: Path) -> frozenset[str]:
+def read_texts(file: Path) -> frozenset[str]:
     """Return every string literal of a module."""
     nodes = ast.walk(_tree(file))
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 @functools.cache
-def handed(file: Path, function: str) -> frozenset[str]:
+def read_passed_keys(file: Path, function: str) -> frozenset[str]:
     """Return the string literals that a module passes to a function of another module."""
     calls = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.Call))
     named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == function)
@@ -32,19 +32,19 @@ def handed(file: Path, function: str) -> frozenset[str]:
 
 
 @functools.cache
-def docstring(file: Path) -> str:
+def read_docstring(file: Path) -> str:
     """Return the docstring of a module."""
     return ast.get_docstring(_tree(file)) or ""
 
 
 @functools.cache
-def keys(file: Path) -> tuple[str, ...]:
+def read_keys(file: Path) -> tuple[str, ...]:
     """Return the names under which a module stores values: mapping keys, item keys, and fields of a role."""
     return tuple(dict.fromkeys(_keys(_tree(file))))
 
 
 @functools.cache
-def imported(file: Path, package: str) -> tuple[str, ...]:
+def list_imported(file: Path, package: str) -> tuple[str, ...]:
     """Return the modules of a package that a module of it imports."""
     nodes = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.ImportFrom))
     within = (node for node in nodes if f"{node.module}.".startswith(f"{package}."))

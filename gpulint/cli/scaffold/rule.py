@@ -108,12 +108,12 @@ PREFIXES = ("no", "check", "ensure", "must", "require")
 """A rule is named for its defect, not for the remedy."""
 
 
-def text(name: str, scope: str, folder: str) -> str:
+def render(name: str, scope: str, folder: str) -> str:
     """Return a rule file that passes its own examples."""
     return TEXTS[scope].format(name=name, folder=folder)
 
 
-def unfit(name: str, what: str = "rule") -> str:
+def find_naming_error(name: str, what: str = "rule") -> str:
     """Return what is wrong with the name of a rule or family, with a valid one; empty if nothing
     is.
     """

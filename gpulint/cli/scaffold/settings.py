@@ -118,7 +118,7 @@ ASKED = {
 """The keys of a hint, with the quantities that checks may lack."""
 
 
-def settings_file(report: Report) -> str:
+def render_settings(report: Report) -> str:
     """Return gpulint.yaml with a commented hint for each workload that lacks a value."""
     hints = list(_render_hints(report))
     if not hints:
@@ -131,7 +131,7 @@ def settings_file(report: Report) -> str:
     )
 
 
-def hook_file(address: str, release: str) -> str:
+def render_hook(address: str, release: str) -> str:
     """Return .pre-commit-config.yaml with the hook of one release of the repository at an address."""
     return HOOK.format(address=address, release=release)
 
@@ -152,7 +152,7 @@ def _render_hints(report: Report) -> Iterator[str]:
         yield from (f"#     {key}:" for key in lacking)
 
 
-def said(report: Report, facility: str | None = None) -> str:
+def describe(report: Report, facility: str | None = None) -> str:
     """Return what was found and the next steps, including a facility file if one was written."""
     lacking = sum(bool(_find_missing(workload)) for workload in report.workloads)
     found = len(report.workloads)

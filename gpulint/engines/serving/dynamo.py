@@ -60,7 +60,7 @@ def read(invocation: Invocation) -> Reading | None:
     return None
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return the argument as the engine behind the worker spells it."""
     return None
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
+from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.engines.serving import vllm
 from gpulint.workload import Field, Unknown, Value
 
@@ -67,7 +66,9 @@ def read(invocation: Invocation) -> Reading | None:
     if backend is not None and backend.text not in ("vllm", "auto"):
         other = f"the backend {backend.text} serves" if backend.text else "the backend is not known"
         return Reading(
-            {"engine": Field(Unknown(other, "operator preset"), arguments.origins(backend)), **program}, None, other
+            {"engine": Field(Unknown(other, "operator preset"), command_line.find_origins(backend)), **program},
+            None,
+            other,
         )
     if not (backend is not None and backend.text == VLLM) and not stated.keys() - OWN - OF_BOTH:
         why = Unknown("the server uses vLLM only for architectures that vLLM knows", "operator preset")
@@ -75,9 +76,9 @@ def read(invocation: Invocation) -> Reading | None:
     return _read_vllm(invocation, words)
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return vLLM's argument; the server passes it on."""
-    return vllm.spelled(release, quantity, value)
+    return vllm.render_argument(release, quantity, value)
 
 
 def _read_vllm(invocation: Invocation, words: Sequence[Argument]) -> Reading | None:

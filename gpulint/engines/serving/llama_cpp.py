@@ -11,12 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulint.catalog.architecture import gguf_names as gguf
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import image_tags as images
-from gpulint.engines.command_line import Flag, Grammar, Release, Stated
-from gpulint.engines.image_tags import Numbering, Told
+from gpulint.catalog.architecture import gguf_names
+from gpulint.engines import Argument, Invocation, Reading, command_line, image_tags
+from gpulint.engines.command_line import Flag, Grammar, ParsedArgument, Release
+from gpulint.engines.image_tags import ImageRelease, Numbering
 from gpulint.workload import Field, Origin, Unknown, Value
 
 MENTIONS = ("llama",)
@@ -31,7 +29,7 @@ NUMBERING = Numbering(
     word=r"llama[.-]?cpp[-_]b",
     # .github/workflows/docker.yml of 2025: full, light and server, with a device and a build number
     plain=r"llama\.cpp:(?:full|server)(?:-(?:cuda|rocm|vulkan|musa|intel)[\d.]*)?-b(?P<release>\d{4,5})",
-    named=rf"(?:{images.BUILD}[-_])*llama[.-]?cpp(?:[-_]{images.BUILD})*",
+    named=rf"(?:{image_tags.BUILD}[-_])*llama[.-]?cpp(?:[-_]{image_tags.BUILD})*",
     number=r"\d{4,5}",
     lead="b",
 )
@@ -68,17 +66,18 @@ def read(invocation: Invocation) -> Reading | None:
     return None
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return None: a value is a word of its own, and a suggestion can add one word only."""
     return None
 
 
-def named(reference: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
+def read_model_name(reference: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
     """Return checkpoint and number format of a file `<checkpoint>-<type>.gguf` or a repository
     `<checkpoint>-GGUF:<type>`.
     """
     return _read_file_name(
-        Field(reference, origins), gguf.of_file if reference.endswith(".gguf") else gguf.of_repository
+        Field(reference, origins),
+        gguf_names.parse_file_name if reference.endswith(".gguf") else gguf_names.parse_repository,
     )
 
 
@@ -89,10 +88,10 @@ def _read_server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
     told = _parse_build(invocation.image)
     release = told.version
     identity = _identify(invocation.image, told)
-    stated, open_ended = arguments.parsed(words, GRAMMAR, release)
+    stated, open_ended = command_line.parse(words, GRAMMAR, release)
     given = [*_read_environment(invocation.environment, GRAMMAR), *stated]
-    found = arguments.fields(given)
-    notices = images.believed(_find_notices(stated, words, told.certain), told)
+    found = command_line.read_fields(given)
+    notices = image_tags.filter_notices(_find_notices(stated, words, told.certain), told)
     fields = {**identity, **_read_fields(found, release), **({} if _is_unlisted(release) else notices)}
     if memory := invocation.environment.get("GGML_CUDA_ENABLE_UNIFIED_MEMORY"):
         fields["device_memory_bytes"] = Field(Unknown("weights may spill into host memory"), (memory.origin,))
@@ -105,8 +104,8 @@ def _read_python_server(invocation: Invocation, words: Sequence[Argument]) -> Re
     """Return what `python -m llama_cpp.server` makes of its words and variables. It fits nothing to
     memory.
     """
-    stated, open_ended = arguments.parsed(words, PYTHON)
-    found = arguments.fields([*_read_environment(invocation.environment, PYTHON), *stated])
+    stated, open_ended = command_line.parse(words, PYTHON)
+    found = command_line.read_fields([*_read_environment(invocation.environment, PYTHON), *stated])
     for name, value in (("gpu_layers", 0), ("context_size", 2048), ("attention_backend", False)):
         found.setdefault(name, Field(value, source="default of llama-cpp-python"))
     for name in ("cache_type_k", "cache_type_v"):
@@ -163,34 +162,34 @@ def _python_words(invocation: Invocation) -> Sequence[Argument] | None:
     return None
 
 
-def _parse_build(image: Argument) -> Told:
+def _parse_build(image: Argument) -> ImageRelease:
     """Return the build as a release: b5000 is 0.0.5000."""
-    told = images.told(image, NUMBERING)
+    told = image_tags.parse_release(image, NUMBERING)
     return told._replace(release=f"0.0.{told.release}") if told.release else told
 
 
-def _identify(image: Argument, told: Told) -> dict[str, Field]:
+def _identify(image: Argument, told: ImageRelease) -> dict[str, Field]:
     """Return engine and release, and the CPU as device if the image is built for no GPU."""
     text = image.text or ""
     fields = {"engine": Field("llama.cpp", (image.origin,) if text else ())}
     named = TAG.match(text.partition("@")[0].rsplit(":", 1)[-1]) if OFFICIAL.search(text) else None
-    fields |= images.field(image, told, NUMBERING.title)
+    fields |= image_tags.build_field(image, told, NUMBERING.title)
     if named and not (named["build"] or "").startswith(ON_GPU):
         fields["device"] = Field("cpu", (image.origin,))
     return fields
 
 
-def _read_environment(environment: Mapping[str, Argument], grammar: Grammar) -> Iterator[Stated]:
+def _read_environment(environment: Mapping[str, Argument], grammar: Grammar) -> Iterator[ParsedArgument]:
     """Return the arguments that variables set. The command line comes after them and decides."""
     for name, flag in _flags_by_variable(grammar.engine).items():
         if (value := environment.get(name)) is not None:
-            yield Stated(flag, value, value)
+            yield ParsedArgument(flag, value, value)
 
 
 @functools.cache
 def _flags_by_variable(engine: str) -> Mapping[str, Flag]:
     """Return flags by the variable that sets the same."""
-    known = arguments.flags(engine)
+    known = command_line.flags(engine)
     with (Path(__file__).parent / f"{engine}_flags.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["environment"] and row["field"] and row["kind"] != "false"]
     return {row["environment"]: known[row["flag"]] for row in rows}
@@ -230,11 +229,11 @@ def _read_weights(found: Mapping[str, Field]) -> dict[str, Field]:
     file = found.get("model_file") or found.get("model_url")
     repository = found.get("hf_repo")
     if repository:
-        fields.update(_read_file_name(repository, gguf.of_repository))
+        fields.update(_read_file_name(repository, gguf_names.parse_repository))
         if (held := found.get("hf_file") or (file if "model_file" in found else None)) is not None:
-            fields["quantization"] = _read_file_name(held, gguf.of_file)["quantization"]
+            fields["quantization"] = _read_file_name(held, gguf_names.parse_file_name)["quantization"]
     elif file:
-        fields.update(_read_file_name(file, gguf.of_file))
+        fields.update(_read_file_name(file, gguf_names.parse_file_name))
     elif "docker_repo" in found:
         fields["checkpoint"] = Field(Unknown("the model comes from Docker Hub"), found["docker_repo"].origins)
     if draft := found.get("draft_file") or found.get("draft_repo"):
@@ -245,7 +244,7 @@ def _read_weights(found: Mapping[str, Field]) -> dict[str, Field]:
     return fields
 
 
-def _read_file_name(stated: Field, reading: Callable[[str], gguf.Weights]) -> dict[str, Field]:
+def _read_file_name(stated: Field, reading: Callable[[str], gguf_names.Weights]) -> dict[str, Field]:
     if not isinstance(stated.value, str):
         unknown = stated.value if isinstance(stated.value, Unknown) else Unknown("no file is named")
         return {name: Field(unknown, stated.origins) for name in ("checkpoint", "quantization")}
@@ -397,12 +396,12 @@ def _is_unlisted(release: Release) -> bool:
     return release is not None and release < LISTED_FROM
 
 
-def _find_notices(stated: Iterable[Stated], words: Sequence[Argument], release: Release) -> dict[str, Field]:
+def _find_notices(stated: Iterable[ParsedArgument], words: Sequence[Argument], release: Release) -> dict[str, Field]:
     """Return arguments that a release rejects: those it lacks, `--flag=value` in one word, and a
     bare `--flash-attn`.
     """
     stated = tuple(stated)
-    found = arguments.noticed(stated, GRAMMAR, release)
+    found = command_line.find_notices(stated, GRAMMAR, release)
     found.pop("impossible_argument", None)
     if release is None:
         return found

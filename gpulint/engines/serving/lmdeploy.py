@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import image_tags as images
-from gpulint.engines.command_line import Grammar, Stated
-from gpulint.engines.image_tags import Numbering, Told
+from gpulint.engines import Argument, Invocation, Reading, command_line, image_tags
+from gpulint.engines.command_line import Grammar, ParsedArgument
+from gpulint.engines.image_tags import ImageRelease, Numbering
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("lmdeploy",)
@@ -20,7 +18,7 @@ NUMBERING = Numbering(
     word="lmdeploy",
     # .github/workflows/docker.yml of v0.6.4 to v0.12.0 and of August 2026: cu11, cu12, cu12.8, cu13.0, hopper, ascend
     plain=r"lmdeploy:v(?P<release>0\.\d+\.\d+(?:\.post\d+)?)(?:-(?:cu1\d(?:\.\d)?|hopper|ascend))*",
-    named=rf"(?:{images.BUILD}[-_])*lmdeploy(?:[-_]{images.BUILD})*",
+    named=rf"(?:{image_tags.BUILD}[-_])*lmdeploy(?:[-_]{image_tags.BUILD})*",
     number=r"0\.(?:[4-9]|[1-9]\d)\.\d{1,2}(?:\.post\d+)?",
 )
 
@@ -53,15 +51,15 @@ def read(invocation: Invocation) -> Reading | None:
     words = _server_words(invocation.arguments)
     if words is None:
         return None
-    told = images.told(invocation.image, NUMBERING)
-    stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
-    notices = images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
+    told = image_tags.parse_release(invocation.image, NUMBERING)
+    stated, open_ended = command_line.parse(words, GRAMMAR, told.version)
+    notices = image_tags.filter_notices(command_line.find_notices(stated, GRAMMAR, told.certain), told)
     fields = {**_identify(invocation, told), **_read_fields(stated), **notices}
     last = words[-1] if words else invocation.arguments[-1]
     return Reading(fields, last.origin, open_ended)
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return `--tp=4` for a quantity and its value; None if that release of LMDeploy has no
     argument for it.
     """
@@ -69,7 +67,7 @@ def spelled(release: str, quantity: str, value: Value) -> str | None:
         return None
     if quantity == "kv_cache_free_fraction":
         return f"--cache-max-entry-count={value}"
-    return arguments.spelled("lmdeploy", release, quantity, value)
+    return command_line.render_argument("lmdeploy", release, quantity, value)
 
 
 def _server_words(words: Sequence[Argument]) -> Sequence[Argument] | None:
@@ -81,19 +79,19 @@ def _server_words(words: Sequence[Argument]) -> Sequence[Argument] | None:
     return None
 
 
-def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     fields = {"engine": Field("lmdeploy", (invocation.image.origin,) if image else ())}
-    fields |= images.field(invocation.image, told, NUMBERING.title)
+    fields |= image_tags.build_field(invocation.image, told, NUMBERING.title)
     if ASCEND.search(image):
         fields["device"] = Field("ascend", (invocation.image.origin,))
     return fields
 
 
-def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity, including what some arguments imply for others."""
-    fields = arguments.fields(stated)
+    fields = command_line.read_fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     for derived in (_read_cache, _read_layout, _read_extensions):
@@ -101,7 +99,7 @@ def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
     for name, plain in (("device", "cuda"), ("quantization", "hf")):
         if fields.get(name, Field(None)).value == plain:
             del fields[name]
-    return arguments.of_glossary(fields)
+    return command_line.select_glossary_fields(fields)
 
 
 def _read_cache(fields: Mapping[str, Field]) -> dict[str, Field]:

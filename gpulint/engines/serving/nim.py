@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint.catalog import tables as catalog
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines.command_line import Flag, Stated
+from gpulint.catalog import tables
+from gpulint.engines import Argument, Invocation, Reading, command_line
+from gpulint.engines.command_line import Flag, ParsedArgument
 from gpulint.engines.serving import vllm
 from gpulint.source import shell
 from gpulint.workload import Field, Unknown, Value
@@ -51,10 +50,10 @@ def read(invocation: Invocation) -> Reading | None:
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     further = "envFrom may state further settings" if getattr(environment, "open_ended", False) else ""
-    return Reading(arguments.of_glossary(fields), None, open_ended or more or further)
+    return Reading(command_line.select_glossary_fields(fields), None, open_ended or more or further)
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return None: settings are environment variables, not arguments."""
     return None
 
@@ -78,9 +77,9 @@ def _split_image(image: Argument) -> tuple[str, str]:
     return f"{path}/{repository}", tag
 
 
-def _images() -> Mapping[str, catalog.Row]:
+def _images() -> Mapping[str, tables.Row]:
     try:
-        return catalog.by("nim_images", "image")
+        return tables.index_rows("nim_images", "image")
     except FileNotFoundError:
         return {}
 
@@ -110,11 +109,11 @@ def _identify(invocation: Invocation, name: str) -> dict[str, Field]:
 
 
 def _read_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    flags = arguments.flags("nim")
+    flags = command_line.flags("nim")
     backend = _parse_profile(environment.get("NIM_MODEL_PROFILE")).get("backend", "")
     given = ((name, argument) for name, argument in environment.items() if name in flags and argument.text != "")
-    fields = arguments.fields(
-        Stated(_interpret_share(flags[name], backend), argument, argument) for name, argument in given
+    fields = command_line.read_fields(
+        ParsedArgument(_interpret_share(flags[name], backend), argument, argument) for name, argument in given
     )
     if (nodes := fields.get("nodes")) and nodes.value != 1:
         fields["multi_node"] = Field(True, nodes.origins, source="NIM_NUM_COMPUTE_NODES")
@@ -135,7 +134,7 @@ def _parse_profile(profile: Argument | None) -> Mapping[str, str]:
 
 
 def _read_profile(profile: Argument | None) -> dict[str, Field]:
-    named, origins = _parse_profile(profile), arguments.origins(profile)
+    named, origins = _parse_profile(profile), command_line.find_origins(profile)
     fields: dict[str, Field] = {}
     for key, quantity in (("tensor", "tensor_parallel"), ("pipeline", "pipeline_parallel")):
         if key in named:
@@ -166,7 +165,7 @@ def _read_passthrough(variable: Argument | None) -> tuple[dict[str, Field], str]
     in_place = variable.origin.text() == variable.text
     words = [
         Argument(word.text, variable.origin._replace(span=(word.start, word.end)) if in_place else variable.origin)
-        for command in shell.commands(f"{variable.text}")
+        for command in shell.read_commands(f"{variable.text}")
         for word in command.words
     ]
     return _read_backend(words)
@@ -176,8 +175,8 @@ def _read_backend(words: Sequence[Argument]) -> tuple[dict[str, Field], str]:
     """Return the parallelism and length that backend arguments set. For backends other than vLLM
     they stay unknown.
     """
-    stated, open_ended = arguments.parsed(words, vllm.GRAMMAR)
-    fields = {name: field for name, field in arguments.fields(stated).items() if name in OF_ANY_BACKEND}
+    stated, open_ended = command_line.parse(words, vllm.GRAMMAR)
+    fields = {name: field for name, field in command_line.read_fields(stated).items() if name in OF_ANY_BACKEND}
     if any(not argument.flag.kind for argument in stated):
         open_ended = open_ended or "some arguments are of another backend"
     return fields, open_ended

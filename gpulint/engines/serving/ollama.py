@@ -7,10 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint.catalog import tables as catalog
-from gpulint.catalog.architecture import gguf_names as gguf
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import image_tags as images
+from gpulint.catalog import tables
+from gpulint.catalog.architecture import gguf_names
+from gpulint.engines import Argument, Invocation, Reading, image_tags
 from gpulint.engines.image_tags import Numbering
 from gpulint.workload import Field, Origin, Unknown, Value
 
@@ -21,7 +20,7 @@ NUMBERING = Numbering(
     word="ollama",
     # .github/workflows/release.yaml of August 2026
     plain=r"ollama/ollama:(?P<release>\d+\.\d+\.\d+)(?:-rocm)?",
-    named=rf"(?:{images.BUILD}[-_])*ollama(?:[-_]{images.BUILD})*",
+    named=rf"(?:{image_tags.BUILD}[-_])*ollama(?:[-_]{image_tags.BUILD})*",
     number=r"0\.(?:[3-9]|[1-9]\d)\.\d{1,2}",
 )
 HUB = re.compile(r"(?:hf\.co|huggingface\.co)/")
@@ -47,21 +46,25 @@ def read(invocation: Invocation) -> Reading | None:
     return Reading(fields, words[-1].origin if words else None, further)
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return None: Ollama has no arguments, and its environment sets everything."""
     return None
 
 
-def named(name: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
+def read_model_name(name: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
     """Return checkpoint and number format of an Ollama model name such as `llama3.3:70b`; unknown
     if it is not listed.
     """
     name = name.removeprefix("ollama://")
     if (hub := HUB.match(name)) is not None:
-        return _fields(gguf.of_repository(name[hub.end() :]), name, origins)
+        return _fields(gguf_names.parse_repository(name[hub.end() :]), name, origins)
     row = _list_models().get(_add_tag(name))
-    known = gguf.Weights(row["checkpoint"], gguf.format_of(row["type"]) if row["type"] else "") if row else None
-    return _fields(known or gguf.Weights("", ""), name, origins)
+    known = (
+        gguf_names.Weights(row["checkpoint"], gguf_names.find_format(row["type"]) if row["type"] else "")
+        if row
+        else None
+    )
+    return _fields(known or gguf_names.Weights("", ""), name, origins)
 
 
 def _find_pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:
@@ -77,10 +80,10 @@ def _find_pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:
     if len(known) != 1 or len(known) != len({word.text for word in names}):
         return {}
     ((name, word),) = known.items()
-    return named(str(name), (word.origin,))
+    return read_model_name(str(name), (word.origin,))
 
 
-def _fields(weights: gguf.Weights, name: str, origins: tuple[Origin, ...]) -> dict[str, Field]:
+def _fields(weights: gguf_names.Weights, name: str, origins: tuple[Origin, ...]) -> dict[str, Field]:
     unlisted = Unknown(f"the catalog does not list the Ollama model {name}")
     return {
         "checkpoint": Field(weights.checkpoint or unlisted, origins),
@@ -94,9 +97,9 @@ def _add_tag(name: str) -> str:
     return bare if ":" in bare else f"{bare}:latest"
 
 
-def _list_models() -> Mapping[str, catalog.Row]:
+def _list_models() -> Mapping[str, tables.Row]:
     """Return the catalog's Ollama models by name and tag."""
-    return {f"{row['name']}:{row['tag'] or 'latest'}": row for row in catalog.rows("ollama")}
+    return {f"{row['name']}:{row['tag'] or 'latest'}": row for row in tables.rows("ollama")}
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
@@ -125,7 +128,7 @@ def _identify(image: Argument) -> dict[str, Field]:
     """Return engine and release from the image's tag."""
     text = image.text or ""
     fields = {"engine": Field("ollama", (image.origin,) if text else ())}
-    return fields | images.field(image, images.told(image, NUMBERING), NUMBERING.title)
+    return fields | image_tags.build_field(image, image_tags.parse_release(image, NUMBERING), NUMBERING.title)
 
 
 def _read_settings(environment: Mapping[str, Argument]) -> dict[str, Field]:

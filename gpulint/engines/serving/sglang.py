@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import image_tags as images
-from gpulint.engines.command_line import Grammar, Release, Stated
-from gpulint.engines.image_tags import Numbering, Told
+from gpulint.engines import Argument, Invocation, Reading, command_line, image_tags
+from gpulint.engines.command_line import Grammar, ParsedArgument, Release
+from gpulint.engines.image_tags import ImageRelease, Numbering
 from gpulint.workload import Field, Origin, Unknown, Value
 
 MENTIONS = ("sglang",)
@@ -24,7 +22,7 @@ NUMBERING = Numbering(
     # _docker-build-and-publish.yml (-runtime, cu129, cu130); v0.5.6-cu129-amd64, v0.4.10.post1-cu128-b200 of lmsysorg/sglang
     plain=r"sglang:v(?P<release>0\.[3-9]\.\d+(?:\.post\d+)?)"
     r"(?:-(?:cu\d{3}|rocm\d{3}|mi3\d+x|g?b200|amd64|arm64|runtime|srt))*",
-    named=rf"(?:{images.BUILD}[-_])*sglang(?:[-_]{images.BUILD})*",
+    named=rf"(?:{image_tags.BUILD}[-_])*sglang(?:[-_]{image_tags.BUILD})*",
     number=r"0\.[3-9](?:\.\d{1,2})?(?:\.post\d+|rc\d+)?",
     others=r"(?:nixl|ray|flashinfer|torch|mooncake|dynamo|lmcache)[-_]?v?\d+\.\d+[\w.]*",
 )
@@ -91,10 +89,10 @@ def read(invocation: Invocation) -> Reading | None:
     if found is None:
         return None
     words, grammar = found
-    told = images.told(invocation.image, NUMBERING)
+    told = image_tags.parse_release(invocation.image, NUMBERING)
     release = told.version
     identity = _identify(invocation, told)
-    stated, open_ended = arguments.parsed(words, grammar, release)
+    stated, open_ended = command_line.parse(words, grammar, release)
     kind = next((argument for argument in stated if argument.flag.field == "model_type"), None)
     if kind and kind.value and kind.value.text not in LANGUAGE_MODELS:
         return None
@@ -103,17 +101,17 @@ def read(invocation: Invocation) -> Reading | None:
     if grammar.positional and any(not argument.flag.kind for argument in stated):
         open_ended = open_ended or "an argument is not one of language models"
     else:
-        fields |= images.believed(arguments.noticed(stated, grammar, told.certain), told)
+        fields |= image_tags.filter_notices(command_line.find_notices(stated, grammar, told.certain), told)
     return Reading(fields, words[-1].origin if words else _program(invocation), open_ended or _find_open_reason(stated))
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return `--tp-size=4` for a quantity and its value; None if that release of SGLang has no
     argument for it.
     """
     if quantity == "max_model_len" and not isinstance(value, int):
         return None
-    return arguments.spelled("sglang", release, quantity, value)
+    return command_line.render_argument("sglang", release, quantity, value)
 
 
 def _find_server(words: Sequence[Argument]) -> tuple[Sequence[Argument], Grammar] | None:
@@ -133,21 +131,21 @@ def _program(invocation: Invocation) -> Origin | None:
     return invocation.arguments[-1].origin if invocation.arguments else None
 
 
-def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     fields = {"engine": Field("sglang", (invocation.image.origin,) if image else ())}
     name = image.rsplit("/", 1)[-1].partition("@")[0]
-    fields |= images.field(invocation.image, told, NUMBERING.title)
+    fields |= image_tags.build_field(invocation.image, told, NUMBERING.title)
     if "sglang" in image and (other := OTHER_DEVICE.search(name)):
         device = other.group("device")
         fields["device"] = Field("cpu" if device in ("cpu", "xeon") else device, (invocation.image.origin,))
     return fields
 
 
-def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity, including what some arguments imply for others."""
-    fields = arguments.fields(stated)
+    fields = command_line.read_fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     for derived in (_read_parallelism, _read_chunks, _read_adapters, _read_host_cache, _read_disaggregation):
@@ -155,7 +153,7 @@ def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
     fields |= _find_unknowns(fields, {argument.flag.field: argument.spelling for argument in stated})
     if fields.get("device", Field(None)).value in GPU:
         del fields["device"]
-    return arguments.of_glossary(fields)
+    return command_line.select_glossary_fields(fields)
 
 
 def _read_parallelism(fields: Mapping[str, Field]) -> dict[str, Field]:
@@ -259,14 +257,14 @@ def _is_on(fields: Mapping[str, Field], name: str) -> bool:
 
 
 def _is_context_extended(
-    environment: Mapping[str, Argument], stated: Sequence[Stated], release: Release
+    environment: Mapping[str, Argument], stated: Sequence[ParsedArgument], release: Release
 ) -> dict[str, Field]:
     """Return whether a context beyond the trained one is accepted: by an override, the engine's
     switch, or an early release.
     """
     overridden = next((argument for argument in stated if argument.flag.field == "model_overrides"), None)
     if overridden:
-        return {"context_extended": Field(True, arguments.origins(overridden.value))}
+        return {"context_extended": Field(True, command_line.find_origins(overridden.value))}
     switch = environment.get(OVERWRITES)
     if switch and (switch.text is None or switch.text.strip().lower() in TRUE):
         return {"context_extended": Field(True, (switch.origin,))}
@@ -275,7 +273,7 @@ def _is_context_extended(
     return {}
 
 
-def _find_open_reason(stated: Sequence[Stated]) -> str:
+def _find_open_reason(stated: Sequence[ParsedArgument]) -> str:
     """Return why the command line alone does not determine the settings."""
     if any(argument.flag.field == "config_file" for argument in stated):
         return "--config names a file with further arguments"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import image_tags as images
-from gpulint.engines.command_line import Flag, Grammar, Stated
-from gpulint.engines.image_tags import Numbering, Told
+from gpulint.engines import Argument, Invocation, Reading, command_line, image_tags
+from gpulint.engines.command_line import Flag, Grammar, ParsedArgument
+from gpulint.engines.image_tags import ImageRelease, Numbering
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown, Value
 
@@ -29,7 +27,7 @@ NUMBERING = Numbering(
     word="(?:tensorrt-?llm|trtllm)",  # …:0.33.0-tensorrtllm0.21.0-cu128 of DJL
     # nvidia.github.io/TensorRT-LLM/installation/containers.html of 1.3.0rc13
     plain=r"tensorrt-llm/(?:release|devel):(?P<release>\d+\.\d+(?:\.\d+)?)(?:rc\d+)?(?:\.post\d+)?",
-    named=rf"tensorrt-llm(?:/release|/devel)?|(?:{images.BUILD}[-_])+tensorrt-llm|tensorrt-llm(?:[-_]{images.BUILD})+",
+    named=rf"tensorrt-llm(?:/release|/devel)?|(?:{image_tags.BUILD}[-_])+tensorrt-llm|tensorrt-llm(?:[-_]{image_tags.BUILD})+",
     number=r"(?:0\.(?:[5-9]|[12]\d)|1\.\d{1,2})(?:\.\d{1,2})?",
 )
 
@@ -104,18 +102,18 @@ def read(invocation: Invocation) -> Reading | None:
     if at is None:
         return None
     words = invocation.arguments[at + 1 :]
-    told = images.told(invocation.image, NUMBERING)
+    told = image_tags.parse_release(invocation.image, NUMBERING)
     identity = {**_identify(invocation, told), **_has_launcher(invocation.arguments[:at])}
     named = words[0].text if words else None
     if named in OTHER_SERVERS:
         return Reading(identity, words[-1].origin, OTHER_SERVERS[named])
     words = words[1:] if named == "serve" else words
-    stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
+    stated, open_ended = command_line.parse(words, GRAMMAR, told.version)
     origin = words[-1].origin if words else None
     return Reading({**identity, **_read_fields(stated)}, origin, open_ended or _find_open_reason(stated, words))
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return `--tp_size=4` for a quantity and its value; None if TensorRT-LLM has no argument for
     it.
     """
@@ -123,17 +121,17 @@ def spelled(release: str, quantity: str, value: Value) -> str | None:
     return f"{flag}={value}" if flag else None
 
 
-def of_options(document: Document, path: Path) -> dict[str, Field]:
+def read_options(document: Document, path: Path) -> dict[str, Field]:
     """Return the fields that an option file sets, or the part of a document that holds one."""
     return _derive_fields(_read_keys(document, path, OPTIONS))
 
 
-def of_engine(document: Document, path: Path) -> dict[str, Field]:
+def read_engine(document: Document, path: Path) -> dict[str, Field]:
     """Return the fields that the config.json of a built engine sets."""
     return _derive_fields(_read_keys(document, path, ENGINE))
 
 
-def of_truss(document: Document, path: Path) -> dict[str, Field]:
+def read_truss(document: Document, path: Path) -> dict[str, Field]:
     """Return the fields that the `trt_llm` section of a Truss config.yaml sets."""
     found = _read_keys(document, path, TRUSS)
     kind = found.pop("quantization", None)
@@ -156,11 +154,11 @@ def _find_server(words: Sequence[Argument]) -> int | None:
     return None
 
 
-def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
-    return {"engine": Field("tensorrt-llm", origins), **images.field(invocation.image, told, NUMBERING.title)}
+    return {"engine": Field("tensorrt-llm", origins), **image_tags.build_field(invocation.image, told, NUMBERING.title)}
 
 
 def _has_launcher(before: Sequence[Argument]) -> dict[str, Field]:
@@ -170,15 +168,15 @@ def _has_launcher(before: Sequence[Argument]) -> dict[str, Field]:
     return {"multi_node": Field(True, source=launcher)} if launcher else {}
 
 
-def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity. What an option file may replace is unknown."""
-    found = arguments.fields(stated)
+    found = command_line.read_fields(stated)
     if "config_file" in found:
         found["kv_cache_free_fraction"] = Field(Unknown("the options file may replace the KV cache settings"))
     return _derive_fields(found)
 
 
-def _find_open_reason(stated: Sequence[Stated], words: Sequence[Argument]) -> str:
+def _find_open_reason(stated: Sequence[ParsedArgument], words: Sequence[Argument]) -> str:
     """Return why the command line alone does not determine the settings."""
     if any(argument.flag.field == "config_file" for argument in stated):
         return "a file of options overrules the command line"
@@ -202,7 +200,7 @@ def _read_keys(document: Document, path: Path, keys: Keys) -> dict[str, Field]:
         if value is None or isinstance(value, dict | list):
             continue
         word = Argument(_written(value), Origin(document, place))
-        found[name] = arguments.field(Stated(Flag(key[-1], name, kind), word, word))
+        found[name] = command_line.read_field(ParsedArgument(Flag(key[-1], name, kind), word, word))
     return found
 
 
@@ -227,7 +225,7 @@ def _derive_fields(found: Mapping[str, Field]) -> dict[str, Field]:
     for name in ("quantization", "kv_cache_dtype"):
         if (field := settled.get(name)) and isinstance(field.value, str):
             settled[name] = Field(field.value.lower(), field.origins)
-    return arguments.of_glossary(settled)
+    return command_line.select_glossary_fields(settled)
 
 
 def _count_ranks(found: Mapping[str, Field]) -> int | None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import image_tags as images
-from gpulint.engines.command_line import Grammar, Release, Stated
-from gpulint.engines.image_tags import Numbering, Told
+from gpulint.engines import Argument, Invocation, Reading, command_line, image_tags
+from gpulint.engines.command_line import Grammar, ParsedArgument, Release
+from gpulint.engines.image_tags import ImageRelease, Numbering
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("text-generation", "tgi")
@@ -29,7 +27,7 @@ NUMBERING = Numbering(
     # .github/workflows/build.yaml of January 2026
     plain=r"text-generation-inference:(?P<release>\d+\.\d+(?:\.\d+)?)"
     r"(?:-(?:rocm|intel-xpu|intel-cpu|neuron|gaudi|trtllm|llamacpp))?",
-    named=rf"(?:{images.BUILD}[-_])*text-generation-inference(?:[-_]{images.BUILD})*",
+    named=rf"(?:{image_tags.BUILD}[-_])*text-generation-inference(?:[-_]{image_tags.BUILD})*",
     number=r"[0-3]\.\d{1,2}(?:\.\d{1,2})?",
 )
 
@@ -56,22 +54,22 @@ def read(invocation: Invocation) -> Reading | None:
     release = told.version
     identity = _identify(invocation, told)
     environment = _read_variables(invocation)
-    on_line, open_ended = arguments.parsed(words, GRAMMAR, release)
+    on_line, open_ended = command_line.parse(words, GRAMMAR, release)
     stated = [*_read_environment(environment), *on_line]
     fields = {
         **identity,
         **_read_fields(stated, environment, release),
-        **images.believed(arguments.noticed(on_line, GRAMMAR, told.certain), told),
+        **image_tags.filter_notices(command_line.find_notices(on_line, GRAMMAR, told.certain), told),
     }
     origin = words[-1].origin if words else None
     return Reading(fields, origin, open_ended or _find_open_reason(invocation, fields))
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return `--num-shard=4` for a quantity and its value; None if that release of TGI has no
     argument for it.
     """
-    return arguments.spelled("tgi", release, quantity, value)
+    return command_line.render_argument("tgi", release, quantity, value)
 
 
 def _launcher_words(invocation: Invocation) -> Sequence[Argument] | None:
@@ -91,18 +89,18 @@ def _image_name(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1]
 
 
-def _parse_release(image: Argument) -> Told:
+def _parse_release(image: Argument) -> ImageRelease:
     """Return the release from the tag, or from the name of Google's images."""
-    if by_name := OF_GOOGLE.search(images.split(image.text)[0]):
-        return Told(by_name[1].replace("-", "."), plain=False, pinned=True)
-    return images.told(image, NUMBERING)
+    if by_name := OF_GOOGLE.search(image_tags.split_image(image.text)[0]):
+        return ImageRelease(by_name[1].replace("-", "."), plain=False, pinned=True)
+    return image_tags.parse_release(image, NUMBERING)
 
 
-def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     """Return engine and release from the image's name or tag."""
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
-    fields = {"engine": Field("tgi", origins), **images.field(invocation.image, told, NUMBERING.title)}
+    fields = {"engine": Field("tgi", origins), **image_tags.build_field(invocation.image, told, NUMBERING.title)}
     if ON_CPU.search(_image_name(image)):
         fields["device"] = Field("cpu", origins)
     return fields
@@ -120,15 +118,15 @@ def _read_variables(invocation: Invocation) -> Mapping[str, Argument]:
     return {**given, **renamed}
 
 
-def _read_environment(environment: Mapping[str, Argument]) -> list[Stated]:
+def _read_environment(environment: Mapping[str, Argument]) -> list[ParsedArgument]:
     """Return what the environment sets. Every argument but --env has a variable of its name."""
     variables = {
         flag.name.removeprefix("--").replace("-", "_").upper(): flag
-        for flag in arguments.flags("tgi").values()
+        for flag in command_line.flags("tgi").values()
         if flag.field and flag.name.startswith("--")
     }
     return [
-        Stated(flag, environment[name], _clear_empty(environment[name]))
+        ParsedArgument(flag, environment[name], _clear_empty(environment[name]))
         for name, flag in variables.items()
         if name in environment
     ]
@@ -141,9 +139,11 @@ def _clear_empty(variable: Argument) -> Argument:
 # ---- fields
 
 
-def _read_fields(stated: Sequence[Stated], environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
+def _read_fields(
+    stated: Sequence[ParsedArgument], environment: Mapping[str, Argument], release: Release
+) -> dict[str, Field]:
     """Return fields by quantity, including what some arguments imply for others."""
-    found = arguments.fields(stated)
+    found = command_line.read_fields(stated)
     found.update(_read_length(found, release))
     if "tensor_parallel" not in found and (shards := _count_shards(found, environment)):
         found["tensor_parallel"] = shards
@@ -162,7 +162,7 @@ def _read_fields(stated: Sequence[Stated], environment: Mapping[str, Argument], 
         found["max_num_batched_tokens"] = Field(Unknown("--max-batch-size changes its default"))
     if room := environment.get("TGI_WIGGLE_ROOM"):
         found["static_memory_fraction"] = _share(room)
-    return arguments.of_glossary(found)
+    return command_line.select_glossary_fields(found)
 
 
 def _read_length(found: Mapping[str, Field], release: Release) -> dict[str, Field]:

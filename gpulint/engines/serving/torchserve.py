@@ -31,6 +31,6 @@ def read(invocation: Invocation) -> Reading | None:
     return Reading(fields, words[-1].origin if words else None, IN_STORE)
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return None: no argument of TorchServe sets a quantity of the served model."""
     return None

@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines.command_line import Grammar, Stated
+from gpulint.engines import Argument, Invocation, Reading, command_line
+from gpulint.engines.command_line import Grammar, ParsedArgument
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("triton",)
@@ -35,12 +34,12 @@ def read(invocation: Invocation) -> Reading | None:
     if release := RELEASE.search(image):
         fields["engine_version"] = Field(release.group(1), origins)
     if (words[at].text or "").endswith(SCRIPT):
-        stated, _ = arguments.parsed(words[at + 1 :], GRAMMAR)
+        stated, _ = command_line.parse(words[at + 1 :], GRAMMAR)
         fields.update(_count_ranks(stated))
-    return Reading(arguments.of_glossary(fields), words[-1].origin, IN_REPOSITORY)
+    return Reading(command_line.select_glossary_fields(fields), words[-1].origin, IN_REPOSITORY)
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return None: no argument of Triton sets a quantity of the served model."""
     return None
 
@@ -56,11 +55,11 @@ def _find_server(words: Sequence[Argument]) -> int | None:
     return None
 
 
-def _count_ranks(stated: Sequence[Stated]) -> dict[str, Field]:
+def _count_ranks(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return the GPUs of the launch script's world: tensor times pipeline parallelism, if the
     engine knows the split.
     """
-    found = arguments.fields(stated)
+    found = command_line.read_fields(stated)
     if found.get("multi_model", Field(None)).value:
         return {"parallel_size": Field(Unknown("several engines share the ranks"))}
     return {"parallel_size": found.get("world_size", Field(1, source=f"default of {SCRIPT}"))}

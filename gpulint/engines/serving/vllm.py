@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import image_tags as images
-from gpulint.engines.command_line import Grammar, Stated
-from gpulint.engines.image_tags import Numbering, Told
+from gpulint.engines import Argument, Invocation, Reading, command_line, image_tags
+from gpulint.engines.command_line import Grammar, ParsedArgument
+from gpulint.engines.image_tags import ImageRelease, Numbering
 from gpulint.engines.serving import vllm_settings
 from gpulint.workload import Field, Unknown, Value
 
@@ -31,7 +29,7 @@ NUMBERING = Numbering(
     # .buildkite/scripts/publish-release-images.sh of 2026: -x86_64, -aarch64, -cu129, -ubuntu2404, the ROCm and CPU images
     plain=r"(?<!lmcache/)vllm-openai(?:-rocm|-cpu)?:v(?P<release>\d\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)"
     r"(?:-(?:x86_64|aarch64|arm64|cu\d{3}|ubuntu2404|rocm\d+))*",
-    named=rf"(?<!lmcache/)(?:vllm-openai(?:[-_][\w.-]+)?|(?:{images.BUILD}[-_])*vllm(?:[-_]{images.BUILD})*)",
+    named=rf"(?<!lmcache/)(?:vllm-openai(?:[-_][\w.-]+)?|(?:{image_tags.BUILD}[-_])*vllm(?:[-_]{image_tags.BUILD})*)",
     number=r"0\.(?:[4-9]|[1-9]\d)(?:\.\d{1,2}){0,2}(?:\.post\d+|rc\d+)?",
     others=r"(?:lmcache[-_]?v?0\.[0-5]|(?:nixl|ray|flashinfer|torch|mooncake|dynamo)[-_]?v?\d+\.\d+)[\w.]*",
 )
@@ -60,26 +58,26 @@ def read(invocation: Invocation) -> Reading | None:
     words = _server_words(invocation)
     if words is None:
         return None
-    told = images.told(invocation.image, NUMBERING)
+    told = image_tags.parse_release(invocation.image, NUMBERING)
     release = told.version
     identity = _identify(invocation, told)
-    stated, open_ended = arguments.parsed(words, GRAMMAR, release)
+    stated, open_ended = command_line.parse(words, GRAMMAR, release)
     found = {**identity, **_read_fields(stated)}
-    found |= vllm_settings.beyond(found, invocation.environment, release)
-    fields = arguments.of_glossary(found)
+    found |= vllm_settings.derive_fields(found, invocation.environment, release)
+    fields = command_line.select_glossary_fields(found)
     if not FORK.search(_repository(invocation.image.text or "")):
-        fields |= images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
+        fields |= image_tags.filter_notices(command_line.find_notices(stated, GRAMMAR, told.certain), told)
     if not words:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
     return Reading(fields, origin, open_ended or _find_open_reason(stated))
 
 
-def spelled(release: str, quantity: str, value: Value) -> str | None:
+def render_argument(release: str, quantity: str, value: Value) -> str | None:
     """Return `--tensor-parallel-size=4` for a quantity and its value; None if that release of vLLM
     has no argument for it.
     """
-    return arguments.spelled("vllm", release, quantity, value)
+    return command_line.render_argument("vllm", release, quantity, value)
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
@@ -105,11 +103,11 @@ def _repository(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
 
 
-def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
+def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     """Return engine and release from the image's tag."""
     image = invocation.image.text or ""
     fields = {"engine": Field("vllm", (invocation.image.origin,) if image else ())}
-    fields |= images.field(invocation.image, told, NUMBERING.title)
+    fields |= image_tags.build_field(invocation.image, told, NUMBERING.title)
     if "omni" in _repository(image):
         fields["multi_node"] = Field(True, source="vLLM-Omni places its stages itself")
     if ON_CPU.search(image):
@@ -119,15 +117,15 @@ def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
     return fields
 
 
-def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
+def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity. Names outside the glossary serve settings that depend on several
     arguments.
     """
-    fields = arguments.fields(stated)
+    fields = command_line.read_fields(stated)
     length = fields.get("max_model_len")
     fields["max_num_batched_tokens_stated"] = Field("max_num_batched_tokens" in fields)
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
-    if length and length.value in arguments.AUTOMATIC:
+    if length and length.value in command_line.AUTOMATIC:
         fields["max_model_len_fitted"] = Field(True, length.origins)
         fields["max_model_len"] = Field(Unknown("the engine chooses the longest length that fits"), length.origins)
     if joining := [argument.flag for argument in stated if _spans_pods(argument)]:
@@ -149,14 +147,14 @@ def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
     return fields
 
 
-def _spans_pods(one: Stated) -> bool:
+def _spans_pods(one: ParsedArgument) -> bool:
     """Return whether an argument lets GPUs of other pods take part."""
     if one.flag.field == "distributed_executor_backend":
         return one.value is None or one.value.text in (None, "ray", "external_launcher")
     return one.flag.name.startswith(MULTI_NODE)
 
 
-def _find_open_reason(stated: Sequence[Stated]) -> str:
+def _find_open_reason(stated: Sequence[ParsedArgument]) -> str:
     """Return why the command line alone does not determine the settings."""
     if any(argument.flag.field == "config_file" for argument in stated):
         return "--config names a file with further arguments"

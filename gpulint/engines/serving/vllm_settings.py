@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpulint import units
-from gpulint.engines import Argument
-from gpulint.engines import command_line as arguments
+from gpulint.engines import Argument, command_line
 from gpulint.engines.command_line import Release
 from gpulint.workload import Field, Unknown
 
@@ -23,7 +22,7 @@ WITHOUT_WINDOWS = "LMCacheConnectorV1"
 """v0.33.0 distributed/kv_transfer/kv_connector/v1/lmcache_connector.py does not support the hybrid manager."""
 
 
-def beyond(found: Fields, environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
+def derive_fields(found: Fields, environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:
     """Return fields that follow from declared fields, from the environment and from the release."""
     return {
         **_read_speculation(found),
@@ -39,7 +38,7 @@ def beyond(found: Fields, environment: Mapping[str, Argument], release: Release)
     }
 
 
-def text(found: Fields, name: str) -> str | None:
+def read_text(found: Fields, name: str) -> str | None:
     """Return the text of a declared value; None if it is missing or cannot be read."""
     value = found[name].value if name in found else None
     return value if isinstance(value, str) else None
@@ -60,7 +59,7 @@ def _read_speculation(found: Fields) -> dict[str, Field]:
     config = found.get("speculative_config")
     if config is None:
         return _read_single_arguments(found)
-    read = arguments.json_object(text(found, "speculative_config"))
+    read = command_line.parse_json_object(read_text(found, "speculative_config"))
     if read is None:
         reason = config.value if isinstance(config.value, Unknown) else Unknown("its value is not a JSON object")
         return {"speculative": Field(reason, config.origins)}
@@ -104,7 +103,9 @@ def _find_method(method: object, model: object) -> str:
 
 def _read_experts(found: Fields) -> dict[str, Field]:
     """Return the redundant experts of --eplb-config."""
-    copies = _count((arguments.json_object(text(found, "eplb_config")) or {}).get("num_redundant_experts"))
+    copies = _count(
+        (command_line.parse_json_object(read_text(found, "eplb_config")) or {}).get("num_redundant_experts")
+    )
     return {"redundant_experts": Field(copies, found["eplb_config"].origins)} if copies else {}
 
 
@@ -112,10 +113,10 @@ def _read_media(found: Fields) -> dict[str, Field]:
     """Return whether neither images nor videos are accepted."""
     if "language_model_only" in found and found["language_model_only"].value is True:
         return {"encoder_skipped": found["language_model_only"]}
-    if (stated := text(found, "limit_mm_per_prompt")) is None:
+    if (stated := read_text(found, "limit_mm_per_prompt")) is None:
         return {}
     pairs = (part.partition("=") for part in stated.split(","))
-    limits = arguments.json_object(stated) or {name.strip(): limit for name, _, limit in pairs}
+    limits = command_line.parse_json_object(stated) or {name.strip(): limit for name, _, limit in pairs}
     none = {"image", "video"} <= limits.keys() and all(str(limit).strip() == "0" for limit in limits.values())
     return {"encoder_skipped": Field(True, found["limit_mm_per_prompt"].origins)} if none else {}
 
@@ -127,9 +128,9 @@ def _read_host_tier(found: Fields, environment: Mapping[str, Argument]) -> dict[
     """Return the host memory of the KV cache: all of it on CPUs, else a connector's tier (with
     LMCache, one per rank).
     """
-    if (space := environment.get("VLLM_CPU_KVCACHE_SPACE")) and text(found, "device") == "cpu":
+    if (space := environment.get("VLLM_CPU_KVCACHE_SPACE")) and read_text(found, "device") == "cpu":
         return {"host_kv_bytes": _gib(space)}
-    connectors = tuple(_list_connectors(arguments.json_object(text(found, "kv_transfer_config"))))
+    connectors = tuple(_list_connectors(command_line.parse_json_object(read_text(found, "kv_transfer_config"))))
     size = environment.get("LMCACHE_MAX_LOCAL_CPU_SIZE")
     if size and _is_in_process(environment) and any(name.startswith("LMCacheConnector") for name, _ in connectors):
         return {"host_kv_bytes": _gib(size)}
@@ -161,7 +162,7 @@ def _list_connectors(config: Mapping[str, object] | None) -> Iterator[tuple[str,
 
 
 def _gib(size: Argument) -> Field:
-    origins = arguments.origins(size)
+    origins = command_line.find_origins(size)
     try:
         return Field(round(float(size.text or "") * units.GIB), origins)
     except (ValueError, OverflowError):
@@ -177,7 +178,9 @@ def _read_windows(found: Fields, release: Release) -> dict[str, Field]:
         fields["batches_in_flight"] = Field(1, found["async_scheduling"].origins)
     if "uniform_kv_cache" in found:
         return fields
-    names = {name for name, _ in _list_connectors(arguments.json_object(text(found, "kv_transfer_config")))}
+    names = {
+        name for name, _ in _list_connectors(command_line.parse_json_object(read_text(found, "kv_transfer_config")))
+    }
     for name, until in (("kv_transfer_config", WINDOWS_WITH_CONNECTORS), ("kv_events_config", WINDOWS_WITH_EVENTS)):
         if name in found and ((release is not None and release < until) or WITHOUT_WINDOWS in names):
             fields["uniform_kv_cache"] = Field(True, found[name].origins)
@@ -203,7 +206,7 @@ def _read_stages(environment: Mapping[str, Argument]) -> dict[str, Field]:
         layers = [int(part) for part in (stated.text or "").split(",")]
         if min(layers) < 0:
             raise ValueError(stated.text)
-        return {"stage_share": Field(max(layers) / sum(layers), arguments.origins(stated))}
+        return {"stage_share": Field(max(layers) / sum(layers), command_line.find_origins(stated))}
     except (ValueError, ArithmeticError):
         return {"stage_share": Field(Unknown(stated.why or f"{stated.text} is no list of layers"))}
 
@@ -213,7 +216,7 @@ def _read_graphs(environment: Mapping[str, Argument]) -> dict[str, Field]:
     switch = environment.get("VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS")
     if switch is None or switch.text is None:
         return {}
-    return {"graphs_in_budget": Field(is_on(switch), arguments.origins(switch))}
+    return {"graphs_in_budget": Field(is_on(switch), command_line.find_origins(switch))}
 
 
 def _check_core(found: Fields, environment: Mapping[str, Argument], release: Release) -> dict[str, Field]:

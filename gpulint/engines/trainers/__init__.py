@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines import Argument, Invocation, Reading, command_line
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Origin, Unknown, Value
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
@@ -124,7 +123,7 @@ class Row(NamedTuple):
     kind: str
 
 
-def program(invocation: Invocation) -> Program | None:
+def find_program(invocation: Invocation) -> Program | None:
     """Return the program of a command; for an interpreter, the module or script that it runs."""
     words = invocation.arguments
     at = 0
@@ -139,7 +138,7 @@ def program(invocation: Invocation) -> Program | None:
     return Program(words[at].written, words[at], tuple(words[at + 1 :]))
 
 
-def reading(
+def build_reading(
     trainer: str,
     started: Program,
     tables: Sequence[str],
@@ -152,13 +151,13 @@ def reading(
     `defaults` are the deciding quantities whose defaults hold where nothing states them, beside those of the tables; None
     where the program is not the trainer's, and decides itself.
     """
-    found, open_ended = stated(started.words, tables)
+    found, open_ended = read_words(started.words, tables)
     given = {name: value for name, value in (own or {}).items() if value is not None}
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
     fields = {**_derive_fields(fields), **fields, **_check_saving(fields)}
-    known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
+    known = () if defaults is None else {*defaults, *(row.field for row in load_rows(tuple(tables)).values())}
     fields = {
-        **training_words.undecided(
+        **vocabulary.list_undecided(
             fields, set(known).difference(*(CONFIGURING[name] for name in CONFIGURING if name in fields)), trainer
         ),
         **fields,
@@ -166,7 +165,7 @@ def reading(
     if "training_config" in fields or "recipe" in fields:
         open_ended = open_ended or "the training configuration states more"
     last = started.words[-1] if started.words else started.word
-    return Reading(arguments.of_glossary(fields), last.origin, open_ended)
+    return Reading(command_line.select_glossary_fields(fields), last.origin, open_ended)
 
 
 def _derive_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
@@ -174,7 +173,7 @@ def _derive_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     found: dict[str, Field] = {}
     for name, quantity in (("training_config", "checkpoint"), ("deepspeed_config", "zero_stage")):
         if name in fields:
-            found[quantity] = configured(fields[name])
+            found[quantity] = build_configured_field(fields[name])
     for name, why in (("recipe", RECIPE), ("model_type", FAMILY), ("shape", SHAPE), ("layers", SHAPE)):
         if name in fields:
             found["checkpoint"] = Field(why, fields[name].origins)
@@ -196,7 +195,7 @@ def _check_saving(fields: Mapping[str, Field]) -> dict[str, Field]:
     return {"save_steps": Field(Unknown(f"the saving strategy is {stated.value}"), stated.origins)}
 
 
-def configured(file: Field) -> Field:
+def build_configured_field(file: Field) -> Field:
     """Return a field for a quantity that the configuration file of a command sets."""
     return Field(Unknown("the configuration file sets it", CONFIGURED), file.origins)
 
@@ -218,10 +217,10 @@ def first_file(started: Program) -> Field | None:
 
 
 def text_field(value: Argument) -> Field:
-    return _read_field(Row("", "", "", "text"), value) or Field(None, arguments.origins(value))
+    return _read_field(Row("", "", "", "text"), value) or Field(None, command_line.find_origins(value))
 
 
-def from_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[str, Field]:
+def read_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[str, Field]:
     """Return counts by quantity that variables set for a trainer that starts its own processes."""
     found: dict[str, Field] = {}
     for variable, quantity in names.items():
@@ -231,24 +230,24 @@ def from_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[s
     return found
 
 
-def configured_by_variables(invocation: Invocation) -> dict[str, Field | None]:
+def read_sharding_variables(invocation: Invocation) -> dict[str, Field | None]:
     """Return sharding as unknown if a variable of Accelerate or LLaMA-Factory may set it."""
     given = (word for name, word in invocation.environment.items() if CONFIGURING_VARIABLE.fullmatch(name))
     word = next(given, None)
-    return {} if word is None else {"sharding": Field(Unknown("a variable sets it"), arguments.origins(word))}
+    return {} if word is None else {"sharding": Field(Unknown("a variable sets it"), command_line.find_origins(word))}
 
 
 @functools.cache
-def rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
+def load_rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
     """Return the rows of some tables by name. A later table takes precedence."""
     with (Path(__file__).parent / "trainer_flags.csv").open(encoding="utf-8", newline="") as file:
         listed = [Row(*row[: len(Row._fields)]) for row in csv.reader(file)]
     return {_normal(row.name): row for table in tables for row in listed if row.trainer == table}
 
 
-def spelled(tables: Sequence[str], quantity: str, value: object) -> str | None:
+def render_argument(tables: Sequence[str], quantity: str, value: object) -> str | None:
     """Return the words that set a quantity for a trainer with these tables; None if there are none."""
-    for row in rows(tuple(tables)).values():
+    for row in load_rows(tuple(tables)).values():
         if row.field == quantity and row.name.startswith("--"):
             kind, _, constant = row.kind.partition(":")
             if kind == "switch" and constant == str(value).lower():
@@ -261,11 +260,11 @@ def spelled(tables: Sequence[str], quantity: str, value: object) -> str | None:
 # ---- words
 
 
-def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, Field], str]:
+def read_words(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, Field], str]:
     """Return fields by quantity, where the last word decides, and why there may be more than can be
     read.
     """
-    known = rows(tuple(tables))
+    known = load_rows(tuple(tables))
     found: dict[str, Field] = {}
     unsettled: dict[str, Field] = {}
     halves: dict[str, Field] = {}
@@ -298,11 +297,11 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
 
 def _read_letters(values: Sequence[Argument]) -> Field:
     """Return adapted matrices, in all words that follow the flag."""
-    origins = tuple(origin for value in values for origin in arguments.origins(value))
+    origins = tuple(origin for value in values for origin in command_line.find_origins(value))
     unread = next((value for value in values if value.text is None), None)
     if unread is not None:
         return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
-    return Field(training_words.letters(value.text or "" for value in values), origins)
+    return Field(vocabulary.parse_letters(value.text or "" for value in values), origins)
 
 
 def _parse_name(word: Argument) -> str:
@@ -363,14 +362,14 @@ def _read_field(row: Row, value: Argument | None, word: Argument | None = None) 
     if kind == "unsettles":
         if value is not None and (value.text or "").lower() in FALSE:
             return None
-        return Field(Unknown(f"{row.name} is not modelled"), arguments.origins(word))
+        return Field(Unknown(f"{row.name} is not modelled"), command_line.find_origins(word))
     if kind == "switch" or (kind == "boolean" and value is None):
-        return Field(_constant(constant.partition("|")[0]), arguments.origins(word))
+        return Field(_constant(constant.partition("|")[0]), command_line.find_origins(word))
     if kind == "sharding" and value is None:
-        return Field("fsdp", arguments.origins(word))
+        return Field("fsdp", command_line.find_origins(word))
     if value is None:
         return None
-    origins = arguments.origins(value)
+    origins = command_line.find_origins(value)
     if value.text is None:
         return Field(Unknown(value.why or "its value cannot be read", value.category), origins)
     if value.text in NOTHING:
@@ -379,10 +378,10 @@ def _read_field(row: Row, value: Argument | None, word: Argument | None = None) 
     return None if read is None else Field(read, origins)
 
 
-def dtype(value: Argument) -> Field:
+def parse_dtype(value: Argument) -> Field:
     """Return the number format that a word names."""
     return _read_field(Row("", "", "", "dtype"), value) or Field(
-        Unknown("its value cannot be read"), arguments.origins(value)
+        Unknown("its value cannot be read"), command_line.find_origins(value)
     )
 
 
@@ -391,7 +390,7 @@ def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
     if kind == "boolean":
         return _read_switch(text, *constant.partition("|")[::2])
     if kind in ("optimizer", "sharding"):
-        return training_words.optimizer(text) if kind == "optimizer" else training_words.sharding(text)
+        return vocabulary.optimizer(text) if kind == "optimizer" else vocabulary.parse_sharding(text)
     if kind == "dtype":
         return DTYPES.get(text.lower(), Unknown(f"{text} is not a listed number format"))
     if kind not in ("int", "from-zero", "minutes"):
@@ -418,7 +417,7 @@ def _constant(text: str) -> Value:
     return text == "true" if text in ("true", "false") else text
 
 
-def multiplied(first: Field | None, *others: Field | None) -> Field | None:
+def multiply(first: Field | None, *others: Field | None) -> Field | None:
     """Return the product of counts; undeclared counts are 1, and an unknown one makes it unknown."""
     if first is None:
         return None
@@ -431,7 +430,7 @@ def multiplied(first: Field | None, *others: Field | None) -> Field | None:
     return Field(total, origins)
 
 
-def summed(found: Iterable[Field | None]) -> Field | None:
+def add(found: Iterable[Field | None]) -> Field | None:
     """Return the sum of counts that are all known."""
     parts = [field for field in found if field is not None]
     values = [field.value for field in parts]

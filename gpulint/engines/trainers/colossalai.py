@@ -7,8 +7,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("--plugin",)
 TRIGGERS = ("colossalai",)
@@ -26,10 +25,10 @@ OWN_FLAGS = ("--pretrain", "--microbatch_size", "--accumulation_steps", "--zero_
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training script of Colossal-AI; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not SCRIPT.fullmatch(started.name):
         return None
     texts = started.texts()
     plugin = next((after for word, after in itertools.pairwise(texts) if word in ("--plugin", "-p")), "")
     known = plugin in PLUGINS or (plugin.startswith("$") and started.gives(*OWN_FLAGS))
-    return training.reading("colossalai", started, ("colossalai",)) if known else None
+    return trainers.build_reading("colossalai", started, ("colossalai",)) if known else None

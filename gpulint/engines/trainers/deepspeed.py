@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("--deepspeed",)
 TRIGGERS = ("deepspeed",)
@@ -16,9 +15,9 @@ COMPUTES_ONLY = re.compile(r"bench|infer|generat|eval|serv|predict|chatbot", re.
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training program with DeepSpeed; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not started.name.endswith(".py") or COMPUTES_ONLY.search(started.name):
         return None
     if not started.gives("--deepspeed", "--deepspeed_config"):
         return None
-    return training.reading("deepspeed", started, ("deepspeed",))
+    return trainers.build_reading("deepspeed", started, ("deepspeed",))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("fairseq",)
 PURPOSE = "training"
@@ -13,7 +12,7 @@ SCRIPTS = ("fairseq_cli/train.py", "fairseq_cli/hydra_train.py", "fairseq/train.
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with fairseq; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not (started.name in COMMANDS or started.path.endswith(SCRIPTS)):
         return None
-    return training.reading("fairseq", started, ("fairseq",))
+    return trainers.build_reading("fairseq", started, ("fairseq",))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import trainers as training
+from gpulint.engines import Argument, Invocation, Reading, command_line, trainers
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("deepy.py",)
@@ -18,12 +16,12 @@ def read(invocation: Invocation) -> Reading | None:
     """Return the configuration files of a training run with GPT-NeoX; None for any other
     invocation.
     """
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or started.name != "deepy.py" or not started.words:
         return None
     if started.words[0].written.rsplit("/", 1)[-1] != "train.py":
         return None
-    return training.reading("gpt-neox", started, (), {"training_config": _list_files(started.words[1:])})
+    return trainers.build_reading("gpt-neox", started, (), {"training_config": _list_files(started.words[1:])})
 
 
 def _list_files(words: Sequence[Argument]) -> Field | None:
@@ -37,7 +35,7 @@ def _list_files(words: Sequence[Argument]) -> Field | None:
     named = [word for place, word in enumerate(words) if place not in flags and not texts[place].startswith("-")]
     if not named:
         return None
-    origins = tuple(origin for word in named for origin in arguments.origins(word))
+    origins = tuple(origin for word in named for origin in command_line.find_origins(word))
     if unread := next((word for word in named if word.text is None), None):
         return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
     return Field(" ".join(f"{folder}{_add_suffix(word.text or '')}" for word in named), origins)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("litgpt", "lit_gpt")
 PURPOSE = "training"
@@ -17,11 +16,11 @@ SCRIPT = re.compile(r"(?:.*/)?(?:litgpt|lit_gpt|lit-gpt)/(?:finetune/\w+|pretrai
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with LitGPT; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     if started.name == "litgpt" and started.words and started.words[0].written in TRAINS:
         started = started.behind(1)
-        own = {"checkpoint": training.first_file(started)}
-        return training.reading("litgpt", started, ("litgpt",), own)
-    return training.reading("litgpt", started, ("litgpt",)) if SCRIPT.fullmatch(started.path) else None
+        own = {"checkpoint": trainers.first_file(started)}
+        return trainers.build_reading("litgpt", started, ("litgpt",), own)
+    return trainers.build_reading("litgpt", started, ("litgpt",)) if SCRIPT.fullmatch(started.path) else None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines import Invocation, Reading, trainers
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("llamafactory", "lmf", "--finetuning_type", "llama-factory", "llama_factory")
@@ -24,31 +23,31 @@ LAUNCHED = {"NPROC_PER_NODE": "processes_per_pod", "NNODES": "pods_per_replica"}
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with LLaMA-Factory; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
-    own = training.configured_by_variables(invocation)
+    own = trainers.read_sharding_variables(invocation)
     if started.name in COMMANDS and started.starts_with("train"):
         own["launcher"] = Field("torchrun", (started.word.origin,))
         started = started.behind(1)
-        own.update(training.from_environment(invocation, LAUNCHED))
+        own.update(trainers.read_environment(invocation, LAUNCHED))
     elif not (started.name in SCRIPTS and _is_own(started)):
         return None
-    own["training_config"] = training.config_file(started, (".yaml", ".yml", ".json"))
+    own["training_config"] = trainers.config_file(started, (".yaml", ".yml", ".json"))
     tables = ("hugging-face", "llama-factory")
-    found = training.reading("llama-factory", started, tables, own, training_words.DECIDING)
+    found = trainers.build_reading("llama-factory", started, tables, own, vocabulary.DECIDING)
     return found._replace(
-        fields={**found.fields, **_derive_training(training.stated(started.words, tables)[0], found.fields)}
+        fields={**found.fields, **_derive_training(trainers.read_words(started.words, tables)[0], found.fields)}
     )
 
 
-def spelled(release: str, quantity: str, value: object) -> str | None:
+def render_argument(release: str, quantity: str, value: object) -> str | None:
     """Return the argument that sets a quantity, from LLaMA-Factory or the Trainer."""
     if quantity == "activation_checkpointing":
         return None  # recomputation is on unless it is switched off
     if (quantity, value) == ("quantization", "nf4"):
         return "--quantization_bit=4"
-    return training_words.spelled(quantity, value)
+    return vocabulary.render_argument(quantity, value)
 
 
 def _derive_training(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
@@ -79,7 +78,7 @@ def _unknown(fields: Mapping[str, Field], name: str) -> bool:
     return name in fields and isinstance(fields[name].value, Unknown)
 
 
-def _is_own(started: training.Program) -> bool:
+def _is_own(started: trainers.Program) -> bool:
     """Return whether a script is LLaMA-Factory's: by its folder, or by an argument that no other
     trainer has.
     """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("train.py", "llmfoundry")
 TRIGGERS = ("llmfoundry",)
@@ -17,18 +16,18 @@ OWN_KEYS = (
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with LLM Foundry; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     if started.name == "llmfoundry" and started.starts_with("train"):
         started = started.behind(1)
     elif not (started.name == "train.py" and _is_own(started)):
         return None
-    own = {"training_config": training.first_file(started)}
-    return training.reading("llm-foundry", started, ("llm-foundry",), own)
+    own = {"training_config": trainers.first_file(started)}
+    return trainers.build_reading("llm-foundry", started, ("llm-foundry",), own)
 
 
-def _is_own(started: training.Program) -> bool:
+def _is_own(started: trainers.Program) -> bool:
     """Return whether a script is LLM Foundry's: by its folder, or by a YAML file followed by its
     own keys.
     """

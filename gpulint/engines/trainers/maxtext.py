@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 from gpulint.workload import Field
 
 MENTIONS = ("maxtext",)
@@ -18,8 +17,8 @@ SCRIPT = re.compile(
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with MaxText; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not SCRIPT.fullmatch(started.path):
         return None
-    own: dict[str, Field | None] = {"training_config": training.config_file(started)}
-    return training.reading("maxtext", started, ("maxtext",), own)
+    own: dict[str, Field | None] = {"training_config": trainers.config_file(started)}
+    return trainers.build_reading("maxtext", started, ("maxtext",), own)

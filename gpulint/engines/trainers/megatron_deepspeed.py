@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 from gpulint.engines.trainers import megatron_lm
 
 MENTIONS = ("--deepspeed",)
@@ -15,8 +14,8 @@ def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with Megatron-DeepSpeed, whose `--num-experts` may differ
     by layer; None for any other.
     """
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not megatron_lm.trains(started) or not started.gives("--deepspeed", "--deepspeed_config"):
         return None
-    found = training.reading("megatron-deepspeed", started, ("megatron",), megatron_lm.interleaved(started))
+    found = trainers.build_reading("megatron-deepspeed", started, ("megatron",), megatron_lm.read_interleaving(started))
     return found._replace(fields={name: field for name, field in found.fields.items() if name != "experts"})

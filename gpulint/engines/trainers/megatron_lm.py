@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines import Invocation, Reading, trainers
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
@@ -29,14 +28,16 @@ PARTS = Unknown("--num-layers-per-virtual-pipeline-stage sets layers instead of 
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with Megatron-LM; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not trains(started):
         return None
-    own = interleaved(started)
+    own = read_interleaving(started)
     if not SCRIPT.fullmatch(started.name):
-        return training.reading("megatron-lm", started, ("megatron",), own)
-    found = training.reading("megatron-lm", started, TABLES, own, training_words.DECIDING)
-    return found._replace(fields={**DEFAULTS, **found.fields, **_read_words(training.stated(started.words, TABLES)[0])})
+        return trainers.build_reading("megatron-lm", started, ("megatron",), own)
+    found = trainers.build_reading("megatron-lm", started, TABLES, own, vocabulary.DECIDING)
+    return found._replace(
+        fields={**DEFAULTS, **found.fields, **_read_words(trainers.read_words(started.words, TABLES)[0])}
+    )
 
 
 TABLES = ("megatron", "megatron-lm")
@@ -68,19 +69,19 @@ def _translate(field: Field, meanings: Mapping[str, Value | Unknown]) -> Field:
     return Field(meanings.get(str(field.value), Unknown(f"{field.value} is not modelled")), field.origins)
 
 
-def spelled(release: str, quantity: str, value: object) -> str | None:
+def render_argument(release: str, quantity: str, value: object) -> str | None:
     """Return the argument of Megatron-LM that sets a quantity; None if it has none."""
-    return training.spelled(TABLES, quantity, value)
+    return trainers.render_argument(TABLES, quantity, value)
 
 
-def interleaved(started: training.Program) -> Mapping[str, Field | None]:
+def read_interleaving(started: trainers.Program) -> Mapping[str, Field | None]:
     """Return the virtual stages if an argument sets their layers instead of their number."""
     if not started.gives("--num-layers-per-virtual-pipeline-stage"):
         return {}
     return {"virtual_stages": Field(PARTS, (started.word.origin,))}
 
 
-def trains(started: training.Program) -> bool:
+def trains(started: trainers.Program) -> bool:
     """Return whether a script is a Megatron training script, or has arguments that only Megatron's
     parser has.
     """

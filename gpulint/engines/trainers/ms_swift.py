@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines import Invocation, Reading, trainers
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("swift", "megatron")
@@ -30,7 +29,7 @@ ZERO = re.compile(r"zero([0-3])(_offload)?")
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with ms-swift; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     own: dict[str, Field | None] = {}
@@ -38,31 +37,31 @@ def read(invocation: Invocation) -> Reading | None:
     if started.words and started.words[0].written in COMMANDS.get(started.name, ()):
         own["method"] = Field(started.words[0].written, (started.words[0].origin,))
         started = started.behind(1)
-        own.update(training.from_environment(invocation, LAUNCHED))
+        own.update(trainers.read_environment(invocation, LAUNCHED))
     elif not (started.path in MODULES or started.path.endswith(SCRIPTS)):
         return None
     first = started.words[0].written if started.words else ""
     if first.endswith((".yaml", ".yml", ".json")):
-        own["training_config"] = training.first_file(started)
+        own["training_config"] = trainers.first_file(started)
     started, shared = _split_own_configuration(started)
-    defaults = None if with_megatron else training_words.DECIDING
-    found = training.reading("ms-swift", started, TABLES, {**own, **shared}, defaults)
+    defaults = None if with_megatron else vocabulary.DECIDING
+    found = trainers.build_reading("ms-swift", started, TABLES, {**own, **shared}, defaults)
     if with_megatron:
         return found
-    words = training.stated(started.words, TABLES)[0]
+    words = trainers.read_words(started.words, TABLES)[0]
     told = own.get("method")
     prefers = "rlhf" in started.path or (told is not None and told.value == "rlhf")
     return found._replace(fields={**found.fields, **_derive_training(prefers, words, found.fields)})
 
 
-def spelled(release: str, quantity: str, value: object) -> str | None:
+def render_argument(release: str, quantity: str, value: object) -> str | None:
     """Return the argument that sets a quantity; for sharding, a configuration that ms-swift ships."""
     if (quantity, value) == ("activation_checkpointing", "full"):
         return None  # recomputation is on unless it is switched off
-    return None if quantity == "sharding" else training_words.spelled(quantity, value)
+    return None if quantity == "sharding" else vocabulary.render_argument(quantity, value)
 
 
-def _split_own_configuration(started: training.Program) -> tuple[training.Program, dict[str, Field | None]]:
+def _split_own_configuration(started: trainers.Program) -> tuple[trainers.Program, dict[str, Field | None]]:
     """Return the words without a DeepSpeed configuration that ms-swift ships, and what that
     configuration sets.
     """
@@ -92,7 +91,7 @@ def _derive_training(prefers: bool, words: Mapping[str, Field], fields: Mapping[
         found["loss_kernel"] = Field(Unknown("the losses of preference training are not modelled"))
     if tuner == "lora":
         found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of ms-swift"))
-        found["lora_targets"] = fields.get("lora_targets", Field(training_words.LETTERS["all-linear"]))
+        found["lora_targets"] = fields.get("lora_targets", Field(vocabulary.LETTERS["all-linear"]))
     elif tuner == "full" and not isinstance(fields.get("lora_rank", Field(None)).value, Unknown):
         found |= {"lora_rank": Field(None), "lora_targets": Field(None)}
     else:

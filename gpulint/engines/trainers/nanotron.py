@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("run_train.py",)
 PURPOSE = "training"
@@ -11,7 +10,7 @@ PURPOSE = "training"
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the configuration of a training run with Nanotron; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or started.name != "run_train.py" or not started.gives("--config-file"):
         return None
-    return training.reading("nanotron", started, ("nanotron",))
+    return trainers.build_reading("nanotron", started, ("nanotron",))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import command_line as arguments
-from gpulint.engines import trainers as training
+from gpulint.engines import Argument, Invocation, Reading, command_line, trainers
 from gpulint.engines.trainers import Program
 from gpulint.workload import Field, Unknown
 
@@ -39,15 +37,15 @@ OWN_KEYS = (
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with NeMo; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     if started.path.endswith(LAUNCHER):
         return _read_launcher(started)
     if started.name == "nemo" and started.starts_with("llm") and started.texts()[1:2] in TRAINS:
-        return training.reading("nemo", started.behind(2), ("nemo",))
+        return trainers.build_reading("nemo", started.behind(2), ("nemo",))
     if SCRIPT.fullmatch(started.name) or _is_lightning(started):
-        return training.reading(
+        return trainers.build_reading(
             "nemo", started, ("nemo",), {"training_config": _read_config_path(started), **_read_overrides(started)}
         )
     return None
@@ -55,7 +53,7 @@ def read(invocation: Invocation) -> Reading | None:
 
 def _read_config_path(started: Program) -> Field | None:
     """Return the configuration that Hydra's `--config-path` and `--config-name` name, as one path."""
-    found, _ = training.stated(started.words, ("hydra",))
+    found, _ = trainers.read_words(started.words, ("hydra",))
     parts = [found[name] for name in ("config_path", "config_name") if name in found]
     if "config_name" not in found:
         return None
@@ -82,23 +80,23 @@ def _read_launcher(started: Program) -> Reading | None:
     stage = chosen[0]
     words = tuple(_strip_prefix(started.words, f"{stage}."))
     config = next(word for word in started.words if word.written.startswith(f"{stage}="))
-    named = training.text_field(_value(config))
+    named = trainers.text_field(_value(config))
     stage_words = started._replace(words=words)
     own: dict[str, Field | None] = {"training_config": named, **_read_overrides(stage_words)}
     if isinstance(named.value, str):
         own["training_config"] = Field(f"{stage}/{named.value}", named.origins)
-    return training.reading("nemo", stage_words, ("nemo",), own)
+    return trainers.build_reading("nemo", stage_words, ("nemo",), own)
 
 
 def _read_overrides(started: Program) -> dict[str, Field | None]:
     """Return the sharding and sequence settings in words that override the configuration."""
     found: dict[str, Field | None] = {}
     if (word := started.given("model.optim.name")) is not None:
-        found["sharding"] = Field(OPTIMIZERS.get(word.text or "", UNLISTED), arguments.origins(word))
-    if (word := started.given("model.fsdp")) is not None and (word.text or "").lower() in training.TRUE:
-        found["sharding"] = Field("fsdp", arguments.origins(word))
+        found["sharding"] = Field(OPTIMIZERS.get(word.text or "", UNLISTED), command_line.find_origins(word))
+    if (word := started.given("model.fsdp")) is not None and (word.text or "").lower() in trainers.TRUE:
+        found["sharding"] = Field("fsdp", command_line.find_origins(word))
     if (word := started.given("model.sequence_parallel")) is not None:
-        found["sequence_parallel"] = Field((word.text or "").lower() in training.TRUE, arguments.origins(word))
+        found["sequence_parallel"] = Field((word.text or "").lower() in trainers.TRUE, command_line.find_origins(word))
     return found
 
 

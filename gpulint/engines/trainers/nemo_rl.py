@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("run_grpo", "run_sft", "run_dpo", "run_rm", "run_ppo", "run_distillation", "run_vlm_", "run_xtoken_")
 PURPOSE = "training"
@@ -16,10 +15,10 @@ OWN_FOLDERS = ("examples/configs/", "nemo_rl", "nemo-rl", "NeMo-RL")
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with NeMo RL; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not SCRIPT.fullmatch(started.name):
         return None
     words = (started.path, *started.texts())
     if not (started.gives(*OWN_KEYS) or any(folder in word for folder in OWN_FOLDERS for word in words)):
         return None
-    return training.reading("nemo-rl", started, ("nemo-rl",))
+    return trainers.build_reading("nemo-rl", started, ("nemo-rl",))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("open_r1",)
 PURPOSE = "training"
@@ -15,7 +14,7 @@ SCRIPT = re.compile(r"(?:.*/)?open_r1/[^/]+\.py|open_r1\.\w+")
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with Open R1; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not SCRIPT.fullmatch(started.path) or COMPUTES_ONLY.search(started.name):
         return None
-    return training.reading("open-r1", started, ("hugging-face", "trl"), defaults=None)
+    return trainers.build_reading("open-r1", started, ("hugging-face", "trl"), defaults=None)

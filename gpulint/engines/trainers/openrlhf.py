@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("openrlhf",)
 PURPOSE = "training"
@@ -14,7 +13,7 @@ MODULE = re.compile(r"(?:.*/)?openrlhf[./]cli[./]train_\w+?(?:\.py)?")
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with OpenRLHF; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or not MODULE.fullmatch(started.path):
         return None
-    return training.reading("openrlhf", started, ("openrlhf",))
+    return trainers.build_reading("openrlhf", started, ("openrlhf",))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Argument, Invocation, Reading, trainers
 from gpulint.workload import Field
 
 MENTIONS = ("torchtitan", "run_train.sh")
@@ -17,14 +16,14 @@ LAUNCHED = {"NGPU": "processes_per_pod"}
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with torchtitan; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     own: dict[str, Field | None] = {}
     if started.name == STARTER and ("torchtitan" in started.path or CONFIG in invocation.environment):
         given: Argument | None = invocation.environment.get(CONFIG)
-        own = {"training_config": training.text_field(given) if given else None}
-        own.update(training.from_environment(invocation, LAUNCHED))
+        own = {"training_config": trainers.text_field(given) if given else None}
+        own.update(trainers.read_environment(invocation, LAUNCHED))
     elif not started.path.endswith(PROGRAMS):
         return None
-    return training.reading("torchtitan", started, ("torchtitan",), own)
+    return trainers.build_reading("torchtitan", started, ("torchtitan",), own)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 from gpulint.workload import Field
 
 MENTIONS = ("tune",)
@@ -21,14 +20,14 @@ ONE_DEVICE = "_single_device"
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with torchtune; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or started.name != "tune" or not started.starts_with("run"):
         return None
     recipe = next((word for word in started.words[1:] if RECIPE.fullmatch(word.written)), None)
     if recipe is None:
         return None
     at = started.words.index(recipe)
-    own: dict[str, Field | None] = dict(training.stated(started.words[1:at], ("torchrun",))[0])
+    own: dict[str, Field | None] = dict(trainers.read_words(started.words[1:at], ("torchrun",))[0])
     if recipe.written.endswith(ONE_DEVICE):
         own["processes_per_pod"] = Field(1, (recipe.origin,))
-    return training.reading("torchtune", started.behind(at + 1), ("torchtune",), own)
+    return trainers.build_reading("torchtune", started.behind(at + 1), ("torchtune",), own)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines import Invocation, Reading, trainers
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field
 
 MENTIONS = ("--per_device_train_batch_size", "--model_name_or_path", "--config_name", "--model_type", "--do_train")
@@ -37,28 +36,28 @@ def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with the Trainer of Transformers; None for any other
     invocation.
     """
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     tables = ("hugging-face", "transformers")
     listed = any(folder in started.path for folder in OWN_FOLDERS)
     if SCRIPT.fullmatch(started.name) and listed and not started.name.endswith(OWN_LOOP):
-        own = training.configured_by_variables(invocation)
+        own = trainers.read_sharding_variables(invocation)
         own["packed"] = Field(True, source="the script joins texts and cuts them") if started.name in JOINED else None
-        return training.reading("transformers", started, tables, own, training_words.DECIDING)
+        return trainers.build_reading("transformers", started, tables, own, vocabulary.DECIDING)
     if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _takes_trainer_arguments(started)):
-        return training.reading("transformers", started, tables, defaults=None)
+        return trainers.build_reading("transformers", started, tables, defaults=None)
     return None
 
 
-def spelled(release: str, quantity: str, value: object) -> str | None:
+def render_argument(release: str, quantity: str, value: object) -> str | None:
     """Return the Trainer's argument that sets a quantity, in any release."""
-    return training_words.spelled(quantity, value)
+    return vocabulary.render_argument(quantity, value)
 
 
-def _takes_trainer_arguments(started: training.Program) -> bool:
+def _takes_trainer_arguments(started: trainers.Program) -> bool:
     """Return whether a program takes the arguments of Transformers' Trainer."""
     if not started.gives("--per_device_train_batch_size"):
         return False
-    found, _ = training.stated(started.words, ("hugging-face",))
+    found, _ = trainers.read_words(started.words, ("hugging-face",))
     return started.gives(*OWN_FLAGS) or "deepspeed_config" in found

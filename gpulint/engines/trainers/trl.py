@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
-from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.engines import Invocation, Reading, trainers
+from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "gkd", "bco")
@@ -26,7 +25,7 @@ OWN_FLAGS = ("--dataset_name", "--config", "--dataset")
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with TRL; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
@@ -34,39 +33,39 @@ def read(invocation: Invocation) -> Reading | None:
     if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _is_in_own_folder(started)):
         return _read_run(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
     if SCRIPT.fullmatch(started.name) and _takes_own_arguments(started):
-        return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
+        return trainers.build_reading("trl", started, ("hugging-face", "trl"), defaults=None)
     return None
 
 
-def spelled(release: str, quantity: str, value: object) -> str | None:
+def render_argument(release: str, quantity: str, value: object) -> str | None:
     """Return the Trainer's argument that sets a quantity, in any release."""
     if (quantity, value) == ("quantization", "nf4"):
         return "--load_in_4bit"
-    return training_words.spelled(quantity, value)
+    return vocabulary.render_argument(quantity, value)
 
 
-def _read_run(started: training.Program, invocation: Invocation, supervised: bool) -> Reading:
+def _read_run(started: trainers.Program, invocation: Invocation, supervised: bool) -> Reading:
     """Return what TRL's arguments set. Releases differ in recomputation and in the loss."""
     own: dict[str, Field | None] = {
-        **training.configured_by_variables(invocation),
+        **trainers.read_sharding_variables(invocation),
         "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
         "supervised": Field(supervised),
         "loss_kernel": Field(
             "by-release" if supervised else Unknown("the losses of preference training are not modelled")
         ),
     }
-    found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
+    found = trainers.build_reading("trl", started, ("hugging-face", "trl"), own, vocabulary.DECIDING)
     fields = {**found.fields, **_read_adapters(started, found.fields)}
     if started.gives("--steps_per_generation", "--generation_batch_size"):
         fields.pop("generations", None)  # completions fill the batch of a step unless that of a generation is stated
     return found._replace(fields=fields)
 
 
-def _read_adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
+def _read_adapters(started: trainers.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
     """Return the LoRA settings, which count only with --use_peft. PEFT chooses the matrices by
     default.
     """
-    asked = training.stated(started.words, ("trl",))[0].get("adapted")
+    asked = trainers.read_words(started.words, ("trl",))[0].get("adapted")
     if asked is None or asked.value is False:
         return {"lora_rank": Field(None), "lora_targets": Field(None)}
     if isinstance(asked.value, Unknown):
@@ -77,11 +76,11 @@ def _read_adapters(started: training.Program, fields: Mapping[str, Field]) -> di
     }
 
 
-def _is_in_own_folder(started: training.Program) -> bool:
+def _is_in_own_folder(started: trainers.Program) -> bool:
     return any(folder in started.path for folder in OWN_FOLDERS)
 
 
-def _takes_own_arguments(started: training.Program) -> bool:
+def _takes_own_arguments(started: trainers.Program) -> bool:
     """Return whether a script of TRL's names takes TRL's arguments. It may still be a custom
     script.
     """

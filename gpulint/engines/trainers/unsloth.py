@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 
 MENTIONS = ("unsloth-cli",)
 PURPOSE = "training"
@@ -11,7 +10,7 @@ PURPOSE = "training"
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with Unsloth; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None or started.name not in ("unsloth-cli.py", "unsloth-cli"):
         return None
-    return training.reading("unsloth", started, ("unsloth",))
+    return trainers.build_reading("unsloth", started, ("unsloth",))

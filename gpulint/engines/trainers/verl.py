@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading
-from gpulint.engines import trainers as training
+from gpulint.engines import Invocation, Reading, trainers
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("verl", "recipe.", "recipe/")
@@ -22,23 +21,23 @@ GENERATION = re.compile(r"(?:.*[/.])?verl[./]trainer[./]main_generation(?:_serve
 
 def read(invocation: Invocation) -> Reading | None:
     """Return the fields of a training run with verl; None for any other invocation."""
-    started = training.program(invocation)
+    started = trainers.find_program(invocation)
     if started is None:
         return None
     path = started.path.removesuffix(".py")
     if FINE_TUNING.fullmatch(path):
-        return training.reading("verl", started, ("verl-sft",))
+        return trainers.build_reading("verl", started, ("verl-sft",))
     if GENERATION.fullmatch(path):
-        return training.reading("verl", started, ("verl-generation",))
+        return trainers.build_reading("verl", started, ("verl-generation",))
     if not REINFORCEMENT.fullmatch(path):
         return None
-    found, _ = training.stated(started.words, ("verl",))
-    length = training.summed(found.get(name) for name in ("prompt_length", "response_length"))
+    found, _ = trainers.read_words(started.words, ("verl",))
+    length = trainers.add(found.get(name) for name in ("prompt_length", "response_length"))
     own = {
         "sequence_length": length,
-        "global_batch_size": training.multiplied(found.get("mini_batch"), found.get("answers")),
+        "global_batch_size": trainers.multiply(found.get("mini_batch"), found.get("answers")),
         "generations": found.get("answers"),
     }
     if (engine := found.get("rollout_engine")) is not None and engine.value == "hf":
         own["rollout_tensor_parallel"] = Field(Unknown("the trainer's own model generates the samples"), engine.origins)
-    return training.reading("verl", started, ("verl",), own)
+    return trainers.build_reading("verl", started, ("verl",), own)

@@ -65,13 +65,13 @@ def optimizer(text: str) -> Value | Unknown:
     return OPTIMIZERS.get(text.lower(), Unknown(f"{text} is not a listed optimizer"))
 
 
-def sharding(text: str) -> Value | Unknown:
+def parse_sharding(text: str) -> Value | Unknown:
     """Return what --fsdp sets. Offloaded, hybrid and partial sharding are not read."""
     words = frozenset(re.split(r"[\s,]+", text.strip().lower())) - {"auto_wrap", ""}
     return SHARED_OUT.get(words, Unknown(f"the sharding of {text} is not supported"))
 
 
-def letters(texts: Iterable[str]) -> Value | Unknown:
+def parse_letters(texts: Iterable[str]) -> Value | Unknown:
     """Return the letters of adapted matrices; unknown as soon as one is."""
     words = [word for text in texts for word in re.split(r"[\s,]+", text.strip("[]'\"")) if word]
     unread = [word for word in words if word not in LETTERS]
@@ -80,7 +80,7 @@ def letters(texts: Iterable[str]) -> Value | Unknown:
     return "".join(dict.fromkeys("".join(LETTERS[word] for word in words)))
 
 
-def undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> dict[str, Field]:
+def list_undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> dict[str, Field]:
     """Return the deciding quantities that neither a readable word nor a default of the trainer
     sets.
     """
@@ -90,16 +90,16 @@ def undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> di
     return {name: Field(left_open) for name in DECIDING if name not in {*stated, *settled}}
 
 
-def deferred(field: Field) -> bool:
+def is_deferred(field: Field) -> bool:
     """Return whether a field only states that something unread decides it."""
     return isinstance(field.value, Unknown) and (
         field.value.category == "another object" or field.value.lacking == "arguments"
     )
 
 
-def settled(found: Mapping[str, Field], told: Mapping[str, Field]) -> dict[str, Field]:
+def merge_launcher(found: Mapping[str, Field], told: Mapping[str, Field]) -> dict[str, Field]:
     """Return the fields of a command, and its launcher's fields for what the command omits."""
-    return {**told, **{name: field for name, field in found.items() if name not in told or not deferred(field)}}
+    return {**told, **{name: field for name, field in found.items() if name not in told or not is_deferred(field)}}
 
 
 FLAGS: Mapping[str, str] = {
@@ -117,7 +117,7 @@ SPELLED: Mapping[str, Mapping[object, str]] = {
 """Without auto_wrap the whole network is one unit that every rank gathers at once."""
 
 
-def spelled(quantity: str, value: object) -> str | None:
+def render_argument(quantity: str, value: object) -> str | None:
     """Return the argument of Hugging Face's Trainer that sets a quantity; None if it has none."""
     text = SPELLED.get(quantity, {}).get(value) if quantity in SPELLED else str(value)
     return FLAGS[quantity].format(text) if quantity in FLAGS and text is not None else None

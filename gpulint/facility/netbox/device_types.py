@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.catalog.hardware import servers
-from gpulint.facility.netbox.exports import text_of
-from gpulint.facility.netbox.objects import Entry, Inventory, number_of
+from gpulint.facility.netbox.exports import to_text
+from gpulint.facility.netbox.objects import Entry, Inventory, parse_number
 from gpulint.source import documents
 from gpulint.workload import Field
 
-PLUGS = {"iec-60320-c14": "C14", "iec-60320-c16": "C16", "iec-60320-c20": "C20"}
+CONNECTORS = {"iec-60320-c14": "C14", "iec-60320-c16": "C16", "iec-60320-c20": "C20"}
 """Inlet connectors of servers, by NetBox's name."""
-COOLED = {"air": "air", "liquid": "liquid", "hybrid": "hybrid"}
-COUNTED = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
-NOTHING = (0,) * len(COUNTED)
+COOLING = {"air": "air", "liquid": "liquid", "hybrid": "hybrid"}
+COUNTED_PORTS = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
+NOTHING = (0,) * len(COUNTED_PORTS)
 """Counts of a device that cannot draw power."""
 
 
@@ -48,7 +48,7 @@ class DeviceType(NamedTuple):
         return value if isinstance(value, int | float) else None
 
 
-class Types:
+class DeviceTypes:
     """The device types of an inventory. Each type is read once, when the first device of it
     appears.
     """
@@ -68,10 +68,10 @@ class Types:
     def of(self, device: Entry) -> DeviceType:
         """Return the type of a device."""
         reference = device.row.get("device_type")
-        maker = text_of(reference.get("manufacturer")) if isinstance(reference, dict) else device.text("manufacturer")
-        model = text_of(reference.get("model") or reference) if isinstance(reference, dict) else text_of(reference)
+        maker = to_text(reference.get("manufacturer")) if isinstance(reference, dict) else device.text("manufacturer")
+        model = to_text(reference.get("model") or reference) if isinstance(reference, dict) else to_text(reference)
         if (maker, model) not in self._types:
-            slug = text_of(reference.get("slug")) if isinstance(reference, dict) else ""
+            slug = to_text(reference.get("slug")) if isinstance(reference, dict) else ""
             listed = self._listed.get(device.id("device_type") or "") or self._listed.get(slug or model)
             device_type = self._read_type(maker, model, slug, listed)
             self._types[maker, model] = (
@@ -90,7 +90,7 @@ class Types:
         names = dict.fromkeys(
             (slug, model, f"{maker} {model}", *(name for entry in entries for name in _list_names(entry)))
         )
-        server = next((listed_server for name in names if name and (listed_server := servers.named(name))), None)
+        server = next((listed_server for name in names if name and (listed_server := servers.find_server(name))), None)
         key = listed.id() if listed else None
         ports = self._ports.get(key or model) or tuple(_list_items(library_entry, "power-ports"))
         outlets = self._outlets.get(key or model) or tuple(_list_items(library_entry, "power-outlets"))
@@ -98,8 +98,8 @@ class Types:
             name=model,
             server=server,
             fields={name: field for entry in reversed(entries) for name, field in _read_fields(entry).items()},
-            ports=tuple(map(port, ports)),
-            outlets=tuple(text_of(entry.get("type")) for entry in outlets),
+            ports=tuple(map(read_port, ports)),
+            outlets=tuple(to_text(entry.get("type")) for entry in outlets),
             stated=entries[0] if entries else None,
             passive=any(map(_is_passive, entries)),
             half_depth=any(entry.row.get("is_full_depth") in (False, "False", "false") for entry in entries),
@@ -169,15 +169,15 @@ def _list_items(entry: Entry | None, key: str) -> Iterator[Mapping[str, object]]
     yield from (item for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
 
 
-def port(row: Mapping[str, object]) -> Port:
+def read_port(row: Mapping[str, object]) -> Port:
     """Return one inlet."""
-    plug = PLUGS.get(text_of(row.get("type")), "")
-    return Port(text_of(row.get("name")), plug, number_of(row.get("maximum_draw")))
+    plug = CONNECTORS.get(to_text(row.get("type")), "")
+    return Port(to_text(row.get("name")), plug, parse_number(row.get("maximum_draw")))
 
 
 def _read_fields(entry: Entry) -> dict[str, Field]:
     """Return the fields of a type in our terms."""
-    height, cooled = entry.number("u_height"), COOLED.get(entry.text("cooling_method"))
+    height, cooled = entry.number("u_height"), COOLING.get(entry.text("cooling_method"))
     fields = {
         "server_units": None if height is None else entry.field("u_height", height),
         "server_weight_kg": entry.physical("weight", "kg", entry.text("weight_unit")),
@@ -191,12 +191,12 @@ def _is_passive(entry: Entry) -> bool:
     if entry.text("subdevice_role") == "child":
         return False
     if entry.document.format == "yaml":
-        return not any(entry.row.get(f"{name.replace('_', '-')}s") for name in COUNTED)
-    return counts(entry, "_template_count") == NOTHING
+        return not any(entry.row.get(f"{name.replace('_', '-')}s") for name in COUNTED_PORTS)
+    return read_counts(entry, "_template_count") == NOTHING
 
 
-def counts(entry: Entry, behind: str) -> tuple[object, ...]:
+def read_counts(entry: Entry, behind: str) -> tuple[object, ...]:
     """Return the counts of inlets, outlets, interfaces and bays that the API reports for a device
     or type.
     """
-    return tuple(entry.row.get(f"{name}{behind}") for name in COUNTED)
+    return tuple(entry.row.get(f"{name}{behind}") for name in COUNTED_PORTS)

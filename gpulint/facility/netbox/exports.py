@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint.report.model import Location
 from gpulint.source.documents import Document, Path, places
-from gpulint.source.documents.nodes import Invalid, Node
+from gpulint.source.documents.nodes import InvalidSyntaxError, Node
 
 EXPORT_BYTES_MAX = 64_000_000
 """Ten times the export size of a hall with a thousand racks."""
 SUFFIXES = ("json", "csv")
-CALLED = ("value", "name", "model", "display")
+NAME_KEYS = ("value", "name", "model", "display")
 """Keys under which the API names a choice or another object, the best first."""
-NOTHING = "—"
+EMPTY_CELL = "—"
 """What a table shows in an empty cell."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DELIMITERS = ",;\t"
@@ -40,7 +40,7 @@ class Export(Document):
     def get(self, path: Path, default: object = None) -> object:
         """Return the value at a path; for another object or a choice, its display name."""
         value = super().get(path, default)
-        return text_of(value) if path and isinstance(value, dict) else value
+        return to_text(value) if path and isinstance(value, dict) else value
 
     def locate(
         self, path: Path, *, key: bool = False, span: tuple[int, int] | None = None, whole: bool = False
@@ -50,7 +50,7 @@ class Export(Document):
         if self._spans is None:
             self._spans = tuple(self._locate_objects())
         if not isinstance(at, int) or at >= len(self._spans):
-            return places.rest_of_line(self.path, self.text, 0)
+            return places.locate_rest_of_line(self.path, self.text, 0)
         start, end = self._spans[at]
         return self._locate_inside(start, end, path[1:], key)
 
@@ -59,12 +59,12 @@ class Export(Document):
         return _locate_elements(self.text, self.within)
 
     def _locate_inside(self, start: int, end: int, path: Path, key: bool) -> Location:
-        from gpulint.source.documents import json as reader
+        from gpulint.source.documents import json as documents_json
 
-        parsed = reader.read(self.path, self.text[start:end])
+        parsed = documents_json.read(self.path, self.text[start:end])
         if parsed is None or not path:
             line_end = self.text.find("\n", start, end)
-            return places.of(self.path, self.text, start, end if line_end < 0 else line_end)
+            return places.locate(self.path, self.text, start, end if line_end < 0 else line_end)
         location = Document(self.path, 0, self.text[start:end], parsed.root, "json", parsed.data).locate(path, key=key)
         return _shift(location, self.text, start)
 
@@ -83,7 +83,7 @@ class Table(Export):
         return ((starts[line - 1], starts[line - 1]) for line in self.lines)
 
     def _locate_inside(self, start: int, end: int, path: Path, key: bool) -> Location:
-        return places.rest_of_line(self.path, self.text, start)
+        return places.locate_rest_of_line(self.path, self.text, start)
 
 
 def read(path: str, content: bytes) -> tuple[Export, ...]:
@@ -91,7 +91,7 @@ def read(path: str, content: bytes) -> tuple[Export, ...]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Invalid("not UTF-8", error.start) from None
+        raise InvalidSyntaxError("not UTF-8", error.start) from None
     return _read_table(path, text) if path.endswith(".csv") else tuple(_read_lists(path, text))
 
 
@@ -100,9 +100,9 @@ def _read_lists(path: str, text: str) -> Iterator[Export]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise Invalid(error.msg, error.pos) from None
+        raise InvalidSyntaxError(error.msg, error.pos) from None
     except (RecursionError, ValueError):
-        raise Invalid("not JSON that can be read", 0) from None
+        raise InvalidSyntaxError("not JSON that can be read", 0) from None
     if (whole := _read_list(path, text, data, ())) is not None:
         yield whole
         return
@@ -132,7 +132,7 @@ def _read_table(path: str, text: str) -> tuple[Export, ...]:
     lines, rows = [], []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        names = [word(name) for name in next(reader, [])]
+        names = [field_name(name) for name in next(reader, [])]
         line = reader.line_num + 1
         for cells in reader:
             if any(cells):
@@ -140,11 +140,11 @@ def _read_table(path: str, text: str) -> tuple[Export, ...]:
                 rows.append(dict(zip(names, cells, strict=False)))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise Invalid(str(error), 0) from None
+        raise InvalidSyntaxError(str(error), 0) from None
     return (Table(path, text, rows, lines),)
 
 
-def word(header: str) -> str:
+def field_name(header: str) -> str:
     """Return the API's field name for a column heading: "Max utilization" is max_utilization.
 
     >>> word("Max utilization"), word("Position (U)"), word("device_type")
@@ -202,22 +202,22 @@ def _shift(found: Location, text: str, start: int) -> Location:
     )
 
 
-def text_of(stated: object) -> str:
+def to_text(stated: object) -> str:
     """Return a value as text: the value of a choice, or the name of another object."""
     if isinstance(stated, str):
-        return "" if stated == NOTHING else stated.strip()
+        return "" if stated == EMPTY_CELL else stated.strip()
     if stated is None or isinstance(stated, list):
         return ""
     if not isinstance(stated, dict):
         return str(stated)
-    for key in CALLED:
+    for key in NAME_KEYS:
         name = stated.get(key)
         if name is not None:
-            return "" if isinstance(name, dict) else text_of(name)
+            return "" if isinstance(name, dict) else to_text(name)
     return ""
 
 
-def objects(listed: Export) -> Sequence[Mapping[str, object]]:
+def list_objects(listed: Export) -> Sequence[Mapping[str, object]]:
     """Return the objects of a list. Anything else becomes an empty object, so that locations stay
     valid.
     """

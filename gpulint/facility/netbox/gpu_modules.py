@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.catalog import hardware
-from gpulint.facility.netbox import power_cords as wiring
-from gpulint.facility.netbox.exports import text_of
+from gpulint.facility.netbox import power_cords
+from gpulint.facility.netbox.exports import to_text
 from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.workload import Field
 
@@ -15,26 +15,26 @@ LISTS = ("modules", "inventory-items")
 """Lists that may hold accelerators. The first list with accelerators of a device counts."""
 
 
-class Card(NamedTuple):
+class InstalledAccelerator(NamedTuple):
     """An accelerator and the inventory entry that lists it."""
 
     accelerator: str
     entry: Entry
 
 
-def of(inventory: Inventory) -> Mapping[int | str, Sequence[Card]]:
+def find_accelerators(inventory: Inventory) -> Mapping[int | str, Sequence[InstalledAccelerator]]:
     """Return the accelerators of each device."""
-    found: dict[int | str, Sequence[Card]] = {}
+    found: dict[int | str, Sequence[InstalledAccelerator]] = {}
     for kind in LISTS:
-        cards: dict[int | str, list[Card]] = {}
+        cards: dict[int | str, list[InstalledAccelerator]] = {}
         for entry in inventory.of(kind):
             if (card := _find_accelerator(entry)) is not None:
-                cards.setdefault(wiring.holder(entry), []).append(card)
+                cards.setdefault(power_cords.find_holder(entry), []).append(card)
         found = {**cards, **found}
     return found
 
 
-def fields(cards: Sequence[Card]) -> dict[str, Field]:
+def read_fields(cards: Sequence[InstalledAccelerator]) -> dict[str, Field]:
     """Return the accelerator and its count if all accelerators of a server are of one kind."""
     if len({card.accelerator for card in cards}) != 1:
         return {}
@@ -45,15 +45,15 @@ def fields(cards: Sequence[Card]) -> dict[str, Field]:
     }
 
 
-def _find_accelerator(entry: Entry) -> Card | None:
+def _find_accelerator(entry: Entry) -> InstalledAccelerator | None:
     """Return the accelerator that an entry is, by the exact name of its model or part and its
     vendor.
     """
     kind = entry.row.get("module_type")
-    maker = text_of(kind.get("manufacturer")) if isinstance(kind, dict) else entry.text("manufacturer")
-    texts = (text_of(kind), entry.text("part_id"), entry.text("name"))
+    maker = to_text(kind.get("manufacturer")) if isinstance(kind, dict) else entry.text("manufacturer")
+    texts = (to_text(kind), entry.text("part_id"), entry.text("name"))
     for name in (word for text in texts if text for word in (text, f"{maker} {text}")):
         accelerator = hardware.named(name)
         if accelerator is not None and accelerator.vendor in maker.lower():
-            return Card(accelerator.id, entry)
+            return InstalledAccelerator(accelerator.id, entry)
     return None

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog.hardware import transceivers as optics
-from gpulint.facility.model import Part
-from gpulint.facility.netbox.exports import text_of
+from gpulint.catalog.hardware import transceivers
+from gpulint.facility.model import Component
+from gpulint.facility.netbox.exports import to_text
 from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.workload import Field, Role
 
@@ -40,11 +40,11 @@ COPPER = frozenset({"DAC", "ACC"})
 INFINIBAND = {"infiniband-edr": "100G", "infiniband-hdr": "200G", "infiniband-ndr": "400G", "infiniband-xdr": "800G"}
 """The speed of four lanes."""
 LENGTHS = {"meters": "m", "centimeters": "cm", "kilometers": "km", "feet": "ft", "inches": "in"}
-GONE = frozenset({"decommissioning"})
+INACTIVE_STATUSES = frozenset({"decommissioning"})
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)([gt])base|\((\d+(?:\.\d+)?)([gt])e\)", re.IGNORECASE)
 
 
-class Port(NamedTuple):
+class CableEnd(NamedTuple):
     """One end of a cable: its name, its speed, and its standard if the interface names one."""
 
     name: str
@@ -52,7 +52,7 @@ class Port(NamedTuple):
     standard: str
 
 
-def of(inventory: Inventory) -> Iterator[Part]:
+def build_cables(inventory: Inventory) -> Iterator[Component]:
     """Yield the network cables that can be checked.
     They are copper of a known speed, and fibre between interfaces that name their standard.
     """
@@ -62,7 +62,13 @@ def of(inventory: Inventory) -> Iterator[Part]:
         ends = [_read_port(entry, side, kinds) for side in ("a", "b")]
         length_m = _read_length_m(entry)
         near, far = ends
-        if medium is None or length_m is None or near is None or far is None or entry.text("status").lower() in GONE:
+        if (
+            medium is None
+            or length_m is None
+            or near is None
+            or far is None
+            or entry.text("status").lower() in INACTIVE_STATUSES
+        ):
             continue
         fields = {
             "cable_from": entry.field("a_terminations", near.name),
@@ -72,10 +78,10 @@ def of(inventory: Inventory) -> Iterator[Part]:
         }
         if further := _read_checkable(entry, medium, near, far):
             name = entry.text("label") or f"{near.name} to {far.name}"
-            yield Part("cable", Role(name, entry.origin(), fields | further))
+            yield Component("cable", Role(name, entry.origin(), fields | further))
 
 
-def _read_checkable(entry: Entry, medium: str, near: Port, far: Port) -> dict[str, Field]:
+def _read_checkable(entry: Entry, medium: str, near: CableEnd, far: CableEnd) -> dict[str, Field]:
     """Return the fields that make a cable checkable, or nothing if it is not."""
     if medium in COPPER and near.bytes_per_s and far.bytes_per_s:
         return {"cable_bytes_per_s": entry.field("a_terminations", min(near.bytes_per_s, far.bytes_per_s))}
@@ -94,7 +100,7 @@ def _list_interface_types(inventory: Inventory) -> Iterator[tuple[int | tuple[st
         yield (entry.text("device"), entry.text("name")), entry.text("type")
 
 
-def _read_port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], str]) -> Port | None:
+def _read_port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], str]) -> CableEnd | None:
     """Return the interface at one side of a cable; None for other objects and for several
     interfaces.
     """
@@ -106,7 +112,7 @@ def _read_port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], st
         end = stated[0].get("object")
         if stated[0].get("object_type") != "dcim.interface" or not isinstance(end, dict):
             return None
-        device, name = text_of(end.get("device")), text_of(end.get("name"))
+        device, name = to_text(end.get("device")), to_text(end.get("name"))
         number = end.get("id")
         kind = (kinds.get(number) if isinstance(number, int) else None) or kinds.get((device, name))
     else:
@@ -114,7 +120,7 @@ def _read_port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], st
     if not kind:
         return None
     standard = kind.partition(" (")[0]
-    return Port(f"{device}:{name}", _parse_speed(kind), standard if optics.named(standard) else "")
+    return CableEnd(f"{device}:{name}", _parse_speed(kind), standard if transceivers.find_optic(standard) else "")
 
 
 def _parse_speed(kind: str) -> float | None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facility.netbox import exports
-from gpulint.facility.netbox.exports import Export, text_of
+from gpulint.facility.netbox.exports import Export, to_text
 from gpulint.source.documents import Document, Path
-from gpulint.source.documents.nodes import Invalid
+from gpulint.source.documents.nodes import InvalidSyntaxError
 from gpulint.workload import Field, Origin, Unknown, Value
 
 KINDS = (
@@ -74,11 +74,11 @@ class Entry(NamedTuple):
         """Return the text under a key: the value of a choice, the name of another object, or an
         empty text.
         """
-        return text_of(self.row.get(key))
+        return to_text(self.row.get(key))
 
     def number(self, key: str) -> float | None:
         """Return the number under a key, without the unit that a table appends."""
-        return number_of(self.row.get(key))
+        return parse_number(self.row.get(key))
 
     def id(self, key: str = "id") -> int | None:
         """Return the number by which other objects of the export refer to this one, or to the
@@ -105,7 +105,7 @@ class Entry(NamedTuple):
         return self.field(key, quantity if quantity >= 0 else Unknown(f"{text} is negative"))
 
 
-class Trouble(NamedTuple):
+class ReadProblem(NamedTuple):
     """A problem that keeps a file from being read completely."""
 
     path: str
@@ -118,19 +118,19 @@ class Inventory(NamedTuple):
     entries: Mapping[str, Sequence[Entry]]
     types: tuple[str, ...]
     read: Callable[[str], bytes | None]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[ReadProblem, ...]
 
     def of(self, kind: str) -> Sequence[Entry]:
         """Return the objects of a kind."""
         return self.entries.get(kind, ())
 
 
-def gathered(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inventory:
+def gather(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inventory:
     """Read the inventory in some files. Device-type files are opened only when a device needs its
     type.
     """
     listed: dict[str, list[Export]] = {}
-    troubles: list[Trouble] = []
+    troubles: list[ReadProblem] = []
     for path in (name for name in paths if name.endswith(exports.SUFFIXES)):
         for export in _read_exports(path, read, troubles):
             listed.setdefault(_find_kind(export), []).append(export)
@@ -141,7 +141,7 @@ def gathered(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inven
     }
     for kind, lists in listed.items():
         if len(entries[kind]) < (total := max(export.total for export in lists)):
-            troubles.append(Trouble(lists[-1].path, _render_partial(kind, len(entries[kind]), total)))
+            troubles.append(ReadProblem(lists[-1].path, _render_partial(kind, len(entries[kind]), total)))
     types = tuple(name for name in paths if name.endswith((".yaml", ".yml")))
     return Inventory(entries, types, read, tuple(troubles))
 
@@ -151,15 +151,15 @@ def _render_partial(kind: str, found: int, total: int) -> str:
     return f"holds {found:,} of {total:,} {kinds}: export the other pages too, such as ?limit=1000&offset={found}"
 
 
-def _read_exports(path: str, read: Callable[[str], bytes | None], troubles: list[Trouble]) -> Sequence[Export]:
+def _read_exports(path: str, read: Callable[[str], bytes | None], troubles: list[ReadProblem]) -> Sequence[Export]:
     content = read(path)
     if content is None or len(content) > exports.EXPORT_BYTES_MAX:
-        troubles.append(Trouble(path, "cannot be read" if content is None else "is too large to be read"))
+        troubles.append(ReadProblem(path, "cannot be read" if content is None else "is too large to be read"))
         return ()
     try:
         return exports.read(path, content)
-    except Invalid as error:
-        troubles.append(Trouble(path, f"cannot be read: {error.message}"))
+    except InvalidSyntaxError as error:
+        troubles.append(ReadProblem(path, f"cannot be read: {error.message}"))
         return ()
 
 
@@ -167,7 +167,7 @@ def _find_kind(found: Export) -> str:
     """Return what a list holds, from an object's address, the list's or file's name, or its
     columns; empty if unsupported.
     """
-    first = next(iter(exports.objects(found)), {})
+    first = next(iter(exports.list_objects(found)), {})
     if match := _ENDPOINT.search(str(first.get("url", ""))):
         return match[1] if match[1] in KINDS else ""
     stem = found.path.rpartition("/")[2].rpartition(".")[0]
@@ -189,14 +189,14 @@ def _parse_kind(name: str) -> str | None:
 
 def _read_entries(found: Export, kind: str) -> Iterator[Entry]:
     headings = HEADINGS.get(kind, {})
-    for at, row in enumerate(exports.objects(found)):
+    for at, row in enumerate(exports.list_objects(found)):
         renamed = headings.keys() & row.keys()
         yield Entry({headings.get(key, key): value for key, value in row.items()} if renamed else row, found, (at,))
 
 
-def number_of(stated: object) -> float | None:
+def parse_number(stated: object) -> float | None:
     """Return the number at the start of a value; None if it is negative or implausibly large."""
-    match = _NUMBER.match(text_of(stated)[:DIGITS_MAX])
+    match = _NUMBER.match(to_text(stated)[:DIGITS_MAX])
     number = float(match[0]) if match else None
     if number is None or not 0 <= number <= NUMBER_MAX:
         return None

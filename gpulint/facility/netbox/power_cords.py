@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.facility.netbox.exports import text_of
+from gpulint.facility.netbox.exports import to_text
 from gpulint.facility.netbox.objects import Entry, Inventory
 
 End = tuple[str, int | str, str]
@@ -51,11 +51,11 @@ class Wiring(NamedTuple):
         return inlets[0] if len(inlets) == 1 else None
 
 
-def of(inventory: Inventory) -> Wiring:
+def read_wiring(inventory: Inventory) -> Wiring:
     """Return the wiring of an inventory, declared at its ports or as a list of cables."""
-    points = [(end_of(kind, entry), entry) for listed, kind in _LISTS.items() for entry in inventory.of(listed)]
-    named = {(holder_name(entry), entry.text("name")): end for end, entry in points if isinstance(end[1], str)}
-    holders = {end: holder(entry) for end, entry in points}
+    points = [(read_end(kind, entry), entry) for listed, kind in _LISTS.items() for entry in inventory.of(listed)]
+    named = {(find_holder_name(entry), entry.text("name")): end for end, entry in points if isinstance(end[1], str)}
+    holders = {end: find_holder(entry) for end, entry in points}
     peers: dict[End, End] = {}
     for side, other in [*_list_peers(points), *_list_cables(inventory, named)]:
         peers.setdefault(side.end, other.end)
@@ -70,17 +70,17 @@ def of(inventory: Inventory) -> Wiring:
     return Wiring(peers, behind, inlets, holders)
 
 
-def end_of(kind: str, entry: Entry) -> End:
+def read_end(kind: str, entry: Entry) -> End:
     """Return a port, an outlet or a feed as a point that cables lead to."""
     return _read_end(kind, entry.row)
 
 
-def holder(entry: Entry) -> int | str:
+def find_holder(entry: Entry) -> int | str:
     """Return the device or panel that has a point."""
     return _find_holder(entry.row)
 
 
-def holder_name(entry: Entry) -> str:
+def find_holder_name(entry: Entry) -> str:
     """Return the name of the device that has a point; a feed has none."""
     return entry.text("device")
 
@@ -89,13 +89,13 @@ def _read_end(kind: str, row: Mapping[str, object]) -> End:
     number = row.get("id")
     if isinstance(number, int):
         return (kind, number, "")
-    return (kind, text_of(row.get("device")), text_of(row.get("name")))
+    return (kind, to_text(row.get("device")), to_text(row.get("name")))
 
 
 def _find_holder(row: Mapping[str, object]) -> int | str:
     device = row.get("device") or row.get("power_panel")
     number = device.get("id") if isinstance(device, dict) else None
-    return number if isinstance(number, int) else text_of(device)
+    return number if isinstance(number, int) else to_text(device)
 
 
 def _list_peers(points: Sequence[tuple[End, Entry]]) -> Iterator[tuple[Side, Side]]:
@@ -105,7 +105,7 @@ def _list_peers(points: Sequence[tuple[End, Entry]]) -> Iterator[tuple[Side, Sid
         if isinstance(listed, list) and len(listed) == 1:
             other = _parse_side(entry.row.get("link_peers_type"), listed[0])
             if other is not None:
-                yield Side(end, holder(entry)), other
+                yield Side(end, find_holder(entry)), other
 
 
 def _list_cables(inventory: Inventory, named: Mapping[tuple[str, str], End]) -> Iterator[tuple[Side, Side]]:
@@ -138,4 +138,4 @@ def _find_inlet(entry: Entry, named: Mapping[tuple[str, str], End]) -> End | Non
     inlet = entry.row.get("power_port")
     if isinstance(inlet, dict):
         return _read_end("port", inlet)
-    return named.get((holder_name(entry), text_of(inlet))) if inlet else None
+    return named.get((find_holder_name(entry), to_text(inlet))) if inlet else None

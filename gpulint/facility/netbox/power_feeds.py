@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.facility.model import Part
-from gpulint.facility.netbox import power_cords as wiring
+from gpulint.facility.model import Component
+from gpulint.facility.netbox import power_cords
 from gpulint.facility.netbox.devices import Devices
 from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.facility.netbox.racks import Racks
 from gpulint.workload import Field, Role, Unknown
 
-DOWN = frozenset({"offline", "failed"})
+INACTIVE_STATUSES = frozenset({"offline", "failed"})
 """Status values of feeds that carry no power."""
 SIDES = frozenset({"primary", "redundant"})
 """The roles of a feed among those of its rack."""
@@ -21,27 +21,27 @@ SOCKETS = {f"iec-60320-c{number}": f"C{number}" for number in (13, 15, 19, 21)}
 """Outlet types of power strips, by NetBox's name."""
 
 
-class Supplied(NamedTuple):
+class SuppliedFeed(NamedTuple):
     """A feed of a rack, and the outlets of the power strip connected to it."""
 
     entry: Entry
     sockets: Sequence[str] = ()
 
 
-def by_rack(
-    inventory: Inventory, racks: Racks, devices: Devices, wires: wiring.Wiring, held: Mapping[int, Sequence[Entry]]
-) -> Mapping[int, Sequence[Supplied]]:
+def find_rack_feeds(
+    inventory: Inventory, racks: Racks, devices: Devices, wires: power_cords.Wiring, held: Mapping[int, Sequence[Entry]]
+) -> Mapping[int, Sequence[SuppliedFeed]]:
     """Return the feeds of each rack: those that name it, or whose power strip is in it."""
     strips = {at: [device for device in entries if devices.sockets(device)] for at, entries in held.items()}
     strips_by_feed = _group_by_feed(strips, devices, wires)
-    feeds: dict[int, list[Supplied]] = {}
+    feeds: dict[int, list[SuppliedFeed]] = {}
     for feed in inventory.of("power-feeds"):
-        feed_strips = strips_by_feed.get(wiring.end_of("feed", feed), ())
+        feed_strips = strips_by_feed.get(power_cords.read_end("feed", feed), ())
         declared_rack = racks.holding(feed)
         rack = feed_strips[0][0] if declared_rack is None and feed_strips else declared_rack
-        if rack is not None and feed.text("status").lower() not in DOWN:
+        if rack is not None and feed.text("status").lower() not in INACTIVE_STATUSES:
             feeds.setdefault(rack, []).append(
-                Supplied(feed, [socket for _, sockets in feed_strips for socket in sockets])
+                SuppliedFeed(feed, [socket for _, sockets in feed_strips for socket in sockets])
             )
     return {
         at: _assign_strips(feed, [devices.sockets(strip) for strip in strips.get(at, ())]) for at, feed in feeds.items()
@@ -49,10 +49,10 @@ def by_rack(
 
 
 def _group_by_feed(
-    strips: Mapping[int, Sequence[Entry]], devices: Devices, wires: wiring.Wiring
-) -> Mapping[wiring.End, Sequence[tuple[int, Sequence[str]]]]:
+    strips: Mapping[int, Sequence[Entry]], devices: Devices, wires: power_cords.Wiring
+) -> Mapping[power_cords.End, Sequence[tuple[int, Sequence[str]]]]:
     """Return the rack and the outlets of each power strip, by its feed."""
-    strips_by_feed: dict[wiring.End, list[tuple[int, Sequence[str]]]] = {}
+    strips_by_feed: dict[power_cords.End, list[tuple[int, Sequence[str]]]] = {}
     for rack, rack_strips in strips.items():
         for strip in rack_strips:
             for end in _find_feeds(strip, devices, wires):
@@ -60,13 +60,13 @@ def _group_by_feed(
     return strips_by_feed
 
 
-def _find_feeds(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiring.End]:
+def _find_feeds(strip: Entry, devices: Devices, wires: power_cords.Wiring) -> Iterator[power_cords.End]:
     """Yield the feeds that a power strip is connected to."""
-    ends = (wires.feed_of(wiring.end_of("port", inlet)) for inlet in devices.inlets(strip))
+    ends = (wires.feed_of(power_cords.read_end("port", inlet)) for inlet in devices.inlets(strip))
     yield from (end for end in ends if end is not None)
 
 
-def _assign_strips(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
+def _assign_strips(feeds: Sequence[SuppliedFeed], strips: Sequence[Sequence[str]]) -> Sequence[SuppliedFeed]:
     """Return the feeds with the outlets of their strips.
     They get none if the feed of a strip is unknown or a strip has other outlets.
 
@@ -81,15 +81,15 @@ def _assign_strips(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -
     return [feed._replace(sockets=()) for feed in feeds]
 
 
-def sides(supplied: Sequence[Supplied]) -> bool:
+def has_redundant_sides(supplied: Sequence[SuppliedFeed]) -> bool:
     """Return whether some feeds of a rack back up others."""
     return len({feed.entry.text("type").lower() for feed in supplied} & SIDES) == len(SIDES)
 
 
-def names(supplied: Sequence[Supplied]) -> Mapping[wiring.End, str]:
+def name_feeds(supplied: Sequence[SuppliedFeed]) -> Mapping[power_cords.End, str]:
     """Return the names of a rack's feeds, with their panels if two share a name."""
     counted = Counter(feed.entry.text("name") for feed in supplied)
-    return {wiring.end_of("feed", feed.entry): _render_name(feed.entry, counted) for feed in supplied}
+    return {power_cords.read_end("feed", feed.entry): _render_name(feed.entry, counted) for feed in supplied}
 
 
 def _render_name(feed: Entry, counted: Mapping[str, int]) -> str:
@@ -97,9 +97,9 @@ def _render_name(feed: Entry, counted: Mapping[str, int]) -> str:
     return name if counted[name] == 1 else f"{feed.text('power_panel')}/{name}"
 
 
-def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Part:
+def build_feed(supplied: SuppliedFeed, named: Mapping[power_cords.End, str], sided: bool) -> Component:
     """Return a feed of a rack as a component."""
-    feed, name = supplied.entry, named[wiring.end_of("feed", supplied.entry)]
+    feed, name = supplied.entry, named[power_cords.read_end("feed", supplied.entry)]
     amperes, share, panel = feed.number("amperage"), feed.number("max_utilization"), feed.text("power_panel")
     phases = 3 if "three" in feed.text("phase").lower() else 1
     outlets = Counter(SOCKETS[socket] for socket in supplied.sockets if socket in SOCKETS)
@@ -116,7 +116,7 @@ def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Pa
         else None,
     }
     fields = {word: field for word, field in fields_or_none.items() if field is not None}
-    return Part("feed", Role(name, feed.origin(), fields))
+    return Component("feed", Role(name, feed.origin(), fields))
 
 
 def _read_voltage(feed: Entry) -> Field | None:
@@ -127,11 +127,11 @@ def _read_voltage(feed: Entry) -> Field | None:
     return None if volts is None else feed.field("voltage", volts)
 
 
-def panels(inventory: Inventory) -> dict[str, list[Part]]:
+def build_panels(inventory: Inventory) -> dict[str, list[Component]]:
     """Return the panels of each site."""
-    site_panels: dict[str, list[Part]] = {}
+    site_panels: dict[str, list[Component]] = {}
     for entry in inventory.of("power-panels"):
         name = entry.text("name")
         fields = {"panel_name": entry.field("name", name)}
-        site_panels.setdefault(entry.text("site"), []).append(Part("panel", Role(name, entry.origin(), fields)))
+        site_panels.setdefault(entry.text("site"), []).append(Component("panel", Role(name, entry.origin(), fields)))
     return site_panels

@@ -11,7 +11,7 @@ DEPTH_MAX = 20
 """Maximum nesting of locations."""
 
 
-class Place(NamedTuple):
+class RackPlace(NamedTuple):
     """The name of a rack, its site, and its locations from the outermost in."""
 
     name: str
@@ -26,7 +26,7 @@ class Racks:
 
     def __init__(self, inventory: Inventory) -> None:
         self.entries: list[Entry] = []
-        self.places: list[Place] = []
+        self.places: list[RackPlace] = []
         self._named: dict[int | tuple[str, ...], list[int]] = {}
         locations = _build_chains(inventory)
         for entry in inventory.of("racks"):
@@ -58,7 +58,7 @@ class Racks:
             if name_key is not None:
                 self._named.setdefault(name_key, []).append(len(self.entries))
         self.entries.append(entry)
-        self.places.append(Place(name, site, chain))
+        self.places.append(RackPlace(name, site, chain))
 
 
 def _build_chains(inventory: Inventory) -> Mapping[int | str, tuple[str, ...]]:

@@ -25,7 +25,7 @@ WITHIN = frozenset({"containers", "initContainers", "env", "ports", "volumeMount
 DEPTH = 24
 
 
-def since(files: Files, commit: GitTree) -> list[Source | Skip]:
+def find_changed(files: Files, commit: GitTree) -> list[Source | Skip]:
     """Return the files whose bytes differ from a commit's; all files if a policy or a rule changed.
 
     A file with other line endings after a checkout counts as unchanged.
@@ -36,7 +36,7 @@ def since(files: Files, commit: GitTree) -> list[Source | Skip]:
     return every if governs else new
 
 
-def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
+def filter_changed(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
     """Return a filter for the files of a side that differ on the other side or refer to such a
     file.
 
@@ -130,7 +130,7 @@ def _may_define_pools(content: bytes) -> bool:
 
 def _governs(path: str, content: bytes) -> bool:
     """Return whether a file is a policy, a baseline or a team's rule."""
-    from gpulint.policy.rules import diagnostics as rule_file
+    from gpulint.policy.rules import diagnostics
 
-    is_rule = rule_file.is_one(path) and b"when:" in content and b"severity:" in content
+    is_rule = diagnostics.is_rule_file(path) and b"when:" in content and b"severity:" in content
     return path.rpartition("/")[2] in OF_POLICY or is_rule

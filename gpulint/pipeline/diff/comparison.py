@@ -7,9 +7,9 @@ from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gpulint.pipeline.diff import matching as renaming
-from gpulint.pipeline.diff.matching import Names
-from gpulint.policy.rules.identity import OF_BUDGET, OF_FACILITY
+from gpulint.pipeline.diff import matching
+from gpulint.pipeline.diff.matching import Renames
+from gpulint.policy.rules.identity import BUDGET_PREFIX, FACILITY_PREFIX
 from gpulint.report.model import Change, Comparison, Figures, Finding, Report, RoleSummary, Waiver, WorkloadSummary
 
 SYNTAX = "invalid-syntax"
@@ -27,18 +27,18 @@ class Side(NamedTuple):
     holds: Holds
 
 
-class Known(NamedTuple):
+class Context(NamedTuple):
     """What is known besides the two reports: renamed files, and which rules absorb which."""
 
     renamed: Mapping[str, str] = MappingProxyType({})
     absorbed: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
-def compared(base: Side, head: Side, context: Known) -> Report:
+def compare(base: Side, head: Side, context: Context) -> Report:
     """Return the report on head with findings of base marked as such, and with the comparison
     attached.
     """
-    names = renaming.names(base.report, head.report, context.renamed)
+    names = matching.find_renames(base.report, head.report, context.renamed)
     paired = _Pairs(base, head, context.renamed, names)
     stood = paired.match(_find_open(base.report), head.report.open, louder=False)
     stands = {id(finding) for finding in stood.values()}
@@ -60,7 +60,7 @@ def compared(base: Side, head: Side, context: Known) -> Report:
         comparison=Comparison(
             base.name,
             head.name,
-            tuple(changes(base, head, context.renamed, names)),
+            tuple(find_changes(base, head, context.renamed, names)),
             gone=tuple(finding for finding in ended if id(finding) not in unknown),
             untold=tuple(untold),
         ),
@@ -93,7 +93,7 @@ class _Pairs(NamedTuple):
     base: Side
     head: Side
     renamed: Mapping[str, str]
-    names: Names
+    names: Renames
 
     def match(self, before: Sequence[Finding], after: Sequence[Finding], louder: bool) -> dict[int, Finding]:
         """Return the earlier partners of later findings, by identity.
@@ -149,7 +149,7 @@ class _Pairs(NamedTuple):
         """Return whether a sum did not grow, or, for other findings, whether their object stayed or
         was moved.
         """
-        if not later.subject.object.startswith(OF_BUDGET):
+        if not later.subject.object.startswith(BUDGET_PREFIX):
             return self._is_moved(earlier, later)
         before, after = _find_sum(earlier), _find_sum(later)
         return earlier.subject == later.subject or (before is not None and after is not None and after <= before)
@@ -188,7 +188,7 @@ def _key_budget(finding: Finding) -> tuple[object, ...]:
     """Return a key for an exceeded budget that ignores its amount; else the key of the finding in
     its file.
     """
-    if not finding.subject.object.startswith(OF_BUDGET):
+    if not finding.subject.object.startswith(BUDGET_PREFIX):
         return _key_in_file(finding)
     return finding.rule, finding.subject._replace(value="")
 
@@ -200,12 +200,12 @@ def _key_broken(finding: Finding, path: str = "") -> Hashable:
 
 def _find_sum(finding: Finding) -> float | None:
     """Return the sum that a budget finding is about."""
-    values = (fact.values.likely for fact in finding.facts if fact.name == finding.subject.quantity)
+    values = (fact.values.expected for fact in finding.facts if fact.name == finding.subject.quantity)
     return next((value for value in values if isinstance(value, int | float)), None)
 
 
 def _key_location(finding: Finding) -> tuple[object, ...]:
-    value = finding.subject.value if finding.subject.object.startswith(OF_FACILITY) else ""
+    value = finding.subject.value if finding.subject.object.startswith(FACILITY_PREFIX) else ""
     return finding.rule, finding.location.line, finding.location.column, finding.location.text, value
 
 
@@ -273,7 +273,9 @@ def _is_about(workload: WorkloadSummary, finding: Finding) -> bool:
 # ---- figures
 
 
-def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = renaming.NONE) -> Iterator[Change]:
+def find_changes(
+    base: Side, head: Side, renamed: Mapping[str, str], names: Renames = matching.NONE
+) -> Iterator[Change]:
     """Yield the workloads whose hardware or cost changes: those of head, then those that were
     removed.
     """
@@ -292,10 +294,10 @@ def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = r
         if earlier is None and (moved := _find_moved(kind, name, left, head)):
             earlier = left.pop(moved)
         if _differs(earlier, after):
-            yield Change(name, kind, path, _resolve_side(earlier, path in cured), figures(after))
+            yield Change(name, kind, path, _resolve_side(earlier, path in cured), sum_figures(after))
     for (path, kind, name, _), earlier in left.items():
         if _takes(earlier):
-            yield Change(name, kind, path, figures(earlier), _resolve_side(None, path in broken))
+            yield Change(name, kind, path, sum_figures(earlier), _resolve_side(None, path in broken))
 
 
 def _resolve_side(workload: WorkloadSummary | None, may_be: bool) -> Figures | None:
@@ -304,7 +306,7 @@ def _resolve_side(workload: WorkloadSummary | None, may_be: bool) -> Figures | N
     For a missing one, return unknown figures if it may exist, else None.
     """
     if workload is not None:
-        return figures(workload)
+        return sum_figures(workload)
     return Figures() if may_be else None
 
 
@@ -312,7 +314,7 @@ def _differs(earlier: WorkloadSummary | None, after: WorkloadSummary) -> bool:
     """Return whether the hardware of a workload changed, or may have changed."""
     if earlier is None or not _takes(earlier):
         return _takes(after)
-    was, now = figures(earlier), figures(after)
+    was, now = sum_figures(earlier), sum_figures(after)
     return was != now or (_lacks(now) and _list_inputs(earlier) != _list_inputs(after))
 
 
@@ -321,7 +323,7 @@ def _takes(workload: WorkloadSummary) -> bool:
     return any(role.figures is not None for role in workload.roles)
 
 
-def figures(workload: WorkloadSummary) -> Figures:
+def sum_figures(workload: WorkloadSummary) -> Figures:
     """Return what all roles of a workload take; zero for a workload without GPUs."""
     own = [role.figures for role in workload.roles if role.figures is not None]
     return Figures(

@@ -7,18 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.pipeline import run
-from gpulint.pipeline import session as preparation
-from gpulint.pipeline.diff import changed_files as changed
-from gpulint.pipeline.diff import comparison
-from gpulint.pipeline.diff.comparison import Known, Side
-from gpulint.pipeline.run import Watched
-from gpulint.pipeline.session import Options, Run, Stands, Unusable
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import identity as subject
+from gpulint.pipeline import run, session
+from gpulint.pipeline.diff import changed_files, comparison
+from gpulint.pipeline.diff.comparison import Context, Side
+from gpulint.pipeline.run import Progress
+from gpulint.pipeline.session import Options, Session, Stands, Unusable, disable_suggestions
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import identity
 from gpulint.policy.rules.rule import Rule
 from gpulint.policy.waivers import baseline
-from gpulint.policy.waivers.base_branch import Commit, Vouching
+from gpulint.policy.waivers.base_branch import CommitReader, PendingMarker
 from gpulint.report.model import Report, Skip
 from gpulint.source import documents, repository
 from gpulint.source.git import Git, GitError
@@ -38,12 +36,12 @@ class Sides(NamedTuple):
 class Runs(NamedTuple):
     """The sessions of base and head, and what was skipped."""
 
-    base: Run
-    head: Run
+    base: Session
+    head: Session
     skipped: tuple[Skip, ...] = ()
 
 
-def report(paths: Sequence[str], options: Options, policy: Stands = None, watched: Watched = iter) -> Report:
+def report(paths: Sequence[str], options: Options, policy: Stands = None, watched: Progress = iter) -> Report:
     """Return the report on head without the findings of base; without a base, the report on the
     work tree.
 
@@ -55,49 +53,49 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
         )
     asked = list(paths) or ["."]
     try:
-        git = Git(repository.root_of(preparation.folder(paths)))
+        git = Git(repository.find_root(session.find_folder(paths)))
         if not options.base:
             return _check_work_tree(git, paths, options, policy, watched)
-        sides = opened(git, options.base, options.head)
+        sides = open_sides(git, options.base, options.head)
         return _compare(sides, _prepare_sides(sides, asked, options, policy), asked, watched)
     except GitError as error:
         raise Unusable(str(error)) from None
 
 
-def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
+def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Progress) -> Report:
     """Return the report on the work tree, limited to changes and under a commit's policy if
     requested.
     """
-    found = _prepare_under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
+    found = _prepare_under(git, paths, options) if options.policy_from else session.prepare(paths, options, policy)
     if not options.changed:
         return run.report(found, paths, watched)
-    files = changed.since(run.sources(found, paths), GitTree(git, git.commit("HEAD")))
-    return run.settled(found, *run.looked(found, watched(files)))
+    files = changed_files.find_changed(run.find_sources(found, paths), GitTree(git, git.commit("HEAD")))
+    return run.suppress(found, *run.evaluate(found, watched(files)))
 
 
-def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
+def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) -> Report:
     narrow = runs.head.options.changed and not runs.head.given.governance.budgets
-    touched = changed.between(sides.base, sides.head) if narrow else iter
+    touched = changed_files.filter_changed(sides.base, sides.head) if narrow else iter
     now = _check_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
     before = _check_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
-    return comparison.compared(
+    return comparison.compare(
         Side(sides.base_name, before, _build_holds(sides.base)),
         Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _build_holds(sides.head)),
-        Known(_find_renamed(sides), _find_absorbing(runs.head.given.rules)),
+        Context(_find_renamed(sides), _find_absorbing(runs.head.given.rules)),
     )
 
 
-def _check_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
+def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:
     """Return the report on one side, without findings about the policy of a third commit."""
-    report, seen = run.looked(found, watched(_find_sources(found, other, asked)))
-    settled = run.settled(found, report, seen, () if found.options.changed else asked)
+    report, seen = run.evaluate(found, watched(_find_sources(found, other, asked)))
+    settled = run.suppress(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
         return settled
     elsewhere = f"{found.options.policy_from}:"
     left = tuple(
         finding
         for finding in settled.findings
-        if finding.family != baseline.ALWAYS_SAID or not finding.location.path.startswith(elsewhere)
+        if finding.family != baseline.NEVER_BASELINED or not finding.location.path.startswith(elsewhere)
     )
     speaking = {finding.rule for finding in left}
     cards = {name: card for name, card in settled.rules.items() if name in speaking}
@@ -107,11 +105,11 @@ def _check_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watch
 # ---- what governs
 
 
-def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Run:
+def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Session:
     """Return a session over the work tree under the policies and waivers of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
-    found = preparation.prepared(paths, options, reader=Commit(tree, options.policy_from))
-    return _require_committed_waivers(found, Vouching(tree, options.policy_from, {}))
+    found = session.prepare(paths, options, reader=CommitReader(tree, options.policy_from))
+    return _require_committed_waivers(found, PendingMarker(tree, options.policy_from, {}))
 
 
 def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
@@ -120,55 +118,50 @@ def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy:
     Overrides and pools are each side's own.
     """
     if not options.policy_from:
-        head = preparation.prepared(paths, options, policy, sides.head, Commit(sides.head))
+        head = session.prepare(paths, options, policy, sides.head, CommitReader(sides.head))
         try:
             stating = replace(options, select=(), ignore=(), rules=(), baseline="")
-            own = preparation.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
+            own = session.prepare(paths, stating, policy, sides.base, CommitReader(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
-            return Runs(_disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
+            return Runs(disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
         return Runs(
-            _disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
+            disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
         )
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
-    reader = Commit(tree, options.policy_from)
-    head = preparation.prepared(paths, options, tree=sides.head, reader=reader)
+    reader = CommitReader(tree, options.policy_from)
+    head = session.prepare(paths, options, tree=sides.head, reader=reader)
     renamed = _find_renamed(sides._replace(base=tree))
-    head = _require_committed_waivers(head, Vouching(tree, options.policy_from, renamed))
-    return Runs(_disable_suggestions(_use_tree(sides.base, head)), head)
+    head = _require_committed_waivers(head, PendingMarker(tree, options.policy_from, renamed))
+    return Runs(disable_suggestions(_use_tree(sides.base, head)), head)
 
 
-def _disable_suggestions(base: Run) -> Run:
-    """Return a session that generates no suggestions."""
-    return base._replace(given=replace(base.given, alternatives=False))
-
-
-def _use_tree(tree: GitTree, other: Run) -> Run:
+def _use_tree(tree: GitTree, other: Session) -> Session:
     """Return a session over another tree with the same policy."""
     left_out = tree.leaving_out(())
     left_out.exclude = other.tree.exclude
     return other._replace(tree=left_out)
 
 
-def _require_committed_waivers(found: Run, vouching: Vouching) -> Run:
+def _require_committed_waivers(found: Session, vouching: PendingMarker) -> Session:
     """Return a session in which a waiver counts only if a commit has it too."""
 
-    def at(path: str) -> Given:
+    def at(path: str) -> ResolvedPolicy:
         return replace(found.given.at(path), vouched=vouching)
 
     return found._replace(given=replace(found.given, vouched=vouching, governed=at))
 
 
-def _combine(judging: Given, stating: Given) -> Given:
+def _combine(judging: ResolvedPolicy, stating: ResolvedPolicy) -> ResolvedPolicy:
     """Combine the rules of one policy with the hardware, prices and objectives of another."""
 
-    def at(path: str) -> Given:
+    def at(path: str) -> ResolvedPolicy:
         return _mix(judging.at(path), stating.at(path))
 
     return replace(_mix(judging, stating), governed=at)
 
 
-def _mix(judging: Given, stating: Given) -> Given:
+def _mix(judging: ResolvedPolicy, stating: ResolvedPolicy) -> ResolvedPolicy:
     return replace(
         judging,
         accelerator=stating.accelerator,
@@ -183,7 +176,7 @@ def _mix(judging: Given, stating: Given) -> Given:
 # ---- commits
 
 
-def opened(git: Git, base: str, head: str) -> Sides:
+def open_sides(git: Git, base: str, head: str) -> Sides:
     """Return both sides: head, and its merge base with base."""
     newest, target = git.commit(head), git.commit(base)
     start = git.merge_base(target, newest)
@@ -201,13 +194,13 @@ def _explain_unrelated(git: Git, base: str, head: str) -> str:
     return f"this shallow clone lacks the merge base of {head} and {base}; fetch the history: {fetch}"
 
 
-def _find_sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
+def _find_sources(found: Session, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
     """Yield the files of one side; a path that exists only on the other side is skipped."""
     present = [path for path in paths if found.tree.has(path)]
     for path in paths:
         if path not in present and not other.has(path):
             raise Unusable(f"neither commit has a file or folder {path}")
-    return run.sources(found, present) if present else iter(())
+    return run.find_sources(found, present) if present else iter(())
 
 
 def _find_renamed(sides: Sides) -> dict[str, str]:
@@ -253,7 +246,7 @@ def _find_objects(path: str, content: bytes) -> _File:
     data = [document.data for document in loaded.documents]
     inner = [item for document in data if isinstance(document, dict) for item in _find_items(document)]
     whole = not loaded.problems and not loaded.skips
-    return _File(tuple(filter(None, map(subject.named, [*data, *inner]))), b"" if whole else content)
+    return _File(tuple(filter(None, map(identity.identify_object, [*data, *inner]))), b"" if whole else content)
 
 
 def _find_items(data: dict[str, object]) -> list[object]:

@@ -13,7 +13,7 @@ Role = tuple[str, str, str]
 """A role by the path and name of its workload, and its own name."""
 
 
-class Names(NamedTuple):
+class Renames(NamedTuple):
     """Base names of renamed workloads, removed roles of base, and new roles of head."""
 
     workloads: Mapping[Place, Place]
@@ -33,7 +33,7 @@ class Names(NamedTuple):
         return (*_key_subject(finding), *before) if before else id(finding)
 
 
-def names(base: Report, head: Report, files: Mapping[str, str]) -> Names:
+def find_renames(base: Report, head: Report, files: Mapping[str, str]) -> Renames:
     """Return the renamed workloads and roles; `files` maps renamed files to their base paths."""
     before, after = _index_by_place(base), _index_by_place(head)
     workloads = dict(_find_renamed(before, after, files))
@@ -47,7 +47,7 @@ def names(base: Report, head: Report, files: Mapping[str, str]) -> Names:
         same = set() if place in workloads else was & now
         gone.update((earlier[0], earlier[2], role) for role in was - same)
         new.update(((place[0], place[2], role), (earlier[0], earlier[2])) for role in now - same)
-    return Names(workloads, frozenset(gone), new)
+    return Renames(workloads, frozenset(gone), new)
 
 
 def _find_renamed(
@@ -89,4 +89,4 @@ def _key_subject(finding: Finding) -> tuple[str, str, str]:
     return finding.rule, finding.subject.quantity, finding.subject.value
 
 
-NONE = Names({}, frozenset(), {})
+NONE = Renames({}, frozenset(), {})

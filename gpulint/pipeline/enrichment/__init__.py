@@ -1,4 +1,6 @@
-"""The enrichment stage: what the file, the repository and the policy add to a workload before it is evaluated."""
+"""The enrichment stage: what the file, the repository and the policy add to a workload before it is
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +10,31 @@ from typing import NamedTuple
 
 from gpulint import adapters, engines
 from gpulint.catalog.offers import Available
-from gpulint.pipeline.enrichment import hints
-from gpulint.pipeline.enrichment import object_metadata as metadata
+from gpulint.pipeline.enrichment import hints, object_metadata
 from gpulint.policy.config.governance import NONE
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.source.documents import Comment, Document, Loaded
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
 
 class Context(NamedTuple):
-    """What is merged into the workloads of one file: its Services and its comments, the repository and the policy.
+    """What is merged into the workloads of one file: its Services and its comments, the repository
+    and the policy.
 
     `malformed` are the `# gpulint:` comments that cannot be read, each with the reason.
     """
 
     repository: Repository
-    policy: Given
+    policy: ResolvedPolicy
     services: Mapping[tuple[str, str], Origin] = {}
-    overrides: Sequence[hints.Told] = ()
+    overrides: Sequence[hints.Override] = ()
     malformed: Sequence[tuple[Comment, str]] = ()
 
 
-def read_context(loaded: Loaded, repository: Repository, policy: Given) -> Context:
+def read_context(loaded: Loaded, repository: Repository, policy: ResolvedPolicy) -> Context:
     """Return what is merged into the workloads of a file."""
-    overrides, malformed = hints.commented(loaded.comments)
+    overrides, malformed = hints.read_comments(loaded.comments)
     return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
 
 
@@ -47,37 +49,45 @@ def apply(workload: Workload, context: Context) -> Workload:
     policy = context.policy
     found = apply_repository(workload, context.repository)
     merged = _merge(_link_services(found, context.services), context.repository, policy)
-    return hints.applied(merged, context.overrides, policy.hints, policy.accelerator)
+    return hints.apply(merged, context.overrides, policy.hints, policy.accelerator)
 
 
 def apply_repository(workload: Workload, repository: Repository) -> Workload:
-    """Return a workload with its queue, node pool, MIG profiles, volumes and autoscaler, from files of the repository."""
+    """Return a workload with its queue, node pool, MIG profiles, volumes and autoscaler, from files of
+    the repository.
+    """
     from gpulint.pipeline.enrichment import autoscaling, kueue, mig_profiles, node_pools, weights_storage
 
-    workload = kueue.apply(workload, repository)
-    workload = mig_profiles.apply(node_pools.apply(workload, repository))
-    return autoscaling.apply(weights_storage.apply(workload, repository), repository)
+    workload = kueue.merge_queue(workload, repository)
+    workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
+    return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
-def _merge(workload: Workload, repository: Repository, policy: Given) -> Workload:
-    """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that the policy names."""
-    workload = metadata.described(workload, repository.read)
+def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -> Workload:
+    """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that
+    the policy names.
+    """
+    workload = object_metadata.add_metadata(workload, repository.read)
     workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
     if policy.pools:
         from gpulint.pipeline.enrichment import node_pools
 
-        named = tuple(node_pools.build_named(**pool._asdict()) for pool in policy.pools)
-        workload = node_pools.apply_named(workload, named)
+        named = tuple(node_pools.build_pool(**pool._asdict()) for pool in policy.pools)
+        workload = node_pools.merge_configured_pools(workload, named)
     if policy.facility:
-        from gpulint.pipeline.facility import pools
+        from gpulint.pipeline.enrichment import facility_pools
 
-        found = pools.of(policy.facility, repository)
-        workload = pools.joined(workload, found) if isinstance(found, pools.Premises) else workload
+        found = facility_pools.load(policy.facility, repository)
+        workload = (
+            facility_pools.add_facility(workload, found)
+            if isinstance(found, facility_pools.FacilityContext)
+            else workload
+        )
     if policy.governance is not NONE:
         from gpulint.pipeline.enrichment import requirements
 
-        workload = requirements.governed(workload, policy.governance)
-    return hints.wired(workload, policy.fabrics)
+        workload = requirements.add_requirements(workload, policy.governance)
+    return hints.apply_fabrics(workload, policy.fabrics)
 
 
 def _limit_offers(role: Role, available: Available) -> Role:
@@ -87,7 +97,9 @@ def _limit_offers(role: Role, available: Available) -> Role:
 
 
 def _find_services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
-    """Return the Services of a file by namespace and by the variable that Kubernetes sets to their address."""
+    """Return the Services of a file by namespace and by the variable that Kubernetes sets to their
+    address.
+    """
     services = {}
     for document in found:
         name = document.get(("metadata", "name"))
@@ -98,7 +110,9 @@ def _find_services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
 
 
 def _link_services(workload: Workload, services: Mapping[tuple[str, str], Origin]) -> Workload:
-    """Return a workload with the engine variables that Kubernetes overwrites with the address of a Service."""
+    """Return a workload with the engine variables that Kubernetes overwrites with the address of a
+    Service.
+    """
     if not services:
         return workload
     namespace = _find_namespace(workload.document)
@@ -106,7 +120,7 @@ def _link_services(workload: Workload, services: Mapping[tuple[str, str], Origin
 
 
 def _link_service(role: Role, namespace: str, services: Mapping[tuple[str, str], Origin]) -> Role:
-    for variable in engines.own_variables(role.text("engine")):
+    for variable in engines.list_own_variables(role.text("engine")):
         if origin := services.get((namespace, variable)):
             return role.having(service_variable=Field(variable, (origin,)))
     return role

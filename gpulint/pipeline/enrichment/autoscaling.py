@@ -34,7 +34,7 @@ BOUNDS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def apply(workload: Workload, repository: Repository) -> Workload:
+def merge_scalers(workload: Workload, repository: Repository) -> Workload:
     """Return the workload with the replicas, metric and disruption budget of other objects."""
     document = workload.document
     kind, name = document.get((*workload.path, "kind")), document.get((*workload.path, "metadata", "name"))

@@ -12,12 +12,14 @@ from gpulint.workload import Field, Role, Unknown
 
 
 def find(role: Role, outcome: Outcome, repository: Repository) -> str | None:
-    """Return the file that shares GPUs, if a verdict rests on their number or on the role having one to itself."""
+    """Return the file that shares GPUs, if a verdict rests on their number or on the role having
+    one to itself.
+    """
     counts = any("gpus_per_replica" in verdict.rule.facts for verdict in outcome.verdicts)
     alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
     resource = resource_names.find(role.text("accelerator_resource"))
     pattern = resource.shared_by if resource else ""
-    if not pattern or not ((counts and _has_several(role)) or alone) or accelerator_names.cloud(role) == "gcp":
+    if not pattern or not ((counts and _has_several(role)) or alone) or accelerator_names.find_cloud(role) == "gcp":
         return None
     return repository.search(pattern, role.anchor.document.path)
 

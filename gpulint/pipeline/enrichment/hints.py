@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import hardware
-from gpulint.catalog import package_data as shipped
-from gpulint.facts import objective_words as objectives
+from gpulint.catalog import hardware, package_data
+from gpulint.facts import objective_words
 from gpulint.pipeline.enrichment.object_metadata import MAPS
 from gpulint.policy.config.settings import Hint, NamedFabric
 from gpulint.source.documents import Comment, Document
@@ -35,35 +34,37 @@ LINKS: Mapping[str, str] = {
 """The keys about links of GPUs and nodes."""
 OBJECT: Mapping[str, str] = {"namespace": "object_namespace", "labels": "labels", "annotations": "annotations"}
 """The keys about an object's metadata, for formats without metadata."""
-AIMS = frozenset({word for word, key in objectives.WORDS.items() if key.quantity.startswith("target_")} - {"growth"})
+AIMS = frozenset(
+    {word for word, key in objective_words.WORDS.items() if key.quantity.startswith("target_")} - {"growth"}
+)
 """The keys that declare an objective, not the load at which it is measured."""
-WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objectives.WORDS)
+WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objective_words.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
 FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
-class Told(NamedTuple):
+class Override(NamedTuple):
     """The values of one comment, and its line."""
 
     line: int
     fields: Mapping[str, Field]
 
 
-def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
+def read_comments(comments: Iterable[Comment]) -> tuple[list[Override], list[tuple[Comment, str]]]:
     """Return the overrides of a file's comments, and the comments that cannot be read with the
     reason.
     """
-    found: list[Told] = []
+    found: list[Override] = []
     mistaken: list[tuple[Comment, str]] = []
     for comment in comments:
-        from gpulint.policy.waivers import comments as directives
+        from gpulint.policy.waivers import comments as waivers_comments
 
-        words = directives.hint(comment.text).split()
+        words = waivers_comments.parse_hint(comment.text).split()
         wrong = next(filter(None, map(_find_error, words)), "")
         if wrong:
             mistaken.append((comment, wrong))
         elif words:
-            found.append(Told(comment.line, dict(_parse_words(words, f"the comment on line {comment.line}"))))
+            found.append(Override(comment.line, dict(_parse_words(words, f"the comment on line {comment.line}"))))
     return found, mistaken
 
 
@@ -72,7 +73,7 @@ def _find_error(word: str) -> str:
     name, equals, value = word.partition("=")
     if not equals or not value:
         return f"`{word}` has no value; write {' or '.join(f'{word_known}=…' for word_known in QUANTITIES)}"
-    if name in objectives.WORDS:
+    if name in objective_words.WORDS:
         return _find_objective_error(name, value)
     if name in LINKS:
         return _find_link_error(name, value)
@@ -81,7 +82,7 @@ def _find_error(word: str) -> str:
     if name in OBJECT:
         return ""
     if name not in QUANTITIES:
-        return f"no hint is called {name}{objectives.meant(name, WORDS)}"
+        return f"no hint is called {name}{objective_words.suggest_key(name, WORDS)}"
     if name in COUNTS and not value.isdecimal():
         return f"{name} must be a whole number, not {value}"
     return ""
@@ -109,7 +110,7 @@ def _find_link_error(name: str, value: str) -> str:
 
 def _find_objective_error(word: str, value: str) -> str:
     try:
-        objectives.read(word, value)
+        objective_words.parse(word, value)
     except ValueError as error:
         return f"{word}: {error}"
     return ""
@@ -118,7 +119,7 @@ def _find_objective_error(word: str, value: str) -> str:
 def _parse_words(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
     for word in words:
         name, _, value = word.partition("=")
-        if name in objectives.WORDS:
+        if name in objective_words.WORDS:
             yield _build_objective(name, value, source)
             continue
         quantity = {**QUANTITIES, **LINKS, **OBJECT}[name]
@@ -138,13 +139,13 @@ def _parse_value(word: str, value: str) -> str | float | bool | Mapping[str, str
 
 def _build_objective(word: str, value: str | float, source: str) -> tuple[str, Field]:
     """Return the quantity and field of an objective."""
-    field = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
-    return objectives.WORDS[word].quantity, field
+    field = Field(objective_words.parse(word, value), source=source, assumption=f"{word} {value} ({source})")
+    return objective_words.WORDS[word].quantity, field
 
 
 def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], source: str) -> Field:
     """Return an override as a field; an accelerator that the catalog lacks stays unknown."""
-    row = shipped.glossary()[quantity]
+    row = package_data.load_glossary()[quantity]
     named, shown = (
         str(row["meaning"]) if row["unit"] else quantity.replace("_", " "),
         units.human(value, str(row["unit"])),
@@ -158,7 +159,9 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
 
 
-def applied(workload: Workload, comments_read: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
+def apply(
+    workload: Workload, comments_read: Sequence[Override], settings: Sequence[Hint], accelerator: str
+) -> Workload:
     """Apply overrides: comments beat the file; settings and --accelerator fill gaps."""
     own = [comment.fields for comment in comments_read if _is_about(comment.line, workload)]
     further = [dict(_read_settings(hint)) for hint in settings if hint.matches(workload.document.path, workload.name)]
@@ -177,8 +180,8 @@ def _add_objectives(workload: Workload) -> Workload:
     """Return the workload with the objectives declared for any of its roles."""
     words = tuple(
         word
-        for word in objectives.WORDS
-        if word in AIMS and any(objectives.WORDS[word].quantity in role.fields for role in workload.roles)
+        for word in objective_words.WORDS
+        if word in AIMS and any(objective_words.WORDS[word].quantity in role.fields for role in workload.roles)
     )
     if not words:
         return workload
@@ -219,7 +222,7 @@ def _keep_phase(role: Role, phase: str | None) -> Role:
     return replace(role, fields=kept)
 
 
-def wired(workload: Workload, fabrics: Sequence[NamedFabric]) -> Workload:
+def apply_fabrics(workload: Workload, fabrics: Sequence[NamedFabric]) -> Workload:
     """Return the workload with the links and networks that `fabric:` of the settings declares."""
     if not fabrics:
         return workload

@@ -17,7 +17,7 @@ from gpulint.adapters import nodes
 from gpulint.adapters.nodes.pool import DECIDED, Pool
 from gpulint.adapters.pods import placement
 from gpulint.adapters.pods.placement import Label
-from gpulint.adapters.programs import replica as instance
+from gpulint.adapters.programs import replica
 from gpulint.pipeline.enrichment import node_pools
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -40,11 +40,11 @@ class Quota(NamedTuple):
     amount: Field
 
 
-def apply(workload: Workload, repository: Repository) -> Workload:
+def merge_queue(workload: Workload, repository: Repository) -> Workload:
     """Return a queued workload with the accelerator of its queue's flavours and with its quota."""
     if LABEL not in workload.document.text:
         return workload
-    documents = nodes.documents_of(workload.document, repository)
+    documents = nodes.list_documents(workload.document, repository)
     roles = tuple(_match(role, workload.document, documents, repository) for role in workload.roles)
     return replace(workload, roles=roles)
 
@@ -59,7 +59,7 @@ def _match(role: Role, document: Document, documents: Sequence[Document], reposi
     fields |= _find_topology(role, label, quotas, documents)
     card = role.fields.get("accelerator")
     if quotas and card is not None and isinstance(card.value, Unknown) and card.value.category == DECIDED:
-        led = _find_accelerator(label, quotas, documents, nodes.of_repository(document, repository))
+        led = _find_accelerator(label, quotas, documents, nodes.read_repository(document, repository))
         fields |= {} if led is None else {"accelerator": led}
     return role.having(**fields)
 
@@ -96,9 +96,9 @@ def _is_kind(document: Document, kind: str) -> bool:
 
 def _read_quotas(queue: Document, resource: str) -> Iterator[Quota]:
     """Yield the flavours that a queue has for a resource."""
-    for group in instance.items(queue, ("spec", "resourceGroups")):
-        for flavour in instance.items(queue, (*group, "flavors")):
-            for given in instance.items(queue, (*flavour, "resources")):
+    for group in replica.items(queue, ("spec", "resourceGroups")):
+        for flavour in replica.items(queue, (*group, "flavors")):
+            for given in replica.items(queue, (*flavour, "resources")):
                 if resource and queue.get((*given, "name")) == resource:
                     yield Quota(str(queue.get((*flavour, "name"))), _find_maximum(queue, given))
 
@@ -140,12 +140,12 @@ def _count_admitted(role: Role, document: Document) -> Field:
     whole = role.fields["gpus_per_replica"]
     if (document.get(("apiVersion",)), document.get(("kind",))) != ("batch/v1", "Job"):
         return whole
-    pods = instance.count(document, ("spec", "parallelism"), 1)
-    completions = instance.count(document, ("spec", "completions"), 1)
+    pods = replica.count(document, ("spec", "parallelism"), 1)
+    completions = replica.count(document, ("spec", "completions"), 1)
     if document.get(("spec", "completions")) is not None and isinstance(completions.value, int):
         fewer = isinstance(pods.value, int) and completions.value < pods.value
         pods = completions if fewer else pods
-    return instance.product(role.fields["gpus_per_pod"], pods)
+    return replica.product(role.fields["gpus_per_pod"], pods)
 
 
 def _find_topology(
@@ -207,10 +207,10 @@ def _read_flavour(flavour: Document, pools: Sequence[Pool]) -> Field | None:
         Label(str(key), ((str(value), Origin(flavour, ("spec", "nodeLabels", str(key)))),))
         for key, value in (given.items() if isinstance(given, dict) else ())
     ]
-    card = placement.card(labels)
+    card = placement.find_accelerator(labels)
     if card is not None and isinstance(card.value, str):
         return card
-    taking = node_pools.match(labels, pools)
+    taking = node_pools.select_pools(labels, pools)
     values = {pool.accelerator.value for pool in taking}
     if len(values) != 1 or not isinstance(next(iter(values)), str):
         return None

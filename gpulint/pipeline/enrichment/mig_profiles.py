@@ -8,7 +8,7 @@ from gpulint.adapters.nodes import mig_slices
 from gpulint.workload import Field, Role, Workload
 
 
-def apply(workload: Workload) -> Workload:
+def check_profiles(workload: Workload) -> Workload:
     """Return a workload whose roles name the requested profiles that their GPUs lack."""
     return replace(workload, roles=tuple(map(_check_role, workload.roles)))
 
@@ -20,5 +20,5 @@ def _check_role(role: Role) -> Role:
     stated = role.fields["mig_profile"]
     return role.having(
         missing_profile=Field(profile, stated.origins, stated.source),
-        known_profiles=Field(mig_slices.listed(product), source="catalog"),
+        known_profiles=Field(mig_slices.describe_profiles(product), source="catalog"),
     )

@@ -24,11 +24,11 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 SETTINGS = "pools in gpulint.yaml"
 
 
-def apply(workload: Workload, repository: Repository) -> Workload:
+def merge_pools(workload: Workload, repository: Repository) -> Workload:
     """Return a workload with the accelerator of the pool that labels, queue or partition select."""
     if not any(_is_cluster_decided(role) for role in workload.roles):
         return workload
-    pools = nodes.of_repository(workload.document, repository)
+    pools = nodes.read_repository(workload.document, repository)
     if not pools:
         return workload
     return replace(
@@ -36,7 +36,7 @@ def apply(workload: Workload, repository: Repository) -> Workload:
     )
 
 
-def apply_named(workload: Workload, named: Sequence[Pool]) -> Workload:
+def merge_configured_pools(workload: Workload, named: Sequence[Pool]) -> Workload:
     """Match a workload with gpulint.yaml's pools if the repository leaves an accelerator unknown."""
     if not named or not any(_is_cluster_decided(role) for role in workload.roles):
         return workload
@@ -56,10 +56,10 @@ def _is_cluster_decided(role: Role) -> bool:
 def _match(role: Role, pools: Sequence[Pool]) -> Role:
     asked = _find_labels(role)
     near = _find_nearest(asked, pools, role.anchor.document.path)
-    taking = match(asked, near)
+    taking = select_pools(asked, near)
     if not taking:
         return role.having(**_find_unknown_name(asked, near))
-    return _set_pools(role, taking)
+    return apply_pools(role, taking)
 
 
 def _find_nearest(asked: Sequence[Label], pools: Sequence[Pool], path: str) -> list[Pool]:
@@ -91,7 +91,7 @@ def _count_shared_folders(pool: Pool, path: str) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != "", zip(here, there, strict=False)))
 
 
-def _set_pools(role: Role, taking: Sequence[Pool]) -> Role:
+def apply_pools(role: Role, taking: Sequence[Pool]) -> Role:
     """Return a role with what all selected pools agree on."""
     places = tuple(dict.fromkeys(place for pool in taking for place in pool.place()))
     card = role.fields["accelerator"]
@@ -141,17 +141,17 @@ def _find_labels(role: Role) -> tuple[Label, ...]:
     """Return the labels that a role's nodes need: of its selector, and of an affinity with one term."""
     origin = role.fields["accelerator"].origins[0]
     if "partition" in role.fields:
-        return tuple(list_job_labels(role))
+        return tuple(read_job_labels(role))
     for key in ("nodeSelector", "affinity"):
         if key in origin.path:
             spec = origin.path[: origin.path.index(key)]
-            return tuple(placement.required(origin.document, spec))
+            return tuple(placement.read_required_labels(origin.document, spec))
     if origin.path and origin.path[-1] in QUEUES:
         return (Label("queue", ((origin.text(), origin),)),)
     return ()
 
 
-def list_job_labels(role: Role) -> Iterator[Label]:
+def read_job_labels(role: Role) -> Iterator[Label]:
     """Yield the partitions that a job may run in, and each feature that it requires."""
     partition, features = role.fields["partition"], role.fields.get("node_features")
     yield Label("partition", tuple((name, partition.origins[0]) for name in _split_words(partition, ",")))
@@ -165,7 +165,7 @@ def _split_words(field: Field, separator: str) -> tuple[str, ...]:
     return tuple(value.split(separator)) if isinstance(value, str) and re.fullmatch(r"[\w.,&|-]+", value) else ()
 
 
-def match(asked: Sequence[Label], pools: Sequence[Pool]) -> tuple[Pool, ...]:
+def select_pools(asked: Sequence[Label], pools: Sequence[Pool]) -> tuple[Pool, ...]:
     """Return the pools with accelerators whose nodes carry all the labels, at least one of them
     decisive.
 
@@ -221,7 +221,7 @@ def _find_taint(role: Role, taking: Sequence[Pool]) -> Field | None:
         return None
     spec = origin.path[: origin.path.index(key)]
     kept = [
-        taints.first_untolerated(pool.taints, origin.document, spec, role.text("accelerator_resource"))
+        taints.find_untolerated(pool.taints, origin.document, spec, role.text("accelerator_resource"))
         for pool in taking
     ]
     if any(taint is None for taint in kept):
@@ -232,7 +232,7 @@ def _find_taint(role: Role, taking: Sequence[Pool]) -> Field | None:
 # ---- pools of gpulint.yaml
 
 
-def build_named(
+def build_pool(
     name: str,
     labels: Mapping[str, str],
     partition: str,

@@ -24,7 +24,7 @@ BY_MODULE = "expressions of the module set it"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
-class Added(NamedTuple):
+class KustomizationAdditions(NamedTuple):
     """What a Kustomization adds to the objects of the files that it lists."""
 
     path: str
@@ -32,7 +32,7 @@ class Added(NamedTuple):
     namespace: str = ""
 
 
-def described(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
+def add_metadata(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
     """Return the workload with the metadata of its object and of a Kustomization in the same
     folder.
     """
@@ -40,7 +40,7 @@ def described(workload: Workload, read: Callable[[str], bytes | None]) -> Worklo
     return replace(workload, roles=tuple(_describe_role(role, workload, added) for role in workload.roles))
 
 
-def _describe_role(role: Role, workload: Workload, added: Added | None) -> Role:
+def _describe_role(role: Role, workload: Workload, added: KustomizationAdditions | None) -> Role:
     document, kind = workload.document, workload.document.get((*workload.path, "kind"))
     holders = tuple(_find_holders(role, workload))
     own: dict[str, Field] = {
@@ -64,7 +64,7 @@ def _find_item(value: object, part: str | int) -> object:
     return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
 
 
-def _find_kustomization(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
+def _find_kustomization(document: Document, read: Callable[[str], bytes | None]) -> KustomizationAdditions | None:
     """Return what the Kustomization of the same folder adds, if it lists the object's file."""
     folder, name = posixpath.split(document.path)
     for file in KUSTOMIZATIONS:
@@ -79,17 +79,17 @@ def _find_kustomization(document: Document, read: Callable[[str], bytes | None])
     return None
 
 
-def _read_additions(document: Document) -> Added:
+def _read_additions(document: Document) -> KustomizationAdditions:
     labels = _read_entries(document.get(("commonLabels",)))
     groups = document.get(("labels",))
     for group in groups if isinstance(groups, list) else ():
         labels |= _read_entries(group.get("pairs")) if isinstance(group, dict) else {}
     namespace = document.get(("namespace",))
     maps = {"labels": labels, "annotations": _read_entries(document.get(("commonAnnotations",)))}
-    return Added(document.path, maps, namespace if isinstance(namespace, str) else "")
+    return KustomizationAdditions(document.path, maps, namespace if isinstance(namespace, str) else "")
 
 
-def _overlay(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
+def _overlay(own: Mapping[str, Field], added: KustomizationAdditions) -> dict[str, Field]:
     """Return the fields that a Kustomization changes.
 
     Its own values count; overlays may add more.

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gpulint.pipeline.enrichment.object_metadata import MAPS
-from gpulint.policy.config.governance import Governance, Requirement
+from gpulint.policy.config.governance import PolicyRequirements, Requirement
 from gpulint.workload import Field, Origin, Role, Workload
 
 SOURCE = "gpulint.yaml"
 
 
-def governed(workload: Workload, governance: Governance) -> Workload:
+def add_requirements(workload: Workload, governance: PolicyRequirements) -> Workload:
     """Return the workload with thresholds, allowed accelerators and required declarations."""
     return replace(workload, roles=tuple(_add_to_role(role, workload, governance) for role in workload.roles))
 
 
-def _add_to_role(role: Role, workload: Workload, governance: Governance) -> Role:
+def _add_to_role(role: Role, workload: Workload, governance: PolicyRequirements) -> Role:
     fields = {name: Field(value, source=SOURCE) for name, value in governance.thresholds.items()}
     if governance.permitted.allowed or governance.permitted.forbidden:
         permitted = governance.permitted

@@ -7,10 +7,9 @@ import re
 from dataclasses import replace
 
 from gpulint import engines
-from gpulint.adapters.objects import pod_templates as kinds
-from gpulint.adapters.pods import download_volume as volume
-from gpulint.adapters.pods import volume_claims as claims
-from gpulint.adapters.programs import container_command as command
+from gpulint.adapters.objects import pod_templates
+from gpulint.adapters.pods import download_volume, volume_claims
+from gpulint.adapters.programs import container_command
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
@@ -21,7 +20,7 @@ OFFICIAL = re.compile(r"(?:^|/)(?:vllm/vllm-openai|lmsysorg/sglang|huggingface/t
 ONE_NODE = "kubernetes.io/hostname"
 
 
-def apply(workload: Workload, repository: Repository) -> Workload:
+def merge_volumes(workload: Workload, repository: Repository) -> Workload:
     """Return the workload with the facts of its volumes, from its file and the repository."""
     if workload.adapter not in ("kubernetes", "scripts"):
         return workload
@@ -31,9 +30,9 @@ def apply(workload: Workload, repository: Repository) -> Workload:
 
 def _read_fields(role: Role, workload: Workload, repository: Repository) -> dict[str, Field]:
     if workload.adapter == "scripts":
-        from gpulint.adapters.pods import checkpoint_storage as saved
+        from gpulint.adapters.pods import checkpoint_storage
 
-        return saved.scratch(role, workload.document)
+        return checkpoint_storage.scratch(role, workload.document)
     document, path = role.anchor.document, role.anchor.path
     container = path[:-1] if path and path[-1] == "name" else path
     if len(container) < 2 or container[-2] not in ("containers", "initContainers"):
@@ -44,11 +43,11 @@ def _read_fields(role: Role, workload: Workload, repository: Repository) -> dict
         **_read_memory_volumes(document, spec, container),
     }
     stored_fields |= _read_claims(workload, document, spec, container, repository)
-    if engines.purpose(role.text("engine")) == "inference":
+    if engines.find_purpose(role.text("engine")) == "inference":
         return stored_fields  # a server saves nothing
-    from gpulint.adapters.pods import checkpoint_storage as saved
+    from gpulint.adapters.pods import checkpoint_storage
 
-    return stored_fields | saved.fields(role, document, spec, container, repository)
+    return stored_fields | checkpoint_storage.fields(role, document, spec, container, repository)
 
 
 # ---- weights
@@ -57,10 +56,10 @@ def _read_fields(role: Role, workload: Workload, repository: Repository) -> dict
 def _read_weights(
     role: Role, document: Document, spec: Path, container: Path, repository: Repository
 ) -> dict[str, Field]:
-    environment = command.environment(document, container)
+    environment = container_command.environment(document, container)
     checkpoint = role.text("checkpoint")
     folder = _find_folder(role, document, container, environment, checkpoint)
-    if folder is None or (held_on := claims.holding(document, spec, container, folder, repository)) is None:
+    if folder is None or (held_on := volume_claims.find_storage(document, spec, container, folder, repository)) is None:
         return {}
     fields = {"weights_volume": Field(held_on.kind, (held_on.origin,))}
     if held_on.bytes_per_s is not None:
@@ -71,28 +70,28 @@ def _read_weights(
     if held_on.size is not None and held_on.claim and is_exact and "model_volume_bytes" not in role.fields:
         enforced = held_on.bounded and held_on.reach == "node"
         fields["model_volume_bytes" if enforced else "claim_bytes"] = held_on.size
-    if held_on.kind in claims.EPHEMERAL and (limit := _read_limit(document, spec, container, held_on.kind)):
+    if held_on.kind in volume_claims.EPHEMERAL and (limit := _read_limit(document, spec, container, held_on.kind)):
         fields["ephemeral_limit_bytes"] = limit
-    mount = claims.under(document, container, folder)
+    mount = volume_claims.find_mount(document, container, folder)
     if mount is not None and document.get((*mount, "readOnly")) is True:
         fields["read_only_cache"] = Field(folder, (Origin(document, (*mount, "readOnly")),))
     return fields
 
 
 def _find_folder(
-    role: Role, document: Document, container: Path, environment: command.Environment, checkpoint: str
+    role: Role, document: Document, container: Path, environment: container_command.Environment, checkpoint: str
 ) -> str | None:
     """Return the folder of the weights: the stated path, or the download cache for a name on a hub."""
     if checkpoint.startswith("/"):
         return checkpoint
-    moved = any(name in environment for name in (*volume.MOVING, *OFFLINE, "HOME"))
-    if moved or not volume.HUB_ID.fullmatch(checkpoint) or _is_moved(document, container):
+    moved = any(name in environment for name in (*download_volume.MOVING, *OFFLINE, "HOME"))
+    if moved or not download_volume.HUB_ID.fullmatch(checkpoint) or _is_moved(document, container):
         return None
-    for name in volume.CACHE_VARIABLES:
+    for name in download_volume.CACHE_VARIABLES:
         if name in environment:
             stated = environment[name].text
             return None if stated is None else posixpath.join(stated, "hub") if name == "HF_HOME" else stated
-    default = volume.CACHES.get(role.text("engine"))
+    default = download_volume.CACHES.get(role.text("engine"))
     official = OFFICIAL.search(str(document.get((*container, "image"))))
     if default is None or environment.open_ended or official is None:
         return None
@@ -100,19 +99,19 @@ def _find_folder(
 
 
 def _is_moved(document: Document, container: Path) -> bool:
-    return any(name in claims.words(document, container) for name in volume.ARGUMENTS)
+    return any(name in volume_claims.words(document, container) for name in download_volume.ARGUMENTS)
 
 
 def _read_limit(document: Document, spec: Path, container: Path, kind: str) -> Field | None:
     """Return the ephemeral-storage limit that counts downloads: the container's, or all containers'
     for a volume.
     """
-    places = [container] if kind == "container" else list(kinds.items(document, (*spec, "containers")))
+    places = [container] if kind == "container" else list(pod_templates.items(document, (*spec, "containers")))
     origins = [Origin(document, (*at, "resources", "limits", "ephemeral-storage")) for at in places]
     stated = [origin for origin in origins if document.get(origin.path) is not None]
     if not stated:
         return None
-    sizes = [claims.size(document, origin.path) for origin in stated]
+    sizes = [volume_claims.size(document, origin.path) for origin in stated]
     values = [size.value for size in sizes if size is not None and isinstance(size.value, int)]
     return Field(sum(values), tuple(stated)) if len(values) == len(stated) else None
 
@@ -125,14 +124,14 @@ def _read_claims(
 ) -> dict[str, Field]:
     """Return claims that pods of a single node, or a single pod, may use at a time."""
     fields: dict[str, Field] = {}
-    for mount in claims.mounts(document, container):
-        held_on = claims.of(document, spec, str(document.get((*mount, "name"))), repository)
+    for mount in volume_claims.mounts(document, container):
+        held_on = volume_claims.find_volume(document, spec, str(document.get((*mount, "name"))), repository)
         if held_on is None or not held_on.claim or held_on.reach in ("shared", "local"):
             continue
         stated = Field(held_on.claim, (held_on.origin,))
-        if held_on.modes == (claims.SINGLE_POD,):
+        if held_on.modes == (volume_claims.SINGLE_POD,):
             fields.setdefault("single_pod_claim", stated)
-        elif held_on.modes == (claims.SINGLE_NODE,) and not _is_one_node(document, spec):
+        elif held_on.modes == (volume_claims.SINGLE_NODE,) and not _is_one_node(document, spec):
             fields.setdefault("single_node_claim", stated)
             if held_on.reach == "node" and _has_surge(workload):
                 fields.setdefault("surging_claim", stated)
@@ -159,11 +158,11 @@ def _has_surge(workload: Workload) -> bool:
 
 def _read_memory_volumes(document: Document, spec: Path, container: Path) -> dict[str, Field]:
     """Return the in-memory volumes that a container mounts. Their pages count as its memory."""
-    names = {str(document.get((*at, "name"))) for at in claims.mounts(document, container)}
+    names = {str(document.get((*at, "name"))) for at in volume_claims.mounts(document, container)}
     sizes: list[Field] = []
-    for at in kinds.items(document, (*spec, "volumes")):
+    for at in pod_templates.items(document, (*spec, "volumes")):
         is_memory = document.get((*at, "emptyDir", "medium")) == "Memory" and str(document.get((*at, "name"))) in names
-        size = claims.size(document, (*at, "emptyDir", "sizeLimit")) if is_memory else None
+        size = volume_claims.size(document, (*at, "emptyDir", "sizeLimit")) if is_memory else None
         sizes += [size] if size is not None else []
     values = [size.value for size in sizes if isinstance(size.value, int)]
     origins = tuple(origin for size in sizes for origin in size.origins)

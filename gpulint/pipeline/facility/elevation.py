@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import glossary
-from gpulint.pipeline.facility import utilization as gauges
-from gpulint.policy.rules.facility import Said
-from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Slot, Worlds
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.pipeline.facility import utilization
+from gpulint.policy.rules.facility import Evaluation
+from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Scenarios, Slot
 
 TWICE = 2
 """Sides of a 2N rack. With more sides, a loss leaves more than half."""
@@ -35,7 +35,7 @@ YEAR = (
 """The facts of a facility's year that reports show."""
 
 
-def of(root: PartFacts, evaluations: Iterable[Said]) -> FacilitySummary:
+def draw(root: ComponentFacts, evaluations: Iterable[Evaluation]) -> FacilitySummary:
     """Return the summary of a facility for reports."""
     return FacilitySummary(
         root.role.name,
@@ -43,32 +43,32 @@ def of(root: PartFacts, evaluations: Iterable[Said]) -> FacilitySummary:
         _draw_areas(root),
         _draw_racks(root),
         tuple(_collect_missing(evaluations)),
-        tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
+        tuple(fact for name in YEAR if (fact := root.facts.shown(name)) is not None),
     )
 
 
-def under(summary: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
+def draw_allocation(summary: FacilitySummary, loaded: ComponentFacts) -> FacilitySummary:
     """Return the summary of a facility with the load of the workloads that a run places in it."""
     return summary._replace(areas=_draw_areas(loaded), racks=_draw_racks(loaded))
 
 
-def _draw_areas(root: PartFacts) -> tuple[AreaSummary, ...]:
+def _draw_areas(root: ComponentFacts) -> tuple[AreaSummary, ...]:
     return tuple(
         _draw_area(component)
         for component in root.all()
-        if component.kind in gauges.GAUGES and component.kind != "rack"
+        if component.kind in utilization.GAUGES and component.kind != "rack"
     )
 
 
-def _draw_racks(root: PartFacts) -> tuple[RackSummary, ...]:
+def _draw_racks(root: ComponentFacts) -> tuple[RackSummary, ...]:
     return tuple(_draw_rack(component) for component in root.all() if component.kind == "rack")
 
 
-def _draw_area(facts: PartFacts) -> AreaSummary:
-    return AreaSummary(facts.kind, facts.role.name, facts.role.anchor.location(), tuple(gauges.meters(facts)))
+def _draw_area(facts: ComponentFacts) -> AreaSummary:
+    return AreaSummary(facts.kind, facts.role.name, facts.role.anchor.location(), tuple(utilization.measure(facts)))
 
 
-def _collect_missing(evaluations: Iterable[Said]) -> Iterator[Lacking]:
+def _collect_missing(evaluations: Iterable[Evaluation]) -> Iterator[Lacking]:
     """Return the rules that lacked facts, each with the components for which it lacked the same
     facts.
     """
@@ -83,7 +83,7 @@ def _collect_missing(evaluations: Iterable[Said]) -> Iterator[Lacking]:
 # ---- racks
 
 
-def _draw_rack(facts: PartFacts) -> RackSummary:
+def _draw_rack(facts: ComponentFacts) -> RackSummary:
     height = facts.number("rack_units")
     servers = [component for component in facts.below if component.kind == "server"]
     slots, undrawn = _place_slots(servers, math.floor(height or 0))
@@ -96,21 +96,21 @@ def _draw_rack(facts: PartFacts) -> RackSummary:
         slots=tuple(slots),
         stacked=any(_find_position(server) is None for server in servers) and bool(slots),
         undrawn=tuple(undrawn),
-        meters=tuple(gauges.meters(facts)),
+        meters=tuple(utilization.measure(facts)),
         feeds=tuple(_draw_feed(component) for component in facts.below if component.kind == "feed"),
     )
 
 
-def _count_servers(server: PartFacts) -> int:
+def _count_servers(server: ComponentFacts) -> int:
     return math.floor(server.number("servers") or 0)
 
 
-def _find_position(server: PartFacts) -> int | None:
+def _find_position(server: ComponentFacts) -> int | None:
     position = server.number("position_u")
     return None if position is None else math.floor(position)
 
 
-def _place_slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[str]]:
+def _place_slots(servers: Sequence[ComponentFacts], height: int) -> tuple[list[Slot], list[str]]:
     """Return the machines with their rack units, and in words those that cannot be drawn.
 
     A position is that of the first machine of its kind. The others, and those without a position,
@@ -135,7 +135,7 @@ def _place_slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot],
     return sorted(slots, key=lambda slot: (slot.lowest, slot.name)), undrawn
 
 
-def _find_names(server: PartFacts) -> tuple[str, str]:
+def _find_names(server: ComponentFacts) -> tuple[str, str]:
     """Return the name and the type of a machine; several of one type share the type's name."""
     stated = server.role.value("server_type")
     kind = stated if isinstance(stated, str) else ""
@@ -155,36 +155,36 @@ def _find_free_unit(slots: Iterable[Slot], slot: Slot, height: int) -> int:
 # ---- feeds
 
 
-def _draw_feed(facts: PartFacts) -> FeedSummary:
+def _draw_feed(facts: ComponentFacts) -> FeedSummary:
     """Return a feed with its total load or its most loaded line, whichever is nearer to its
     limit.
     """
-    load = gauges.worlds(facts, "feed_load_va")
+    load = utilization.scenarios(facts, "feed_load_va")
     whole = _find_share(facts, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
     today = _find_greater(whole, _find_share(facts, "feed_line_a", "feed_usable_a"))
     lost = _find_greater(
         _find_share(facts, "feed_failover_va", "feed_usable_va"),
         _find_share(facts, "feed_failover_line_a", "feed_usable_a"),
     )
-    if gauges.word(facts, "redundancy") == "2N" and (facts.number("sides_count") or 0) > TWICE:
+    if utilization.find_text(facts, "redundancy") == "2N" and (facts.number("sides_count") or 0) > TWICE:
         lost = _find_greater(lost, _find_share(facts, "least_surviving_va", "survivors_va"))
     verdict = _find_verdict(facts, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
     return FeedSummary(
         facts.role.name,
-        gauges.word(facts, "feed_side") or facts.role.name,
+        utilization.find_text(facts, "feed_side") or facts.role.name,
         ", ".join(_describe_supply(facts)),
         facts.number("feed_usable_va"),
         load,
         today if load else None,
         lost if load else None,
         verdict,
-        tuple(sorted(facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
+        tuple(sorted(facts.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 
-def _describe_supply(facts: PartFacts) -> Iterator[str]:
+def _describe_supply(facts: ComponentFacts) -> Iterator[str]:
     """Yield voltage, phases and breaker, if declared."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
         value = facts.number(name)
@@ -193,7 +193,9 @@ def _describe_supply(facts: PartFacts) -> Iterator[str]:
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _find_verdict(facts: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+def _find_verdict(
+    facts: ComponentFacts, today: Scenarios[float] | None, lost: Scenarios[float] | None, by_line: bool
+) -> str:
     """Return the verdict on a feed: whether it carries its load, also after the loss of another
     side.
 
@@ -203,23 +205,23 @@ def _find_verdict(facts: PartFacts, today: Worlds[float] | None, lost: Worlds[fl
     """
     if today is not None and min(today) > 1 and (by_line or _is_sure(facts)):
         return "overloaded"
-    promised, is_alone = gauges.is_so(facts, "is_redundant"), facts.number("sides_count") == 1
+    promised, is_alone = utilization.is_set(facts, "is_redundant"), facts.number("sides_count") == 1
     if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(facts))):
         return "no spare"
     if today is None:
         return "cannot tell"
-    if today.likely > 1:
+    if today.expected > 1:
         return "likely overloaded"
     if is_alone:
         return "not redundant"
     if lost is None:
         return "cannot tell"
-    if lost.likely > 1:
+    if lost.expected > 1:
         return "likely no spare" if promised else "not redundant"
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
-def _is_sure(facts: PartFacts) -> bool:
+def _is_sure(facts: ComponentFacts) -> bool:
     """Return whether the load of a feed follows from its cords, or exceeds the limit in every
     distribution.
     """
@@ -227,26 +229,26 @@ def _is_sure(facts: PartFacts) -> bool:
         _find_share(facts, "corded_feed_va", "feed_usable_va"),
         _find_share(facts, "least_load_va", "rack_usable_va"),
     )
-    return gauges.is_so(facts, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
+    return utilization.is_set(facts, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
 
 
-def _is_sure_after_loss(facts: PartFacts) -> bool:
+def _is_sure_after_loss(facts: ComponentFacts) -> bool:
     """Return whether the load after a loss follows from the cords, or exceeds what is left in any
     case.
     """
     share = _find_share(facts, "least_surviving_va", "survivors_va")
-    return gauges.is_so(facts, "cords_stated") or (share is not None and min(share) > 1)
+    return utilization.is_set(facts, "cords_stated") or (share is not None and min(share) > 1)
 
 
-def _find_share(facts: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+def _find_share(facts: ComponentFacts, part: str, whole: str) -> Scenarios[float] | None:
     """Return the ratio of two facts in each scenario."""
-    taken, most = gauges.worlds(facts, part), gauges.worlds(facts, whole)
-    return Worlds(*map(_divide, taken, most)) if taken and most else None
+    taken, most = utilization.scenarios(facts, part), utilization.scenarios(facts, whole)
+    return Scenarios(*map(_divide, taken, most)) if taken and most else None
 
 
-def _find_greater(share: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+def _find_greater(share: Scenarios[float] | None, other: Scenarios[float] | None) -> Scenarios[float] | None:
     """Return the greater of two ratios in each scenario; if one is unknown, the other."""
-    return Worlds(*map(max, share, other)) if share and other else share or other
+    return Scenarios(*map(max, share, other)) if share and other else share or other
 
 
 def _divide(part: float, whole: float) -> float:

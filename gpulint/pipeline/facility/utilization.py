@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.facility.model import PartFacts
-from gpulint.facts.resolver import Missing, glossary
-from gpulint.report.model import Meter, Worlds
+from gpulint.facility.model import ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.report.model import Meter, Scenarios
 
 
-class Gauge(NamedTuple):
+class UtilizationFacts(NamedTuple):
     """The facts of a utilization: the amount taken, its minimum, and the limit.
 
     The amount taken counts as a minimum if it has no fact of its own, or if a server lacks the fact
@@ -26,47 +27,47 @@ class Gauge(NamedTuple):
 
 PLACED = "placed"
 """The utilization by workloads of the run; without any, it is left out."""
-_PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
+_PLANNED = (UtilizationFacts("planned_load_w", "least_planned_load_w", "power_limit_w"),)
 _COOLED = ("cooling_installed_w", "cooling_reserved_w")
-_PLACED = (Gauge("placed_load_w", "", "power_limit_w"),)
+_PLACED = (UtilizationFacts("placed_load_w", "", "power_limit_w"),)
 _ROOM = {
     "power": _PLANNED,
     PLACED: _PLACED,
-    "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED),
+    "cooling": tuple(UtilizationFacts("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED),
 }
 _SITE = {
     "power": _PLANNED,
     PLACED: _PLACED,
-    "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED),
+    "cooling": tuple(UtilizationFacts("heat_w", "least_heat_w", limit) for limit in _COOLED),
 }
-GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
+GAUGES: Mapping[str, Mapping[str, tuple[UtilizationFacts, ...]]] = {
     "rack": {
         "power": (
-            Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),
-            Gauge("load_va", "least_load_va", "rack_usable_va"),
+            UtilizationFacts("planned_load_w", "least_planned_load_w", "power_limit_w"),
+            UtilizationFacts("load_va", "least_load_va", "rack_usable_va"),
         ),
         PLACED: (
-            Gauge("placed_load_w", "", "power_limit_w"),
-            Gauge("placed_load_va", "", "rack_usable_va"),
+            UtilizationFacts("placed_load_w", "", "power_limit_w"),
+            UtilizationFacts("placed_load_va", "", "rack_usable_va"),
         ),
         "cooling": (
-            Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
-            Gauge("heat_w", "least_heat_w", ""),
-            Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
+            UtilizationFacts("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
+            UtilizationFacts("heat_w", "least_heat_w", ""),
+            UtilizationFacts("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
         ),
         "weight": (
-            Gauge("carried_kg", "least_carried_kg", "rack_load_limit_kg"),
-            Gauge("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
+            UtilizationFacts("carried_kg", "least_carried_kg", "rack_load_limit_kg"),
+            UtilizationFacts("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
         ),
-        "space": (Gauge("units_used", "", "rack_units", each="server_group_units"),),
+        "space": (UtilizationFacts("units_used", "", "rack_units", each="server_group_units"),),
     },
     "panel": {
-        "power": (Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),),
-        "failover": (Gauge("panel_failover_w", "", "panel_capacity_w"),),
+        "power": (UtilizationFacts("panel_load_w", "least_panel_load_w", "panel_capacity_w"),),
+        "failover": (UtilizationFacts("panel_failover_w", "", "panel_capacity_w"),),
     },
     "cdu": {
-        "cooling": tuple(Gauge("loop_heat_w", "least_loop_heat_w", limit) for limit in _COOLED),
-        "flow": (Gauge("needed_flow_m3_per_s", "least_flow_m3_per_s", "liquid_flow_m3_per_s"),),
+        "cooling": tuple(UtilizationFacts("loop_heat_w", "least_loop_heat_w", limit) for limit in _COOLED),
+        "flow": (UtilizationFacts("needed_flow_m3_per_s", "least_flow_m3_per_s", "liquid_flow_m3_per_s"),),
     },
     "row": _ROOM,
     "room": _ROOM,
@@ -76,7 +77,7 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
 """The utilizations of each kind of component. Of several, the one nearest to its limit is shown."""
 
 
-def meters(facts: PartFacts) -> Iterator[Meter]:
+def measure(facts: ComponentFacts) -> Iterator[Meter]:
     """Yield the utilizations of a component."""
     for name, gauges in GAUGES[facts.kind].items():
         nearest = max((_measure(facts, name, gauge) for gauge in gauges), key=_sort_key)
@@ -88,16 +89,16 @@ def _sort_key(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
     """Return the sort key of a utilization: declared limits first, then certain excess, then the
     share taken.
     """
-    likely = meter.taken.likely if meter.taken else meter.least
-    share = likely / meter.limit if likely is not None and meter.limit else -1.0
-    has_limit, is_known = meter.limit is not None, likely is not None
+    expected = meter.taken.expected if meter.taken else meter.least
+    share = expected / meter.limit if expected is not None and meter.limit else -1.0
+    has_limit, is_known = meter.limit is not None, expected is not None
     return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
 
 
-def _measure(facts: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = worlds(facts, gauge.taken), worlds(facts, gauge.limit) if gauge.limit else None
-    least = worlds(facts, gauge.least) if gauge.least else taken
-    if gauge.each and not all(worlds(server, gauge.each) for server in facts.of_kind("server")):
+def _measure(facts: ComponentFacts, name: str, gauge: UtilizationFacts) -> Meter:
+    taken, limit = scenarios(facts, gauge.taken), scenarios(facts, gauge.limit) if gauge.limit else None
+    least = scenarios(facts, gauge.least) if gauge.least else taken
+    if gauge.each and not all(scenarios(server, gauge.each) for server in facts.of_kind("server")):
         taken = None
     verdict = _find_verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":
@@ -106,59 +107,63 @@ def _measure(facts: PartFacts, name: str, gauge: Gauge) -> Meter:
         name,
         _find_unit(gauge),
         taken,
-        limit and limit.likely,
-        None if taken or not least or not least.favourable else least.favourable,
+        limit and limit.expected,
+        None if taken or not least or not least.best else least.best,
         gauge.usual,
         verdict,
         tuple(_find_missing(facts, gauge)) if verdict == "cannot tell" else (),
     )
 
 
-def _find_unit(gauge: Gauge) -> str:
+def _find_unit(gauge: UtilizationFacts) -> str:
     """Return the unit of a utilization; rack units are a count."""
     return glossary()[gauge.taken].unit or "u"
 
 
-def _find_verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
+def _find_verdict(
+    taken: Scenarios[float] | None, least: Scenarios[float] | None, limit: Scenarios[float] | None
+) -> str:
     if limit is None:
         return "cannot tell"
     if taken is not None:
         over = [amount > most for amount, most in zip(taken, limit, strict=True)]
-        likely = over[1]
+        expected = over[1]
         return (
-            ("exceeded" if all(over) else "likely exceeded") if likely else ("likely within" if any(over) else "within")
+            ("exceeded" if all(over) else "likely exceeded")
+            if expected
+            else ("likely within" if any(over) else "within")
         )
     sure = least is not None and all(amount > most for amount, most in zip(least, limit, strict=True))
     return "exceeded" if sure else "cannot tell"
 
 
-def _find_missing(facts: PartFacts, gauge: Gauge) -> list[str]:
+def _find_missing(facts: ComponentFacts, gauge: UtilizationFacts) -> list[str]:
     """Return the missing inputs of a utilization, including its limit."""
-    lacking = facts.missing(filter(None, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(facts, gauge.limit) is None else set()))
+    lacking = facts.facts.missing(filter(None, (gauge.taken, gauge.limit)))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and scenarios(facts, gauge.limit) is None else set()))
 
 
 # ---- facts
 
 
-def worlds(facts: PartFacts, name: str) -> Worlds[float] | None:
+def scenarios(facts: ComponentFacts, name: str) -> Scenarios[float] | None:
     """Return a fact as numbers in each scenario; None if it is unknown or absent."""
-    found = facts.worlds(name)
+    found = facts.scenarios(name)
     if isinstance(found, Missing) or not all(_is_number(value) for value in found):
         return None
-    return Worlds(*map(float, found))  # type: ignore[arg-type]
+    return Scenarios(*map(float, found))  # type: ignore[arg-type]
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def is_so(facts: PartFacts, name: str) -> bool:
+def is_set(facts: ComponentFacts, name: str) -> bool:
     """Return whether a flag is known to be set."""
-    return facts.likely(name) is True
+    return facts.expected(name) is True
 
 
-def word(facts: PartFacts, name: str) -> str:
+def find_text(facts: ComponentFacts, name: str) -> str:
     """Return a fact as text; empty if it is unknown or absent."""
-    found = facts.likely(name)
+    found = facts.expected(name)
     return found if isinstance(found, str) else ""

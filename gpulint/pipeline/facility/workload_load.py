@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facility.model import Component, ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import budgets
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import facility as facilities
-from gpulint.policy.rules.identity import OF_BUDGET
+from gpulint.policy.rules import evaluate, facility
+from gpulint.policy.rules.identity import BUDGET_PREFIX
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Spent, Subject
 from gpulint.workload import Field, Workload
@@ -47,7 +47,7 @@ Rules about them are evaluated after every file is read.
 SOURCE = "the files of this run"
 
 
-class Placed(NamedTuple):
+class Allocation(NamedTuple):
     """A role that runs in one pool: the location of its count, its minimum and expected GPUs, and
     whether it always runs.
 
@@ -59,7 +59,7 @@ class Placed(NamedTuple):
     place: Location
     pool: str
     least: float
-    likely: float
+    expected: float
     always: bool
     each: float
     sure: bool
@@ -69,10 +69,10 @@ class Placed(NamedTuple):
         """The GPUs that count: the minimum of a service, the expected number of a job while it
         runs.
         """
-        return self.least if self.always else self.likely
+        return self.least if self.always else self.expected
 
 
-class Total(NamedTuple):
+class PoolAllocation(NamedTuple):
     """Allocation of one pool: GPUs of services, of all jobs and of the largest job, and the
     workloads that take them.
     """
@@ -80,10 +80,10 @@ class Total(NamedTuple):
     service: float
     queued: float
     largest: float
-    takers: tuple[Placed, ...]
+    takers: tuple[Allocation, ...]
 
 
-def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
+def allocate(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Allocation]:
     """Yield the roles of a file that run in one pool of the facility. Each GPU counts once."""
     counted: set[Location] = set()
     for workload, facts in judged:
@@ -95,24 +95,24 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
         if place in counted:
             continue
         counted.add(place)
-        least, likely, sure = _count_gpus(facts)
+        least, expected, sure = _count_gpus(facts)
         kind = _find_text(facts, "object_kind")
         whose = (kind, _find_text(facts, "object_namespace")) if kind else (place.path,)
         named = (*whose, workload.name, facts.role.name)
         always, instance_gpus = _runs_always(workload, facts), _count_instance_gpus(facts)
-        yield Placed(workload.name, named, place, str(pools[0]), least, likely, always, instance_gpus, sure)
+        yield Allocation(workload.name, named, place, str(pools[0]), least, expected, always, instance_gpus, sure)
 
 
 def _count_gpus(facts: Facts) -> tuple[float, float, bool]:
     """Return the minimum and the expected GPUs of a role, and whether that is all."""
-    found = facts.worlds("workload_gpus")
+    found = facts.scenarios("workload_gpus")
     if isinstance(found, Missing):
-        fewest = budgets.fewest(facts)
+        fewest = budgets.count_minimum_gpus(facts)
         return fewest, fewest, False
-    taken = min(value for value in (*found, found.likely) if isinstance(value, int | float))
-    floor, replicas = facts.likely("replicas_least"), facts.likely("replicas")
+    taken = min(value for value in (*found, found.expected) if isinstance(value, int | float))
+    floor, replicas = facts.expected("replicas_least"), facts.expected("replicas")
     if isinstance(floor, int | float) and isinstance(replicas, int | float) and replicas > 0:
-        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not facts.likely("replicas_most")
+        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not facts.expected("replicas_most")
     return taken, taken, True
 
 
@@ -122,13 +122,13 @@ def _count_instance_gpus(facts: Facts) -> float:
 
 
 def _find_text(facts: Facts, name: str) -> str:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return value if isinstance(value, str) else ""
 
 
 def _runs_always(workload: Workload, facts: Facts) -> bool:
     """Return whether a role belongs to a service that runs all the time and waits in no queue."""
-    labels = facts.likely("labels")
+    labels = facts.expected("labels")
     return is_kept_running(
         workload.kind, _find_text(facts, "object_kind"), labels if isinstance(labels, Mapping) else {}
     )
@@ -143,16 +143,16 @@ def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
 # ---- evaluation
 
 
-def judged(
-    root: PartFacts, found: Sequence[Placed], rules: Iterable[Rule], thresholds: Mapping[str, float]
+def evaluate_pools(
+    root: ComponentFacts, found: Sequence[Allocation], rules: Iterable[Rule], thresholds: Mapping[str, float]
 ) -> list[tuple[Finding, Facts]]:
     """Evaluate the rules about allocation on a facility; return each finding with its facts."""
     about = [rule for rule in rules if rule.target.scope == "facility" and _is_of_a_run(rule)]
     if not about or not found:
         return []
     totals = _sum_pools(root, found)
-    loaded = facilities.facts_of(_load_component(root, totals), thresholds)
-    evaluations = facilities.judged(loaded, about)
+    loaded = facility.resolve_facts(_load_component(root, totals), thresholds)
+    evaluations = facility.evaluate_component(loaded, about)
     pairs = [
         (_build_finding(verdict, evaluation, totals), evaluation.known)
         for evaluation in evaluations
@@ -161,25 +161,25 @@ def judged(
     return list(_merge_findings(pairs))
 
 
-def _merge_findings(pairs: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
+def _merge_findings(pairs: Iterable[tuple[Finding, ComponentFacts]]) -> Iterator[tuple[Finding, Facts]]:
     """Yield findings, with those of one rule at one location merged into one that names the other
     components.
     """
-    alike: dict[object, list[tuple[Finding, PartFacts]]] = {}
+    alike: dict[object, list[tuple[Finding, ComponentFacts]]] = {}
     for finding, known in pairs:
         alike.setdefault((finding.rule, finding.severity, finding.location), []).append((finding, known))
     for (first, known), *others in alike.values():
         names = [other.role.name for _, other in others]
-        others_named = (facilities.so_in(names),) if names else ()
-        yield first._replace(arithmetic=(*first.arithmetic, *others_named)), known
+        others_named = (facility.name_components(names),) if names else ()
+        yield first._replace(arithmetic=(*first.arithmetic, *others_named)), known.facts
 
 
-def under(root: PartFacts, found: Sequence[Placed]) -> Part:
+def load_facility(root: ComponentFacts, found: Sequence[Allocation]) -> Component:
     """Return a facility with the allocation of its pools."""
     return _load_component(root, _sum_pools(root, found))
 
 
-def _sum_pools(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
+def _sum_pools(root: ComponentFacts, found: Sequence[Allocation]) -> dict[str, PoolAllocation]:
     """Return the allocation of each pool of a facility."""
     return {pool.role.name: _sum_pool(pool.role.name, found) for pool in root.of_kind("pool")}
 
@@ -188,12 +188,12 @@ def _is_of_a_run(rule: Rule) -> bool:
     return any(name in SUMMED for name in rule.facts)
 
 
-def _sum_pool(pool: str, found: Sequence[Placed]) -> Total:
+def _sum_pool(pool: str, found: Sequence[Allocation]) -> PoolAllocation:
     """Return the allocation of a pool.
 
     Of one object in several files, the largest count is used.
     """
-    single: dict[tuple[str, ...], Placed] = {}
+    single: dict[tuple[str, ...], Allocation] = {}
     for allocation in found:
         earlier = single.get(allocation.identity)
         if allocation.pool == pool and allocation.counted >= (earlier.counted if earlier else 0):
@@ -202,12 +202,12 @@ def _sum_pool(pool: str, found: Sequence[Placed]) -> Total:
         single.values(), key=lambda allocation: (-allocation.counted, allocation.place.path, allocation.place.line)
     )
     jobs = [allocation for allocation in takers if not allocation.always]
-    largest = max((min(job.each, job.likely) for job in jobs), default=0.0)
+    largest = max((min(job.each, job.expected) for job in jobs), default=0.0)
     always = sum(allocation.least for allocation in takers if allocation.always)
-    return Total(always, sum(job.likely for job in jobs), largest, tuple(takers))
+    return PoolAllocation(always, sum(job.expected for job in jobs), largest, tuple(takers))
 
 
-def _load_component(facts: PartFacts, totals: Mapping[str, Total]) -> Part:
+def _load_component(facts: ComponentFacts, totals: Mapping[str, PoolAllocation]) -> Component:
     """Return a component and its children with the allocation of its pool or its servers' pools."""
     here = [total for name in _find_pools(facts) if (total := totals.get(name)) is not None]
     fields: dict[str, Field] = {}
@@ -219,21 +219,21 @@ def _load_component(facts: PartFacts, totals: Mapping[str, Total]) -> Part:
     takers = [taker for total in here for taker in total.takers]
     if takers and facts.kind not in ("server", "feed"):
         fields["placed_workloads"] = Field(_list_takers(takers), source=SOURCE)
-    return Part(
+    return Component(
         facts.kind, facts.role.having(**fields), tuple(_load_component(component, totals) for component in facts.below)
     )
 
 
-def _find_pools(facts: PartFacts) -> tuple[str, ...]:
+def _find_pools(facts: ComponentFacts) -> tuple[str, ...]:
     """Return the pools that a component is, belongs to, or has servers of."""
     if facts.kind == "pool":
         return (facts.role.name,)
     servers = (facts,) if facts.kind == "server" else facts.of_kind("server")
-    names = (server.likely("pool") for server in servers)
+    names = (server.expected("pool") for server in servers)
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def _build_pool_fields(total: Total) -> dict[str, Field]:
+def _build_pool_fields(total: PoolAllocation) -> dict[str, Field]:
     values = {
         "pool_service_gpus": total.service,
         "pool_queued_gpus": total.queued,
@@ -242,14 +242,14 @@ def _build_pool_fields(total: Total) -> dict[str, Field]:
     return {name: Field(value, source=SOURCE) for name, value in values.items()}
 
 
-def _find_pool_size(server: PartFacts) -> float | None:
+def _find_pool_size(server: ComponentFacts) -> float | None:
     """Return the GPUs of the whole pool that a server belongs to."""
-    name = server.likely("pool")
+    name = server.expected("pool")
     pool = next((pool for pool in server.root().of_kind("pool") if pool.role.name == name), None)
     return pool.number("held_gpus") if pool else None
 
 
-def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) -> Iterator[Spent]:
+def measure(root: ComponentFacts, found: Sequence[Allocation], whole: bool, unread: int) -> Iterator[Spent]:
     """Yield how much of each pool of a facility is taken, for pools with an allocation."""
     for name, total in _sum_pools(root, found).items():
         pool = next(pool for pool in root.of_kind("pool") if pool.role.name == name)
@@ -263,7 +263,7 @@ def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) ->
         yield Spent(called, "gpus", pool_size, total.service, verdict, reason, len(total.takers), place)
 
 
-def _explain_minimum(total: Total, pool_size: float, whole: bool, unread: int) -> str:
+def _explain_minimum(total: PoolAllocation, pool_size: float, whole: bool, unread: int) -> str:
     """Return why the GPUs of services are only a minimum; empty if they are all."""
     unsure = sum(not taker.sure for taker in total.takers)
     if unsure:
@@ -277,7 +277,7 @@ def _explain_minimum(total: Total, pool_size: float, whole: bool, unread: int) -
     return f"{'1 file that requests GPUs was' if unread == 1 else f'{unread} files that request GPUs were'} not read"
 
 
-def _list_takers(takers: Sequence[Placed]) -> str:
+def _list_takers(takers: Sequence[Allocation]) -> str:
     """Return the largest workloads and the remainder in words."""
     ordered = sorted(takers, key=lambda taker: (-taker.counted, taker.place.path, taker.place.line))
     parts = [
@@ -290,14 +290,16 @@ def _list_takers(takers: Sequence[Placed]) -> str:
     return " + ".join(parts)
 
 
-def _describe_place(taker: Placed) -> str:
+def _describe_place(taker: Allocation) -> str:
     return taker.place.path if taker.always else f"{taker.place.path}; not always running"
 
 
-def _build_finding(verdict: check.Verdict, evaluation: facilities.Said, totals: Mapping[str, Total]) -> Finding:
+def _build_finding(
+    verdict: evaluate.Verdict, evaluation: facility.Evaluation, totals: Mapping[str, PoolAllocation]
+) -> Finding:
     """Return the finding at the count of the largest workload, related to the component."""
     known = evaluation.known
-    found = check.finding(verdict, evaluation.owner, known)
+    found = evaluate.make_finding(verdict, evaluation.owner, known.facts)
     takers = [taker for name in _find_pools(known) for taker in totals[name].takers if name in totals]
     first = max(takers, key=lambda taker: (taker.always, taker.counted), default=None)
     if first is None:
@@ -311,6 +313,6 @@ def _build_finding(verdict: check.Verdict, evaluation: facilities.Said, totals: 
         related=(Related(f"{known.kind} {known.role.name}", known.role.anchor.location()),),
         workload=first.workload,
         role="",
-        fingerprint=check.fingerprint(verdict.rule.name, where, quantity),
-        subject=Subject(f"{OF_BUDGET}{known.kind} {where}", quantity, f"{services:g} GPUs"),
+        fingerprint=evaluate.fingerprint(verdict.rule.name, where, quantity),
+        subject=Subject(f"{BUDGET_PREFIX}{known.kind} {where}", quantity, f"{services:g} GPUs"),
     )

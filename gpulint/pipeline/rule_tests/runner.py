@@ -7,15 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.facts.resolver import Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.rule_tests import samples
-from gpulint.policy.config.did_you_mean import near
-from gpulint.policy.resolved import Given
-from gpulint.policy.rules import cel
-from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.config.did_you_mean import suggest
+from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import cel, diagnostics
 from gpulint.policy.rules.evaluate import EvaluatedRole
-from gpulint.policy.rules.rule import Rule, RuleError, document, examples, placeholders, same_file, shipped_rules
+from gpulint.policy.rules.rule import (
+    Rule,
+    RuleError,
+    find_placeholders,
+    is_same_file,
+    load_document,
+    load_examples,
+    load_shipped,
+)
 from gpulint.report.model import Finding, Report, Skip
 from gpulint.source import documents
 
@@ -23,7 +31,7 @@ SURE = 3
 WHOLE_MAX = 2**53
 
 
-class Said(NamedTuple):
+class ReportedLine(NamedTuple):
     """A finding of the rule on an example: its line, severity and message."""
 
     line: int
@@ -39,7 +47,7 @@ class Trial(NamedTuple):
     line: int
     text: str
     expected: tuple[int, ...] = ()
-    said: tuple[Said, ...] = ()
+    said: tuple[ReportedLine, ...] = ()
     complaints: tuple[str, ...] = ()
 
     @property
@@ -52,7 +60,7 @@ class Trial(NamedTuple):
         return tuple(sorted((Counter(self.expected) - Counter(reported.line for reported in self.said)).elements()))
 
     @property
-    def astray(self) -> tuple[Said, ...]:
+    def astray(self) -> tuple[ReportedLine, ...]:
         """The findings at unexpected lines, or beyond the expected number."""
         left = Counter(self.expected)
         found = []
@@ -63,7 +71,7 @@ class Trial(NamedTuple):
         return tuple(found)
 
 
-class Tested(NamedTuple):
+class RuleTest(NamedTuple):
     """A rule with its trials and complaints about the rule itself; a file that is no rule has only
     complaints.
     """
@@ -80,28 +88,28 @@ class Tested(NamedTuple):
         return not self.complaints and all(trial.passed for trial in self.trials)
 
 
-def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[Tested]:
+def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[RuleTest]:
     """Test every rule of these files, or those of some names or families."""
     read = [_load_rule(path) for path in paths]
-    shipped = shipped_rules()
+    shipped = load_shipped()
     own = {rule.name: rule for rule in read if isinstance(rule, Rule)}
     every_rule = tuple({**shipped, **own}.values())
     for rule in read:
         if names and not {rule.name, rule.family} & set(names):
             continue
-        if isinstance(rule, Tested):
+        if isinstance(rule, RuleTest):
             yield rule
         elif complaints := tuple(_find_conflicts(rule, own, shipped)):
-            yield Tested(rule.name, rule.family, str(rule.path), (), complaints, unusable=True)
+            yield RuleTest(rule.name, rule.family, str(rule.path), (), complaints, unusable=True)
         else:
-            yield tested(rule, every_rule)
+            yield test_rule(rule, every_rule)
 
 
-def _load_rule(path: Path) -> Rule | Tested:
+def _load_rule(path: Path) -> Rule | RuleTest:
     try:
-        return rule_file.load(path)
+        return diagnostics.load(path)
     except RuleError as error:
-        return Tested(path.stem, path.parent.name, str(path), (), tuple(str(error).splitlines()), unusable=True)
+        return RuleTest(path.stem, path.parent.name, str(path), (), tuple(str(error).splitlines()), unusable=True)
 
 
 def _find_conflicts(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule]) -> Iterator[str]:
@@ -110,29 +118,29 @@ def _find_conflicts(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, R
     if own[rule.name] is not rule:
         yield f"{where}{own[rule.name].path} is named {rule.name} too: rule names must be unique"
     other = shipped.get(rule.name)
-    if other is not None and not rule.replaces and not same_file(rule, other):
+    if other is not None and not rule.replaces and not is_same_file(rule, other):
         yield f"{where}gpulint has a rule {rule.name} of its own: rename the file, or write replaces: true"
     if rule.replaces and other is None:
         yield f"{where}replaces: true, but gpulint has no rule {rule.name}: remove it"
     for name in rule.absorbs:
         if name not in own and name not in shipped:
-            yield f"{where}absorbs: no rule is called {name}{near(name, [*own, *shipped])}"
+            yield f"{where}absorbs: no rule is called {name}{suggest(name, [*own, *shipped])}"
 
 
-def tested(rule: Rule, every_rule: Sequence[Rule]) -> Tested:
+def test_rule(rule: Rule, every_rule: Sequence[Rule]) -> RuleTest:
     """Test a rule on each of its examples, together with the rules that influence its findings."""
     company = _find_company(rule, every_rule)
-    given = samples.given(company, (*every_rule, rule), alternatives=bool(rule.only_with))
+    given = samples.build_policy(company, (*every_rule, rule), alternatives=bool(rule.only_with))
     lines = _find_lines(rule)
     trials = tuple(
         _test_sample(rule, side, number, lines.get((side, number), 0), str(text), given)
-        for side, texts in examples(rule).items()
+        for side, texts in load_examples(rule).items()
         for number, text in enumerate(texts, 1)
     )
     judged = any(trial.passed and _applies(rule, trial.text, given) for trial in trials if trial.side == "good")
     unseen = "no good sample contains what the rule applies to: show the smallest change that makes a bad one right"
     failing = any(not trial.passed for trial in trials if trial.side == "good")
-    return Tested(rule.name, rule.family, str(rule.path or ""), trials, () if judged or failing else (unseen,))
+    return RuleTest(rule.name, rule.family, str(rule.path or ""), trials, () if judged or failing else (unseen,))
 
 
 def _find_company(rule: Rule, every_rule: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -145,25 +153,27 @@ def _find_company(rule: Rule, every_rule: Sequence[Rule]) -> tuple[Rule, ...]:
     return (*(other for other in others if rule.name in other.absorbs), rule)
 
 
-def _test_sample(rule: Rule, side: str, number: int, line: int, text: str, given: Given) -> Trial:
+def _test_sample(rule: Rule, side: str, number: int, line: int, text: str, given: ResolvedPolicy) -> Trial:
     report = samples.report(text, given)
     found = [finding for finding in report.findings if finding.rule == rule.name and finding.suppressed is None]
-    trial = Trial(side, number, line, text, samples.marked_lines(text), tuple(_list_reported(text, found)))
+    trial = Trial(side, number, line, text, samples.find_marked_lines(text), tuple(_list_reported(text, found)))
     complaints = (
         _check_bad(rule, trial, found, report, given) if side == "bad" else _check_good(rule, trial, report, given)
     )
     return trial._replace(complaints=tuple(complaints))
 
 
-def _list_reported(text: str, found: Iterable[Finding]) -> Iterator[Said]:
-    above = {file.path: file.above for file in samples.files_of(text)}
+def _list_reported(text: str, found: Iterable[Finding]) -> Iterator[ReportedLine]:
+    above = {file.path: file.above for file in samples.split_files(text)}
     for finding in found:
         sure = ("possible", "likely", "")[finding.confidence - 1]
         severity = finding.severity.word + (f" ({sure})" if sure else "")
-        yield Said(above.get(finding.location.path, 0) + finding.location.line, severity, finding.message)
+        yield ReportedLine(above.get(finding.location.path, 0) + finding.location.line, severity, finding.message)
 
 
-def _check_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: Given) -> Iterator[str]:
+def _check_bad(
+    rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: ResolvedPolicy
+) -> Iterator[str]:
     if not trial.expected:
         yield f"no line of it is marked: put `{samples.MARK}` at the end of the line that the rule must find"
     if trial.silent and not trial.astray:
@@ -186,7 +196,7 @@ def _join_lines(lines: Iterable[int]) -> str:
     return ", ".join(dict.fromkeys(map(str, lines)))
 
 
-def _check_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Iterator[str]:
+def _check_good(rule: Rule, trial: Trial, report: Report, given: ResolvedPolicy) -> Iterator[str]:
     if trial.expected:
         yield f"a good sample must not be marked; line {trial.expected[0]} is"
     if trial.said:
@@ -202,7 +212,7 @@ def _check_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Itera
 # ---- why a rule is silent
 
 
-def _explain_silence(rule: Rule, text: str, report: Report, given: Given) -> Iterator[str]:
+def _explain_silence(rule: Rule, text: str, report: Report, given: ResolvedPolicy) -> Iterator[str]:
     """Yield the first reason why a rule does not fire on an example."""
     broken = list(_find_failures(rule, report))
     if broken:
@@ -249,7 +259,7 @@ def _is_read(rule: Rule, text: str, report: Report) -> bool:
     document.
     """
     if rule.target.scope != "workload":
-        return any(documents.load(source.path, source.content).documents for source in samples.sources_of(text)[0])
+        return any(documents.load(source.path, source.content).documents for source in samples.load_sources(text)[0])
     return bool(report.workloads)
 
 
@@ -261,7 +271,7 @@ def _explain_unread(rule: Rule, report: Report) -> str:
     return f"{kind} no workload on a GPU; does it request one?"
 
 
-def _explain_condition(rule: Rule, text: str, given: Given) -> str:
+def _explain_condition(rule: Rule, text: str, given: ResolvedPolicy) -> str:
     """Return what the condition sees where it does not hold, or why the rule does not apply."""
     roles = _evaluate_roles(text, given)
     about = [role for role in roles if rule.name in {rule.name for rule in role.rules}]
@@ -298,57 +308,59 @@ def _describe_roles(roles: Iterable[EvaluatedRole]) -> str:
 
 
 def _describe_values(rule: Rule, role: EvaluatedRole) -> str:
-    return ", ".join(f"{name} is {_render_value(name, role)}" for name in cel.names(rule.when)) or "it names no fact"
+    return (
+        ", ".join(f"{name} is {_render_value(name, role)}" for name in cel.find_names(rule.when)) or "it names no fact"
+    )
 
 
 def _render_value(name: str, role: EvaluatedRole) -> str:
-    worlds = role.facts.worlds(name)
-    if isinstance(worlds, Missing):
+    scenarios = role.facts.scenarios(name)
+    if isinstance(scenarios, Missing):
         return "unknown"
-    return " / ".join(dict.fromkeys(literal(value) for value in worlds))
+    return " / ".join(dict.fromkeys(render_literal(value) for value in scenarios))
 
 
-def literal(value: object) -> str:
+def render_literal(value: object) -> str:
     """Return a value as a condition would write it."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
         return f"'{value}'"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(key)}: {literal(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{render_literal(key)}: {render_literal(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(literal, value)) + "]"
+        return "[" + ", ".join(map(render_literal, value)) + "]"
     if isinstance(value, float) and value.is_integer() and abs(value) < WHOLE_MAX:
         return str(int(value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _find_unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
+def _find_unfilled(rule: Rule, text: str, given: ResolvedPolicy) -> Iterator[str]:
     """Yield the facts of a message that the example leaves unknown."""
     for role in _evaluate_roles(text, given) if rule.target.scope == "workload" else ():
-        for name in placeholders(rule.message):
-            if isinstance(role.facts.worlds(name), Missing) and rule.name in role.outcome.holding:
+        for name in find_placeholders(rule.message):
+            if isinstance(role.facts.scenarios(name), Missing) and rule.name in role.outcome.holding:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 
-def _applies(rule: Rule, text: str, given: Given) -> bool:
+def _applies(rule: Rule, text: str, given: ResolvedPolicy) -> bool:
     """Return whether a rule applies to anything in an example."""
     if rule.target.scope != "workload":
         return True
     return any(rule.name in {rule.name for rule in role.rules} for role in _evaluate_roles(text, given))
 
 
-def _evaluate_roles(text: str, given: Given) -> list[EvaluatedRole]:
-    sources, repository = samples.sources_of(text)
-    policy = samples.under(text, given)
+def _evaluate_roles(text: str, given: ResolvedPolicy) -> list[EvaluatedRole]:
+    sources, repository = samples.load_sources(text)
+    policy = samples.resolve_policy(text, given)
     return [role for source in sources for role in evaluate.file(source, repository, policy).roles]
 
 
 def _find_lines(rule: Rule) -> Mapping[tuple[str, int], int]:
     """Return the line of the rule file on which each example begins."""
-    rule_document = document(rule)
+    rule_document = load_document(rule)
     return {
         (side, number): rule_document.locate(("examples", side, number - 1), span=(0, 1)).line
-        for side, texts in examples(rule).items()
+        for side, texts in load_examples(rule).items()
         for number in range(1, len(texts) + 1)
     }

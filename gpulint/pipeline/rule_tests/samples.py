@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpulint.pipeline import check
 from gpulint.policy.config.settings import FILE
-from gpulint.policy.resolved import Given
+from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Report, Skip
 from gpulint.source import documents
@@ -25,7 +25,7 @@ SEVERAL = re.compile(r"^# file: ([\w./-]+)\n", re.MULTILINE)
 PATH = "spec.yaml"
 
 
-class Alone:
+class ExampleRepository:
     """A repository with only the given files."""
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
@@ -34,8 +34,8 @@ class Alone:
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         yield from (Source(path, self.files[path]) for path in paths)
 
-    def rewritten(self, contents: Mapping[str, bytes]) -> Alone:
-        return Alone({**self.files, **contents}) if self.files else self
+    def rewritten(self, contents: Mapping[str, bytes]) -> ExampleRepository:
+        return ExampleRepository({**self.files, **contents}) if self.files else self
 
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
@@ -80,7 +80,7 @@ class Alone:
         return tuple(document for path, content in held for document in documents.load(path, content).documents)
 
 
-class Held:
+class ExamplePolicies:
     """The files of an example, for reading policies."""
 
     root = Path("/")
@@ -98,7 +98,7 @@ class Held:
         return path
 
 
-class File(NamedTuple):
+class ExampleFile(NamedTuple):
     """One file of an example: its path, its text, and the number of lines of the example
     above it.
     """
@@ -108,64 +108,70 @@ class File(NamedTuple):
     above: int
 
 
-def files_of(text: str) -> tuple[File, ...]:
+def split_files(text: str) -> tuple[ExampleFile, ...]:
     """Split an example into files at `# file: PATH` lines; without any it is one file, which its
     first line may name.
     """
     heads = list(SEVERAL.finditer(text))
     if not heads or text[: heads[0].start()].strip():
-        return (File(path_of(text), text, 0),)
+        return (ExampleFile(find_path(text), text, 0),)
     ends = [*(head.start() for head in heads[1:]), len(text)]
     return tuple(
-        File(head[1], text[head.end() : end], text.count("\n", 0, head.end()))
+        ExampleFile(head[1], text[head.end() : end], text.count("\n", 0, head.end()))
         for head, end in zip(heads, ends, strict=True)
     )
 
 
-def path_of(text: str) -> str:
+def find_path(text: str) -> str:
     """Return the path of an example of one file: the one in its first comment, else a YAML file."""
     named = NAMED.match(text)
     return named[1] if named else PATH
 
 
-def marked_lines(text: str) -> tuple[int, ...]:
+def find_marked_lines(text: str) -> tuple[int, ...]:
     """Return the line numbers that carry the mark."""
     return tuple(number for number, line in enumerate(text.splitlines(), 1) if line.endswith(MARK))
 
 
-def sources_of(text: str) -> tuple[list[Source], Alone]:
+def load_sources(text: str) -> tuple[list[Source], ExampleRepository]:
     """Return the files of an example and a repository that holds them, if there are several."""
-    files = {file.path: file.text.encode() for file in files_of(text)}
-    return [Source(path, content) for path, content in files.items()], Alone(files if len(files) > 1 else None)
+    files = {file.path: file.text.encode() for file in split_files(text)}
+    return [Source(path, content) for path, content in files.items()], ExampleRepository(
+        files if len(files) > 1 else None
+    )
 
 
-def report(text: str, given: Given) -> Report:
+def report(text: str, given: ResolvedPolicy) -> Report:
     """Run the pipeline on an example."""
-    sources, repository = sources_of(text)
-    return check.check_files(sources, repository, under(text, given))
+    sources, repository = load_sources(text)
+    return check.check_files(sources, repository, resolve_policy(text, given))
 
 
-def under(text: str, given: Given) -> Given:
+def resolve_policy(text: str, given: ResolvedPolicy) -> ResolvedPolicy:
     """Return the resolved policy of an example, including that of a gpulint.yaml among its
     files.
     """
-    files = {file.path: file.text.encode() for file in files_of(text)}
+    files = {file.path: file.text.encode() for file in split_files(text)}
     if FILE not in files:
         return given
     from gpulint.policy.config import availability
     from gpulint.policy.config.discovery import Policies
 
-    policies = Policies(Held(files))
+    policies = Policies(ExamplePolicies(files))
 
-    def governed(path: str) -> Given:
+    def governed(path: str) -> ResolvedPolicy:
         found = policies.at(path)
         about = found.governance.about(lambda lines: policies.matches(lines, path))
-        return replace(given, governance=about.read_whole(), available=availability.of(found), facility=found.facility)
+        return replace(
+            given, governance=about.read_whole(), available=availability.load_available(found), facility=found.facility
+        )
 
     whole = policies.nearest("")
     return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=governed)
 
 
-def given(rules: Sequence[Rule], all_rules: Sequence[Rule], alternatives: bool = True) -> Given:
+def build_policy(rules: Sequence[Rule], all_rules: Sequence[Rule], alternatives: bool = True) -> ResolvedPolicy:
     """Return the resolved policy with these rules and the names of all known ones."""
-    return Given(tuple(rules), tuple(dict.fromkeys(rule.name for rule in all_rules)), alternatives=alternatives)
+    return ResolvedPolicy(
+        tuple(rules), tuple(dict.fromkeys(rule.name for rule in all_rules)), alternatives=alternatives
+    )

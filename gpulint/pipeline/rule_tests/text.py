@@ -7,21 +7,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from gpulint.pipeline.rule_tests.runner import Tested, Trial
+from gpulint.pipeline.rule_tests.runner import RuleTest, Trial
 
 FORMAT = "gpulint-rule-test/1"
 AROUND = 3
 """Lines of an example that are shown around each line of interest."""
 
 
-def as_text(found: Sequence[Tested]) -> str:
+def as_text(found: Sequence[RuleTest]) -> str:
     """Return a line for each rule, the complaints of those that fail, and the counts."""
     width = max((len(result.name) for result in found), default=0)
     lines = [line for result in found for line in _render_rule(result, width)]
     return "\n".join([*lines, "", _render_counts(found)]) + "\n"
 
 
-def _render_rule(result: Tested, width: int) -> Iterator[str]:
+def _render_rule(result: RuleTest, width: int) -> Iterator[str]:
     counts = ", ".join(f"{sum(trial.side == side for trial in result.trials)} {side}" for side in ("bad", "good"))
     if result.passed:
         yield f"ok    {result.name:<{width}}  {counts}"
@@ -66,14 +66,14 @@ def _render_diff(trial: Trial) -> Iterator[str]:
         yield f"    {'':<{wide}} …"
 
 
-def _render_counts(found: Sequence[Tested]) -> str:
+def _render_counts(found: Sequence[RuleTest]) -> str:
     samples = sum(len(result.trials) for result in found)
     failing = sum(not result.passed for result in found)
     rules = f"{len(found)} rule{'' if len(found) == 1 else 's'}"
     return f"{rules}, {samples} samples: " + (f"{failing} failed" if failing else "all passed")
 
 
-def as_json(found: Sequence[Tested]) -> str:
+def as_json(found: Sequence[RuleTest]) -> str:
     """Return the same as JSON."""
     rules = [
         {

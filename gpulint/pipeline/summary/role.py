@@ -1,4 +1,6 @@
-"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it would."""
+"""The summary of a role: what was read, whether it fits in memory, and on which accelerators it
+would.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from gpulint import engines, units
 from gpulint.catalog import hardware
-from gpulint.catalog.architecture import Resolved
-from gpulint.facts import resolver
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.catalog.architecture import Resolution
+from gpulint.facts.formulas import is_used
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import objectives as aims
-from gpulint.policy.rules.rule import Rule, shipped_rules
+from gpulint.policy.rules import evaluate, objectives
+from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report.model import Explanation, RoleSummary, Severity
 from gpulint.workload import Role, Unknown
 
@@ -39,15 +41,15 @@ LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob):/
 """References to weights that no hub serves: a path, a volume or a bucket."""
 
 
-def of(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> RoleSummary:
+def summarize(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> RoleSummary:
     """Return the summary of one role, which a report has even when nothing is wrong."""
     role, resolved = facts.role, facts.resolved
-    names = SHOWN_OF_TRAINING if engines.trains(role) else SHOWN
+    names = SHOWN_OF_TRAINING if engines.is_training(role) else SHOWN
     shown = [fact for name in names if (fact := facts.shown(name))]
-    shown += aims.shown(facts)
-    shown += costs.shown(facts)
+    shown += objectives.list_facts(facts)
+    shown += costs.list_facts(facts)
     found = _find_fitting(facts, outcome, rules)
-    stated = aims.of(facts)
+    stated = objectives.evaluate_objectives(facts)
     return RoleSummary(
         name=role.name,
         engine=role.text("engine"),
@@ -55,7 +57,7 @@ def of(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> RoleSumma
         architecture="" if role.text("part_of") else _describe_architecture(role, resolved),
         accelerator=_describe_accelerator(role),
         parallelism="" if role.text("part_of") else _describe_parallelism(facts),
-        verdict=_describe_verdict(facts, outcome, aims.undersized(stated)),
+        verdict=_describe_verdict(facts, outcome, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
@@ -63,22 +65,24 @@ def of(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> RoleSumma
         too_small=found.too_small if found else (),
         smallest=found.smallest if found else (),
         facts=tuple(shown),
-        assumptions=tuple(assumptions(role, resolved)),
+        assumptions=tuple(list_assumptions(role, resolved)),
         unknown=dict(sorted(facts.reasons.items())),
-        explained=tuple(explanations(role, resolved)),
+        explained=tuple(list_unresolved(role, resolved)),
         not_evaluated=() if _is_part_of_a_run(role) else outcome.not_evaluated,
-        cost=costs.per_hour(facts),
-        cost_of_work=costs.of_work(facts),
-        prices=costs.prices(facts),
-        figures=costs.figures(facts),
+        cost=costs.describe_hourly_cost(facts),
+        cost_of_work=costs.describe_cost_of_work(facts),
+        prices=costs.describe_prices(facts),
+        figures=costs.resolve_figures(facts),
     )
 
 
-def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> str:
-    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an objective."""
+def _describe_verdict(facts: Facts, outcome: evaluate.Outcome, undersized: str) -> str:
+    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an
+    objective.
+    """
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
-    fits = verdict(facts)
+    fits = find_verdict(facts)
     if fits not in ("fits", "likely fits"):
         return fits
     failing = (found.rule for found in outcome.verdicts if found.severity is Severity.ERROR)
@@ -86,15 +90,18 @@ def _describe_verdict(facts: Facts, outcome: check.Outcome, undersized: str) -> 
 
 
 def _prevents_start(rule: Rule) -> bool:
-    """Whether an error of a rule prevents the role from running; one about objectives or policy does not."""
-    return rule.family not in ("performance", "governance") and rule.name in shipped_rules()
+    """Whether an error of a rule prevents the role from running; one about objectives or policy
+    does not.
+    """
+    return rule.family not in ("performance", "governance") and rule.name in load_shipped()
 
 
-def verdict(facts: Facts) -> str:
+def find_verdict(facts: Facts) -> str:
     """Return whether a role fits in memory, from the scenarios in which headroom is left.
 
-    A server is measured against its memory budget, a training run against the GPU. If the whole is unknown, a role
-    still does not fit if a part of it does not: the model states or weights, or a server's weights and reserve.
+    A server is measured against its memory budget, a training run against the GPU. If the whole is
+    unknown, a role still does not fit if a part of it does not: the model states or weights, or a
+    server's weights and reserve.
     """
     if facts.role.value("device") not in (None, "gpu"):
         return "no GPU"
@@ -105,9 +112,9 @@ def verdict(facts: Facts) -> str:
     return next((part for name in parts if "not fit" in (part := _compare_headroom(facts, name))), found)
 
 
-def generates(facts: Facts) -> bool:
+def is_generation(facts: Facts) -> bool:
     """Whether a role generates static batches in a program that is not a server."""
-    return not engines.trains(facts.role) and isinstance(facts.likely("generation_cache"), str)
+    return not engines.is_training(facts.role) and isinstance(facts.expected("generation_cache"), str)
 
 
 def _is_part_of_a_run(role: Role) -> bool:
@@ -117,22 +124,22 @@ def _is_part_of_a_run(role: Role) -> bool:
 
 def _list_headroom_facts(facts: Facts) -> tuple[str, ...]:
     """Return the headroom that decides whether a role fits, then those of its parts."""
-    if engines.trains(facts.role):
+    if engines.is_training(facts.role):
         return "training_room_bytes", "training_state_room_bytes", "training_weight_room_bytes"
-    if generates(facts):
+    if is_generation(facts):
         return "generation_headroom_bytes", "generation_weight_headroom_bytes"
     return "headroom_bytes", "kv_cache_bytes", "weight_headroom_bytes"
 
 
 def _compare_headroom(facts: Facts, name: str) -> str:
-    left = facts.worlds(name)
+    left = facts.scenarios(name)
     if isinstance(left, Missing):
         return UNKNOWN
-    if _number(left.adverse) >= 0:
+    if _number(left.worst) >= 0:
         return "fits"
-    if _number(left.favourable) < 0:
+    if _number(left.best) < 0:
         return "does not fit"
-    return "likely fits" if _number(left.likely) >= 0 else "likely does not fit"
+    return "likely fits" if _number(left.expected) >= 0 else "likely does not fit"
 
 
 def _number(value: object) -> float:
@@ -140,14 +147,14 @@ def _number(value: object) -> float:
 
 
 def _describe_headroom(facts: Facts) -> str:
-    ends = facts.ends("training_room" if engines.trains(facts.role) else "headroom")
+    ends = facts.ends("training_room" if engines.is_training(facts.role) else "headroom")
     if ends is None or facts.role.value("device") not in (None, "gpu"):
         return ""
     low, high = (round(_number(end) * 100) for end in ends)
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def _describe_architecture(role: Role, resolved: Resolved | None) -> str:
+def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
     stated = role.value("checkpoint")
     if isinstance(stated, Unknown):
         return f"? ({stated.reason})"
@@ -177,28 +184,28 @@ def _name_resource(role: Role) -> str:
 def _describe_parallelism(facts: Facts) -> str:
     parts = []
     for name, letters in (("tensor_parallel", "TP"), ("pipeline_parallel", "PP"), ("data_parallel", "DP")):
-        value = facts.likely(name)
+        value = facts.expected(name)
         if isinstance(value, int) and (value > 1 or name == "tensor_parallel"):
             parts.append(f"{letters} {value}")
     return " × ".join(parts) or "?"
 
 
-def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
+def list_assumptions(role: Role, resolved: Resolution | None) -> Iterator[str]:
     """Yield what was assumed about a role, in sentences."""
     yield from (field.assumption for field in role.fields.values() if field.assumption)
     if resolved and resolved.assumption:
         yield resolved.assumption
     engine = role.text("engine")
-    if engine and not role.text("engine_version") and (oldest := engines.oldest(engine)):
+    if engine and not role.text("engine_version") and (oldest := engines.oldest_release(engine)):
         yield f"the release of {engine} is not declared: {'.'.join(map(str, oldest))} or later"
     if role.value("sharing"):
         yield "the GPU is shared: the memory of its other programs is not counted"
     for name, memory in (("speculative", "draft_weight_bytes_per_gpu"), ("enable_lora", "lora_bytes")):
-        if role.value(name) not in (None, False) and not resolver.counts(engine, memory):
+        if role.value(name) not in (None, False) and not is_used(engine, memory):
             yield f"memory of {glossary()[name].meaning} is not counted"
 
 
-def explanations(role: Role, resolved: Resolved | None) -> Iterator[Explanation]:
+def list_unresolved(role: Role, resolved: Resolution | None) -> Iterator[Explanation]:
     """Yield who decides each value that the file leaves open, with the location that says so."""
     for name, field in role.fields.items():
         if isinstance(field.value, Unknown) and field.value.category and field.origins:
@@ -221,10 +228,12 @@ def _explain_accelerator(role: Role) -> Iterator[Explanation]:
 
 
 def _explain_program(role: Role) -> Iterator[Explanation]:
-    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint reads."""
+    """Yield why the architecture is unknown: the program is no engine or trainer that gpulint
+    reads.
+    """
     for name in ("program", "engine"):
         runs = role.fields.get(name)
-        if runs is None or not runs.origins or engines.purpose(role.text("engine")):
+        if runs is None or not runs.origins or engines.find_purpose(role.text("engine")):
             continue
         category = runs.value.category if isinstance(runs.value, Unknown) else "own program"
         if category:
@@ -234,11 +243,11 @@ def _explain_program(role: Role) -> Iterator[Explanation]:
             return
 
 
-def _is_unlisted(resolved: Resolved | None) -> bool:
+def _is_unlisted(resolved: Resolution | None) -> bool:
     return resolved is None or resolved.architecture is None or not resolved.architecture.known
 
 
-def _find_fitting(facts: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitting | None:
+def _find_fitting(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> Fitting | None:
     """Return how a role fits on each accelerator that is available; None if it names one."""
     accelerator = facts.role.value("accelerator")
     if accelerator is not None and not isinstance(accelerator, Unknown):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gpulint.catalog import hardware
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, tables
 from gpulint.catalog.offers import Available, Pool, Price
-from gpulint.policy.config import requirements as organisation
-from gpulint.policy.config.did_you_mean import near
+from gpulint.policy.config import requirements
+from gpulint.policy.config.did_you_mean import suggest
 from gpulint.policy.config.settings import NamedPool, Settings, SettingsError
 
 
-def of(settings: Settings) -> Available:
+def load_available(settings: Settings) -> Available:
     """Return the available hardware with catalog ids; raise SettingsError for a name not in the catalog."""
     declared = settings.available
     pool_names = [pool.name for pool in settings.pools]
@@ -25,7 +24,7 @@ def of(settings: Settings) -> Available:
         accelerators=_resolve_names(settings, "accelerators", declared.accelerators, _resolve_available),
         forbidden=_resolve_names(settings, "forbidden", declared.forbidden, _resolve_forbidden),
         pools=tuple(_resolve_pools(settings, settings.pools)),
-        barred=organisation.barred(settings),
+        barred=requirements.find_barred(settings),
         prices=tuple(
             _resolve_price(settings.place("prices", index), price, pool_names)
             for index, price in enumerate(declared.prices)
@@ -58,7 +57,7 @@ def _resolve_pools(settings: Settings, pools: Iterable[NamedPool]) -> Iterator[P
 
 def _resolve_price(place: str, price: Price, pools: list[str]) -> Price:
     if price.pool and price.pool not in pools:
-        raise SettingsError(f"{place}: prices: there is no pool {price.pool} under `pools`{near(price.pool, pools)}")
+        raise SettingsError(f"{place}: prices: there is no pool {price.pool} under `pools`{suggest(price.pool, pools)}")
     return price._replace(
         instance_type=_resolve_machine(place, price.instance_type) if price.instance_type else "",
         accelerator=_resolve_accelerator(place, "prices", price.accelerator) if price.accelerator else "",
@@ -68,18 +67,18 @@ def _resolve_price(place: str, price: Price, pools: list[str]) -> Price:
 def _check_cloud(place: str, name: str) -> str:
     clouds = sorted({node.cloud for node in hardware.list_nodes()})
     if name not in clouds:
-        hint = near(name, clouds) or f"; it has {', '.join(clouds)}"
+        hint = suggest(name, clouds) or f"; it has {', '.join(clouds)}"
         raise SettingsError(f"{place}: available: the catalog has no cloud {name}{hint}")
     return name
 
 
 def _check_region(place: str, name: str, prices: Iterable[Price]) -> str:
     priced = {price.region for price in prices if price.region}
-    grids = {row["region"] for row in catalog.rows("grids") if row["region"]}
+    grids = {row["region"] for row in tables.rows("grids") if row["region"]}
     regions = priced | grids | {region for _, region in hardware.priced_regions()}
     if name not in regions:
         raise SettingsError(
-            f"{place}: available: the catalog has no region {name}{near(name, regions)}; "
+            f"{place}: available: the catalog has no region {name}{suggest(name, regions)}; "
             f"add a price under prices: to declare one"
         )
     return name
@@ -88,7 +87,7 @@ def _check_region(place: str, name: str, prices: Iterable[Price]) -> str:
 def _resolve_machine(place: str, name: str) -> str:
     node = hardware.node(name)
     if node is None:
-        similar = near(name, (node.instance_type for node in hardware.list_nodes()))
+        similar = suggest(name, (node.instance_type for node in hardware.list_nodes()))
         raise SettingsError(f"{place}: the catalog has no machine type {name}{similar}")
     return node.instance_type
 
@@ -104,7 +103,7 @@ def _resolve_forbidden(place: str, name: str) -> str:
 def _resolve_accelerator(place: str, where: str, name: str) -> str:
     accelerator = hardware.named(name)
     if accelerator is None:
-        similar = near(name, (known.id for known in hardware.list_accelerators()))
+        similar = suggest(name, (known.id for known in hardware.list_accelerators()))
         raise SettingsError(f"{place}: {where}: the catalog has no accelerator {name}{similar}")
     return accelerator.id
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from gpulint.policy.config import settings
 from gpulint.policy.config.files import Reader
-from gpulint.policy.config.settings import Accepted, Override, Settings
+from gpulint.policy.config.settings import AcceptedFindings, Override, Settings
 from gpulint.source.repository import ignored
 
 if TYPE_CHECKING:
     import pathspec
 
-NOTHING: tuple[tuple[str, ...], ...] = ()
+NO_LINES: tuple[tuple[str, ...], ...] = ()
 
 
 class Policies:
@@ -29,14 +29,14 @@ class Policies:
 
     def nearest(self, folder: str) -> Settings:
         """Return the policy of a folder or of the nearest folder above it, without overrides."""
-        folder = next(iter(settings.upwards(folder)))
+        folder = next(iter(settings.list_parents(folder)))
         if folder not in self._nearest:
             self._read(folder)
         return self._nearest[folder]
 
     def _read(self, folder: str) -> None:
         """Read the policy of one folder, unless a policy above excludes the folder."""
-        above, lines = settings.DEFAULTS, NOTHING
+        above, lines = settings.DEFAULTS, NO_LINES
         if self.only is not None:
             self._nearest[folder], self._excluding[folder] = self.only, (self.only.exclude,)
             return
@@ -44,7 +44,7 @@ class Policies:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
         left_out = any(self.matches(part, f"{folder}/") for part in lines)
-        own = None if left_out else settings.stated(self.reader, folder)
+        own = None if left_out else settings.read(self.reader, folder)
         self._nearest[folder] = own or above
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
 
@@ -56,9 +56,9 @@ class Policies:
             return found
         key = found.path, chosen
         if key not in self._over:
-            from gpulint.policy.config import merge as merging
+            from gpulint.policy.config import merge
 
-            self._over[key] = merging.settings(found.layers, chosen)
+            self._over[key] = merge.merge_settings(found.layers, chosen)
         return self._over[key]
 
     def overrides(self, path: str) -> tuple[Override, ...]:
@@ -70,7 +70,7 @@ class Policies:
         """Return the policies that were read, each once."""
         return tuple({found.path: found for found in self._nearest.values() if found.path}.values())
 
-    def reaches(self, accepted: Accepted, path: str) -> bool:
+    def reaches(self, accepted: AcceptedFindings, path: str) -> bool:
         """True if an accepted finding of a policy may be in a file."""
         return not accepted.paths or self.matches(accepted.paths, path)
 
@@ -88,5 +88,5 @@ class Policies:
         if not lines:
             return False
         if lines not in self._specs:
-            self._specs[lines] = ignored.spec(lines)
+            self._specs[lines] = ignored.compile(lines)
         return self._specs[lines].match_file(path)

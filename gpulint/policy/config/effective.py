@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, get_origin
 
 from gpulint.policy.config import schema
-from gpulint.policy.config.merge import OF_A_LAYER
+from gpulint.policy.config.merge import LAYER_KEYS
 from gpulint.policy.config.settings import Override, Settings
 from gpulint.policy.rules import selection
 from gpulint.policy.rules.rule import Rule
@@ -38,7 +38,7 @@ class Change(NamedTuple):
     named: bool
 
 
-class Effective(NamedTuple):
+class EffectivePolicy(NamedTuple):
     """The resolved policy of a path: its files, matching overrides, values, and changed rules."""
 
     path: str
@@ -50,11 +50,11 @@ class Effective(NamedTuple):
     changes: tuple[Change, ...]
 
 
-def of(path: str, found: Settings, overrides: Iterable[Override], left_out: bool) -> Effective:
+def resolve(path: str, found: Settings, overrides: Iterable[Override], left_out: bool) -> EffectivePolicy:
     """Return the resolved policy of a path."""
     values = tuple(_values(found))
     stated = {value.key.partition(".")[0] for value in values}
-    return Effective(
+    return EffectivePolicy(
         path,
         tuple(layer.document.path for layer in reversed(found.layers)),
         tuple(_locate_override(found, override) for override in overrides),
@@ -75,10 +75,10 @@ def _values(found: Settings) -> Iterator[Value]:
     defaults = {
         field.alias or name: field.default
         for name, field in schema.PolicyFile.model_fields.items()
-        if isinstance(field.default, bool | str) and field.default != "" and name not in OF_A_LAYER
+        if isinstance(field.default, bool | str) and field.default != "" and name not in LAYER_KEYS
     }
     for key in _keys():
-        if key in OF_A_LAYER:
+        if key in LAYER_KEYS:
             yield from _list_per_layer(found, key)
         elif key in found.stated:
             yield from _flatten(found, (key,), found.stated[key])
@@ -111,14 +111,14 @@ def _locate_override(found: Settings, override: Override) -> tuple[str, tuple[st
 
 
 def _find_changes(found: Settings) -> Iterator[Change]:
-    rules = selection.known(found)
-    enabled = {rule.name: rule for rule in selection.speaking(rules, found)}
+    rules = selection.load_rules(found)
+    enabled = {rule.name: rule for rule in selection.enable_rules(rules, found)}
     default = {rule.name for rule in rules.values() if rule.status != "preview"}
     for rule in sorted(rules.values(), key=lambda rule: (rule.family, rule.name)):
         now = enabled.get(rule.name)
         becomes = _describe_change(rule, now, rule.name in default)
         if becomes:
-            level = selection.decided(rule, found, rules)
+            level = selection.find_level(rule, found, rules)
             capped = now is not None and now.severity.word == found.at_most
             place = level.place if level and not capped else _locate_general(found, now)
             yield Change(rule, becomes, _line(place), not capped and level is not None and level.word == rule.name)
@@ -147,7 +147,7 @@ def _line(place: str) -> str:
 # ---- as text and as JSON
 
 
-def as_text(effective: Effective) -> str:
+def render_text(effective: EffectivePolicy) -> str:
     """Render the resolved policy of a path as text."""
     lines = [_head(effective)]
     lines += [f"  {', '.join(paths)}  ({origin})" for origin, paths in effective.overrides]
@@ -160,7 +160,7 @@ def as_text(effective: Effective) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _head(effective: Effective) -> str:
+def _head(effective: EffectivePolicy) -> str:
     if not effective.layers:
         return f"{effective.path}: no gpulint.yaml; the defaults apply"
     extended = f", which extends {', '.join(effective.layers[1:])}" if effective.layers[1:] else ""
@@ -210,7 +210,7 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
-def as_json(effective: Effective) -> str:
+def render_json(effective: EffectivePolicy) -> str:
     """Render the resolved policy of a path as JSON."""
     data: Mapping[str, Any] = {
         "format": "gpulint-policy/1",

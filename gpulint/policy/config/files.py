@@ -15,7 +15,7 @@ BYTES_MAX = 5_000_000
 FILES_MAX = 10_000
 
 
-class Refused(ValueError):
+class RefusedFileError(ValueError):
     """A file that exists but is not read: a symbolic link, or one that is too large."""
 
 
@@ -37,7 +37,7 @@ class Reader(Protocol):
         ...
 
 
-class Disk:
+class DiskReader:
     """The files below a folder on disk. `name` replaces the folder in displayed paths."""
 
     def __init__(self, root: Path, name: str = "") -> None:
@@ -46,8 +46,8 @@ class Disk:
 
     def read(self, path: str) -> bytes | None:
         """Return a regular file, or None if there is none; raise Refused if it is outside, linked or too large."""
-        if within(path) is None:
-            raise Refused(f"{path}: outside the folder that gpulint reads")
+        if normalise(path) is None:
+            raise RefusedFileError(f"{path}: outside the folder that gpulint reads")
         place = self.root / path
         try:
             status = os.lstat(place)
@@ -55,15 +55,19 @@ class Disk:
             return None
         steps = (place, *(self.root / part for part in _parents(path)))
         if any(step.is_symlink() for step in steps):
-            raise Refused(f"{self.shown(path)}: gpulint does not follow symbolic links")
+            raise RefusedFileError(f"{self.shown(path)}: gpulint does not follow symbolic links")
         if not stat.S_ISREG(status.st_mode):
             return None
         if status.st_size > BYTES_MAX:
-            raise Refused(f"{self.shown(path)}: larger than the limit of {BYTES_MAX // 1_000_000} MB for such a file")
+            raise RefusedFileError(
+                f"{self.shown(path)}: larger than the limit of {BYTES_MAX // 1_000_000} MB for such a file"
+            )
         try:
             return place.read_bytes()
         except OSError as error:
-            raise Refused(f"{self.shown(path)}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+            raise RefusedFileError(
+                f"{self.shown(path)}: cannot be read: {(error.strerror or str(error)).lower()}"
+            ) from None
 
     def names(self, folder: str) -> Iterator[str]:
         """Yield the paths of all files below a folder in sorted order, including links."""
@@ -73,11 +77,11 @@ class Disk:
             below = Path(place).relative_to(self.root).as_posix()
             if linked := next((name for name in folders if (Path(place) / name).is_symlink()), None):
                 where = self.shown(posixpath.normpath(posixpath.join(below, linked)))
-                raise Refused(f"{where}: gpulint does not follow symbolic links")
+                raise RefusedFileError(f"{where}: gpulint does not follow symbolic links")
             for name in sorted(files):
                 count += 1
                 if count > FILES_MAX:
-                    raise Refused(f"{self.shown(folder)}: more than {FILES_MAX:,} files")
+                    raise RefusedFileError(f"{self.shown(folder)}: more than {FILES_MAX:,} files")
                 yield posixpath.normpath(posixpath.join(below, name))
 
     def shown(self, path: str) -> str:
@@ -88,7 +92,7 @@ class Disk:
         return (place.relative_to(here) if place.is_relative_to(here) else place).as_posix()
 
 
-class Stated(Disk):
+class SuppliedFileReader(DiskReader):
     """The files below a folder on disk; a caller supplies the content of one of them."""
 
     def __init__(self, root: Path, file: str, content: bytes) -> None:
@@ -105,7 +109,7 @@ class Stated(Disk):
         return path if path == self.file else super().shown(path)
 
 
-def within(path: str) -> str | None:
+def normalise(path: str) -> str | None:
     """Return a path without `.` and `..`; None if it leaves the root."""
     normal = posixpath.normpath(path)
     return None if normal.startswith(("../", "/")) or normal == ".." else normal

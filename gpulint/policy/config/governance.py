@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import package_data
 from gpulint.workload import Origin
 
 TEAM_LABEL = "team"
@@ -53,7 +53,7 @@ class Budget(NamedTuple):
     whole: bool = False
 
 
-class Permitted(NamedTuple):
+class AllowedAccelerators(NamedTuple):
     """Patterns of the allowed accelerators (all if empty), minus the forbidden ones."""
 
     allowed: tuple[str, ...] = ()
@@ -65,16 +65,16 @@ class Permitted(NamedTuple):
         return f"{among}, but not {', '.join(self.forbidden)}" if self.forbidden else among
 
 
-class Governance(NamedTuple):
+class PolicyRequirements(NamedTuple):
     """All policy requirements of one file, or of a whole policy."""
 
     thresholds: Mapping[str, float] = MappingProxyType({})
-    permitted: Permitted = Permitted()
+    permitted: AllowedAccelerators = AllowedAccelerators()
     requirements: tuple[Requirement, ...] = ()
     budgets: tuple[Budget, ...] = ()
     team_label: str = TEAM_LABEL
 
-    def about(self, matches: Callable[[tuple[str, ...]], bool]) -> Governance:
+    def about(self, matches: Callable[[tuple[str, ...]], bool]) -> PolicyRequirements:
         """Return the requirements and budgets of a file that matches these paths."""
         requirements = tuple(
             requirement for requirement in self.requirements if not requirement.paths or matches(requirement.paths)
@@ -84,7 +84,7 @@ class Governance(NamedTuple):
             return self
         return self._replace(requirements=requirements, budgets=budgets)
 
-    def read_whole(self) -> Governance:
+    def read_whole(self) -> PolicyRequirements:
         """Return the same for a run that reads every file of the policy."""
         return (
             self._replace(budgets=tuple(budget._replace(whole=True) for budget in self.budgets))
@@ -93,10 +93,10 @@ class Governance(NamedTuple):
         )
 
 
-NONE = Governance()
+NONE = PolicyRequirements()
 
 
-def thresholds() -> tuple[str, ...]:
+def list_thresholds() -> tuple[str, ...]:
     """Return the names of the thresholds that an organisation may set."""
-    rows = shipped.glossary()
+    rows = package_data.load_glossary()
     return (*(name for name, row in rows.items() if (row["of"], row["type"]) == ("policy", "number")), *FLOORS)

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 from gpulint import units
 from gpulint.catalog.offers import Available, Energy, Price
 from gpulint.policy.config import schema
-from gpulint.policy.config.files import within
-from gpulint.policy.config.governance import Governance
+from gpulint.policy.config.files import normalise
+from gpulint.policy.config.governance import PolicyRequirements
 from gpulint.policy.config.packs import Layer
 from gpulint.policy.config.settings import (
-    Accepted,
+    AcceptedFindings,
     Folder,
     Hint,
     Level,
@@ -30,15 +30,15 @@ from gpulint.report.model import Comment, Waiver
 from gpulint.source.documents import Path
 
 T = TypeVar("T", Hint, NamedFabric)
-FIRST_COUNTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
+FIRST_MATCH_LISTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
 """Lists whose first matching entry applies: entries of a later layer come first."""
-ONLY_THESE = frozenset({("select",), ("accelerators", "allowed")})
+REPLACED_LISTS = frozenset({("select",), ("accelerators", "allowed")})
 """Lists that restrict: an override replaces them."""
-OF_A_LAYER = frozenset({"extends", "summary", "overrides", "exclude", "rules"})
+LAYER_KEYS = frozenset({"extends", "summary", "overrides", "exclude", "rules"})
 """Keys about a layer itself, or about files in its folder."""
 
 
-class Told(NamedTuple):
+class LocatedValue(NamedTuple):
     """A value or list item, its location, and the folder to which its globs are relative."""
 
     value: Any
@@ -57,11 +57,11 @@ class Part(NamedTuple):
         return self.layer.place((*self.inside, *path), key=key)
 
 
-def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settings:
+def merge_settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settings:
     """Return the settings of layers with the chosen overrides."""
     parts = [Part(layer, layer.stated) for layer in layers]
     parts += [_override_part(layers[override.layer], override.entry) for override in chosen]
-    tree = merged(parts)
+    tree = merge(parts)
     whole = _strip_places(tree)
     stated = schema.PolicyFile.model_validate(whole)
     own = layers[-1]
@@ -81,17 +81,17 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
     )
 
 
-def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> Governance:
-    from gpulint.policy.config import requirements as organisation
+def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> PolicyRequirements:
+    from gpulint.policy.config import requirements
 
-    return organisation.of(stated, layers, parts)
+    return requirements.read_requirements(stated, layers, parts)
 
 
-def merged(parts: Iterable[Part]) -> dict[str, Any]:
+def merge(parts: Iterable[Part]) -> dict[str, Any]:
     """Merge parts into one tree of mappings, lists and single values, each with its location."""
     tree: dict[str, Any] = {}
     for part in parts:
-        kept = {key: value for key, value in part.stated.items() if key not in OF_A_LAYER}
+        kept = {key: value for key, value in part.stated.items() if key not in LAYER_KEYS}
         _merge(tree, kept, (), part)
     return tree
 
@@ -103,17 +103,17 @@ def _merge(tree: dict[str, Any], stated: Mapping[str, Any], at: Path, part: Part
             below = tree.setdefault(key, {})
             _merge(below, value, path, part)
         elif isinstance(value, list | tuple):
-            known = [] if part.inside and path in ONLY_THESE else tree.get(key, [])
+            known = [] if part.inside and path in REPLACED_LISTS else tree.get(key, [])
             tree[key] = _merge_list(known, value, path, part)
         else:
-            tree[key] = Told(value, part.place(path), part.layer.folder)
+            tree[key] = LocatedValue(value, part.place(path), part.layer.folder)
 
 
-def _merge_list(earlier: Sequence[Told], new: Sequence[Any], path: Path, part: Part) -> list[Told]:
-    items = [Told(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
-    if path[0] in FIRST_COUNTS:
+def _merge_list(earlier: Sequence[LocatedValue], new: Sequence[Any], path: Path, part: Part) -> list[LocatedValue]:
+    items = [LocatedValue(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
+    if path[0] in FIRST_MATCH_LISTS:
         return [*items, *earlier]
-    unique: dict[str, Told] = {}
+    unique: dict[str, LocatedValue] = {}
     for item in (*earlier, *items):
         unique.setdefault(repr(item.value), item)
     return list(unique.values())
@@ -124,7 +124,7 @@ def _strip_places(tree: object) -> Any:
         return {key: _strip_places(value) for key, value in tree.items()}
     if isinstance(tree, list):
         return [item.value for item in tree]
-    return tree.value if isinstance(tree, Told) else tree
+    return tree.value if isinstance(tree, LocatedValue) else tree
 
 
 def _places(tree: object, path: Path) -> Iterator[tuple[Path, str]]:
@@ -133,7 +133,7 @@ def _places(tree: object, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _places(value, (*path, key))
     elif isinstance(tree, list):
         yield from (((*path, index), item.place) for index, item in enumerate(tree))
-    elif isinstance(tree, Told):
+    elif isinstance(tree, LocatedValue):
         yield path, tree.place
 
 
@@ -169,7 +169,7 @@ def _folders(layers: Iterable[Layer]) -> Iterator[Folder]:
             yield Folder(layer.reader, "" if path == "." else path, place)
 
 
-def _read_waivers(layer: Layer) -> Iterator[Accepted]:
+def _read_waivers(layer: Layer) -> Iterator[AcceptedFindings]:
     for index, entry in enumerate(layer.stated.get("waivers", ())):
         until = entry.get("until")
         waiver = Waiver(
@@ -182,7 +182,7 @@ def _read_waivers(layer: Layer) -> Iterator[Accepted]:
         )
         paths = tuple(layer.globs(("waivers", index, "paths")))
         about = (entry.get("workload") or "*", entry.get("object") or "*")
-        yield Accepted(tuple(entry["rules"]), waiver, paths, *about, layer.folder)
+        yield AcceptedFindings(tuple(entry["rules"]), waiver, paths, *about, layer.folder)
 
 
 def _levels(part: Part) -> Iterator[Level]:
@@ -222,9 +222,9 @@ def _build_settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Setti
     )
 
 
-def _resolve_file(item: Told, instead: str) -> str:
+def _resolve_file(item: LocatedValue, instead: str) -> str:
     """Return the path of a file of the repository from its root; raise SettingsError if it is outside."""
-    path = within(posixpath.join(item.folder, item.value))
+    path = normalise(posixpath.join(item.folder, item.value))
     if path is None or "\\" in item.value:
         raise SettingsError(f"{item.place}: {item.value} is outside the repository; {instead}")
     return path

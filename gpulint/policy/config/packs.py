@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpulint.catalog import package_data as shipped
-from gpulint.policy.config import did_you_mean as spelling
-from gpulint.policy.config import validation as contracts
-from gpulint.policy.config.files import Disk, Reader, Refused, within
+from gpulint.catalog import package_data
+from gpulint.policy.config import did_you_mean, validation
+from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, normalise
 from gpulint.policy.config.settings import FILE, PROJECT, SettingsError
 from gpulint.source import documents
 from gpulint.source.documents import Document
@@ -50,7 +49,7 @@ class Layer(NamedTuple):
         """Return a path relative to this file from the root; None if it leaves the realm."""
         if posixpath.isabs(stated) or "\\" in stated:
             return None
-        return within(posixpath.join(posixpath.dirname(self.path), stated))
+        return normalise(posixpath.join(posixpath.dirname(self.path), stated))
 
     def globs(self, path: documents.Path) -> Iterator[str]:
         """Yield the lines at a path as lines of a .gitignore at the root; raise SettingsError for a useless line."""
@@ -60,8 +59,8 @@ class Layer(NamedTuple):
         if len(lines) > GLOBS_MAX:
             raise SettingsError(f"{self.place(path)}: {len(lines):,} lines exceed the limit of {GLOBS_MAX:,}")
         for index, line in enumerate(lines):
-            found = ignored.rooted(self.folder, line)
-            if why := ignored.refused(line) or ignored.refused(found):
+            found = ignored.root_line(self.folder, line)
+            if why := ignored.find_problem(line) or ignored.find_problem(found):
                 raise SettingsError(f"{self.place((*path, index))}: {line!r} {why}")
             yield found
 
@@ -70,7 +69,7 @@ class Layer(NamedTuple):
         return self.realm, self.path, self.inside
 
 
-def layers(reader: Reader, path: str, table: str = "", folder: str | None = None) -> tuple[Layer, ...]:
+def load_layers(reader: Reader, path: str, table: str = "", folder: str | None = None) -> tuple[Layer, ...]:
     """Return a policy file and everything it extends, lowest precedence first. Each file appears once.
 
     Its globs are relative to `folder` if given, otherwise to its own folder.
@@ -82,19 +81,19 @@ def layers(reader: Reader, path: str, table: str = "", folder: str | None = None
     return tuple(found.values())
 
 
-def shipped_packs() -> Reader:
+def open_shipped() -> Reader:
     """Return a reader of the built-in packs."""
-    return Disk(shipped.folder("packs"), "packs")
+    return DiskReader(package_data.find_folder("packs"), "packs")
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """Return the names of the built-in packs."""
-    return [path.removesuffix(".yaml") for path in shipped_packs().names("") if path.count("/") == 0]
+    return [path.removesuffix(".yaml") for path in open_shipped().names("") if path.count("/") == 0]
 
 
-def pack(name: str, folder: str = "") -> Layer:
+def load_pack(name: str, folder: str = "") -> Layer:
     """Return a built-in pack by name."""
-    return _layer(shipped_packs(), f"{name}.yaml", "packs", folder)
+    return _layer(open_shipped(), f"{name}.yaml", "packs", folder)
 
 
 def _collect(layer: Layer, chain: tuple[Layer, ...], found: dict[tuple[str, str, documents.Path], Layer]) -> None:
@@ -122,9 +121,9 @@ def _resolve(word: str, layer: Layer, place: str, own: Layer) -> Layer:
         )
     if "/" in word or "\\" in word or word.endswith((".yaml", ".yml", ".toml")):
         return _load_file(word, layer, place, own)
-    if word in names():
-        return pack(word, own.folder)
-    hint = spelling.nearest(word.lower(), names()) or f"; there are {', '.join(names())}"
+    if word in list_names():
+        return load_pack(word, own.folder)
+    hint = did_you_mean.suggest_one(word.lower(), list_names()) or f"; there are {', '.join(list_names())}"
     beside = layer.beside(f"{word}.yaml")
     if beside and layer.reader.read(beside) is not None:
         hint = f"; for the file in the same folder write ./{word}.yaml"
@@ -141,7 +140,7 @@ def _load_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
             below = posixpath.join(path, FILE)
             meant = f"; did you mean {word.rstrip('/')}/{FILE}?" if layer.reader.read(below) is not None else ""
             raise SettingsError(f"{place}: there is no file {layer.reader.shown(path)}{meant}")
-    except Refused as error:
+    except RefusedFileError as error:
         raise SettingsError(f"{place}: {error}") from None
     return _layer(layer.reader, path, layer.realm, _scope(layer.realm, path, own), inside)
 
@@ -155,7 +154,7 @@ def _scope(realm: str, path: str, own: Layer) -> str:
 
 def _load_package(word: str, place: str, own: Layer) -> Layer:
     name, _, file = word.partition("/")
-    path = within(file or FILE)
+    path = normalise(file or FILE)
     if not PACKAGE.fullmatch(name) or path is None:
         raise SettingsError(
             f"{place}: package:{word} is not a file of a top-level package; write package:NAME or package:NAME/FILE.yaml"
@@ -165,11 +164,11 @@ def _load_package(word: str, place: str, own: Layer) -> Layer:
             raise SettingsError(
                 f"{place}: the package {name} is in the repository, in {folder}; name its file instead, e.g. ./FILE.yaml"
             )
-        reader = Disk(folder, f"{IN_PACKAGE}{name}")
+        reader = DiskReader(folder, f"{IN_PACKAGE}{name}")
         try:
             if reader.read(path) is not None:
                 return _layer(reader, path, f"package {name}", own.folder)
-        except Refused as error:
+        except RefusedFileError as error:
             raise SettingsError(f"{place}: {error}") from None
     raise SettingsError(f"{place}: the package {name} has no {path}")
 
@@ -202,5 +201,5 @@ def _is_supplied_by(folder: Path, root: Path) -> bool:
 
 def _layer(reader: Reader, path: str, realm: str, folder: str, inside: documents.Path = ()) -> Layer:
     content = reader.read(path)
-    document = contracts.document(reader.shown(path), content or b"", SettingsError)
-    return Layer(reader, path, realm, document, inside, contracts.policy(document, inside), folder)
+    document = validation.load_document(reader.shown(path), content or b"", SettingsError)
+    return Layer(reader, path, realm, document, inside, validation.validate_policy(document, inside), folder)

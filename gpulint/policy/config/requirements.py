@@ -6,11 +6,10 @@ import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
-from gpulint.catalog import hardware
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import hardware, package_data
 from gpulint.policy.config import schema
-from gpulint.policy.config.did_you_mean import near
-from gpulint.policy.config.governance import NONE, Budget, Governance, Permitted, Requirement
+from gpulint.policy.config.did_you_mean import suggest
+from gpulint.policy.config.governance import NONE, AllowedAccelerators, Budget, PolicyRequirements, Requirement
 from gpulint.policy.config.merge import Part
 from gpulint.policy.config.packs import Layer
 from gpulint.policy.config.settings import Settings, SettingsError
@@ -19,13 +18,15 @@ from gpulint.workload import Origin
 KEYS = frozenset({"thresholds", "accelerators", "require", "budgets"})
 
 
-def of(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> Governance:
+def read_requirements(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> PolicyRequirements:
     """Return the requirements of a policy. `parts` are its layers and the overrides that apply."""
     if not any(KEYS & part.stated.keys() for part in parts):
         return NONE
-    return Governance(
+    return PolicyRequirements(
         thresholds=dict(_thresholds(stated)),
-        permitted=Permitted(stated.accelerators.allowed, stated.accelerators.forbidden, _last(parts, "accelerators")),
+        permitted=AllowedAccelerators(
+            stated.accelerators.allowed, stated.accelerators.forbidden, _last(parts, "accelerators")
+        ),
         requirements=tuple(requirement for layer in layers for requirement in _requirements(layer)),
         budgets=tuple(budget for layer in layers for budget in _budgets(layer)),
         team_label=stated.team_label,
@@ -34,7 +35,7 @@ def of(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]
 
 def _thresholds(stated: schema.PolicyFile) -> Iterator[tuple[str, float]]:
     for name, value in stated.thresholds.model_dump(exclude_unset=True).items():
-        yield name, units.parse(value, str(shipped.glossary()[name]["unit"]))
+        yield name, units.parse(value, str(package_data.load_glossary()[name]["unit"]))
 
 
 def _last(parts: Sequence[Part], key: str) -> Origin | None:
@@ -85,7 +86,7 @@ def _budgets(layer: Layer) -> Iterator[Budget]:
 # ---- accelerators
 
 
-def barred(found: Settings) -> frozenset[str]:
+def find_barred(found: Settings) -> frozenset[str]:
     """Return the accelerators that the policy does not allow; raise SettingsError for an unknown name."""
     permitted = found.governance.permitted
     if not permitted.allowed and not permitted.forbidden:
@@ -107,7 +108,7 @@ def _match(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[str]
             else fnmatch.filter((known.id for known in hardware.list_accelerators()), pattern.lower())
         )
         if not ids:
-            similar = near(pattern, (known.id for known in hardware.list_accelerators()))
+            similar = suggest(pattern, (known.id for known in hardware.list_accelerators()))
             place = found.place("accelerators", side, index)
             raise SettingsError(f"{place}: the catalog has no accelerator {pattern}{similar}")
         yield from ids

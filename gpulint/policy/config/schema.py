@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pydantic
 
 from gpulint import units
-from gpulint.catalog import capabilities
-from gpulint.catalog import package_data as shipped
-from gpulint.facts import objective_words as objectives
-from gpulint.facts import resolver as facts
-from gpulint.policy.config import did_you_mean as spelling
-from gpulint.policy.config import governance
+from gpulint.catalog import capabilities, package_data
+from gpulint.facts import objective_words
+from gpulint.facts.providers import LARGEST
+from gpulint.policy.config import did_you_mean, governance
 
-OF_PATH = "shell pattern of paths, for example apps/*, relative to the folder of this file; * crosses folders"
-OF_WORKLOAD = "name of the workload, * for any characters; default: any workload"
+PATH_HELP = "shell pattern of paths, for example apps/*, relative to the folder of this file; * crosses folders"
+WORKLOAD_HELP = "name of the workload, * for any characters; default: any workload"
 SeverityWord = Literal["error", "warning", "note"]
 
 
@@ -29,8 +27,8 @@ class Strict(pydantic.BaseModel):
 class HintFile(Strict):
     """Values that the files matching `path` cannot declare themselves."""
 
-    path: str = pydantic.Field(description=OF_PATH)
-    workload: str = pydantic.Field("", description=OF_WORKLOAD)
+    path: str = pydantic.Field(description=PATH_HELP)
+    workload: str = pydantic.Field("", description=WORKLOAD_HELP)
     accelerator: str = pydantic.Field("", description="an accelerator from `gpulint catalog accelerators`")
     checkpoint: str = pydantic.Field("", description="id on a hub, or a path")
     gpus: int = pydantic.Field(0, ge=0, description="GPUs per pod or node")
@@ -40,13 +38,13 @@ class HintFile(Strict):
 class ObjectiveFile(Strict):
     """Service-level objectives of the services and training runs in the files that match `path`."""
 
-    path: str = pydantic.Field(description=OF_PATH)
-    workload: str = pydantic.Field("", description=OF_WORKLOAD)
+    path: str = pydantic.Field(description=PATH_HELP)
+    workload: str = pydantic.Field("", description=WORKLOAD_HELP)
 
     def words(self) -> dict[str, str | float]:
         """Return the declared objectives by key."""
         values = {field.alias or "": getattr(self, name) for name, field in type(self).model_fields.items()}
-        return {word: value for word, value in values.items() if word in objectives.WORDS and value is not None}
+        return {word: value for word, value in values.items() if word in objective_words.WORDS and value is not None}
 
 
 def _validate_objective(word: str) -> pydantic.AfterValidator:
@@ -54,23 +52,23 @@ def _validate_objective(word: str) -> pydantic.AfterValidator:
 
     def validate(value: str | float | None) -> str | float | None:
         if value is not None:
-            objectives.read(word, value)
+            objective_words.parse(word, value)
         return value
 
     return pydantic.AfterValidator(validate)
 
 
-AIMS: dict[str, Any] = {
+OBJECTIVES: dict[str, Any] = {
     word.replace("-", "_"): (
         Annotated[int | float | str | None, _validate_objective(word)],
         pydantic.Field(None, alias=word, description=objective.meaning),
     )
-    for word, objective in objectives.WORDS.items()
+    for word, objective in objective_words.WORDS.items()
 }
 if TYPE_CHECKING:
-    Aim = ObjectiveFile
+    Objective = ObjectiveFile
 else:
-    Aim = pydantic.create_model("Aim", __base__=ObjectiveFile, __doc__=ObjectiveFile.__doc__, **AIMS)
+    Objective = pydantic.create_model("Aim", __base__=ObjectiveFile, __doc__=ObjectiveFile.__doc__, **OBJECTIVES)
 
 
 class PoolFile(Strict):
@@ -100,8 +98,8 @@ NetworkKind = Literal["", "efa", "infiniband", "roce", "gpudirect-tcpx", "gpudir
 class FabricFile(Strict):
     """The interconnect between the nodes and GPUs of the files, clouds and pools that match."""
 
-    path: str = pydantic.Field("", description=OF_PATH)
-    workload: str = pydantic.Field("", description=OF_WORKLOAD)
+    path: str = pydantic.Field("", description=PATH_HELP)
+    workload: str = pydantic.Field("", description=WORKLOAD_HELP)
     cloud: str = pydantic.Field(
         "", description="aws, azure, gcp or oci, as derived from the machine type or node labels"
     )
@@ -214,22 +212,22 @@ LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.Befor
 def _validate_facts(names: tuple[str, ...]) -> tuple[str, ...]:
     """Reject a name that is no fact."""
     for name in names:
-        if name not in shipped.glossary():
-            raise ValueError(f"no such fact: {name}{spelling.nearest(name, shipped.glossary())}")
+        if name not in package_data.load_glossary():
+            raise ValueError(f"no such fact: {name}{did_you_mean.suggest_one(name, package_data.load_glossary())}")
     return names
 
 
 def _threshold(name: str) -> Any:
     """Return the type and field of a threshold. Its validator parses a value in the fact's unit."""
-    row = shipped.glossary()[name]
+    row = package_data.load_glossary()[name]
 
     def validate(value: Any) -> Any:
         try:
             parsed = units.parse(value, str(row["unit"]))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-        if parsed > facts.LARGEST:
-            raise ValueError(f"{name}: {value} is too large; the limit is {facts.LARGEST:g}")
+        if parsed > LARGEST:
+            raise ValueError(f"{name}: {value} is too large; the limit is {LARGEST:g}")
         return value
 
     description = (
@@ -249,7 +247,7 @@ else:
         "Thresholds",
         __base__=Strict,
         __doc__="Thresholds that replace gpulint's defaults, by name, each in its unit.",
-        **{name: _threshold(name) for name in governance.thresholds()},
+        **{name: _threshold(name) for name in governance.list_thresholds()},
     )
 
 
@@ -285,7 +283,7 @@ class RequireFile(Strict):
 def _validate_amount(value: object) -> object:
     """Reject a value that is no number or out of range."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= facts.LARGEST:  # type: ignore[operator]
+    if not is_number or not 0 <= value <= LARGEST:  # type: ignore[operator]
         raise ValueError(f"a budget must be a number, not {str(value).lower() if isinstance(value, bool) else value}")
     return value
 
@@ -312,9 +310,9 @@ class BudgetFile(Strict):
 
 
 def _validate_condition(text: str) -> str:
-    from gpulint.policy.waivers import conditions as bound
+    from gpulint.policy.waivers import conditions
 
-    if text and (wrong := bound.wrong(text)):
+    if text and (wrong := conditions.find_problem(text)):
         raise ValueError(wrong)
     return text
 
@@ -344,7 +342,7 @@ class WaiverFile(Strict):
     )
 
 
-class GovernedFile(Strict):
+class GeneralFile(Strict):
     """Settings for all files, or for those of an override."""
 
     select: tuple[str, ...] = pydantic.Field((), description="run only these rules or families")
@@ -365,7 +363,7 @@ class GovernedFile(Strict):
     )
 
 
-class OverrideFile(GovernedFile):
+class OverrideFile(GeneralFile):
     """Settings for the files that match `paths`. Later entries win."""
 
     paths: tuple[str, ...] = pydantic.Field(
@@ -382,7 +380,7 @@ class CommentFile(Strict):
     gpus: float | None = pydantic.Field(None, ge=0, description="change of the number of GPUs, up or down")
 
 
-class PolicyFile(GovernedFile):
+class PolicyFile(GeneralFile):
     """gpulint.yaml"""
 
     extends: Extended = pydantic.Field(
@@ -401,7 +399,7 @@ class PolicyFile(GovernedFile):
     hints: tuple[HintFile, ...] = pydantic.Field(
         (), description="values that files cannot declare; the first matching entry applies"
     )
-    objectives: tuple[Aim, ...] = pydantic.Field(
+    objectives: tuple[Objective, ...] = pydantic.Field(
         (), description="service-level objectives of services and training runs"
     )
     pools: tuple[PoolFile, ...] = pydantic.Field((), description="nodes that no file of the repository defines")

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.catalog.offers import EVERYTHING, Available
-from gpulint.policy.config.files import Reader, Refused
-from gpulint.policy.config.governance import NONE, Governance
+from gpulint.policy.config.files import Reader, RefusedFileError
+from gpulint.policy.config.governance import NONE, PolicyRequirements
 from gpulint.report.model import Comment, Waiver
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Override(NamedTuple):
     entry: int
 
 
-class Accepted(NamedTuple):
+class AcceptedFindings(NamedTuple):
     """Findings that a policy accepts: rules, files as lines of a .gitignore at the root, workloads and objects.
 
     Its lines are about `folder`.
@@ -137,7 +137,7 @@ class Settings(NamedTuple):
     fabrics: tuple[NamedFabric, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
     available: Available = EVERYTHING
-    waivers: tuple[Accepted, ...] = ()
+    waivers: tuple[AcceptedFindings, ...] = ()
     waivers_need: tuple[str, ...] = ()
     waivers_last_s: float | None = None
     baseline: str = ""
@@ -148,7 +148,7 @@ class Settings(NamedTuple):
     stated: Mapping[str, Any] = MappingProxyType({})
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
-    governance: Governance = NONE
+    governance: PolicyRequirements = NONE
 
     def place(self, *path: str | int) -> str:
         """Return the location of a value, else of its parent, else the file."""
@@ -160,38 +160,36 @@ class Settings(NamedTuple):
 DEFAULTS = Settings()
 
 
-def nearest(reader: Reader, folder: str = "") -> Settings:
+def find_nearest(reader: Reader, folder: str = "") -> Settings:
     """Return the settings of the nearest folder with a policy, from `folder` up, without overrides."""
-    for place in upwards(folder):
-        if found := stated(reader, place):
+    for place in list_parents(folder):
+        if found := read(reader, place):
             return found
     return DEFAULTS
 
 
-def stated(reader: Reader, folder: str) -> Settings | None:
+def read(reader: Reader, folder: str) -> Settings | None:
     """Return the settings of exactly this folder; None if it has none."""
     if file := _find_policy(reader, folder):
-        from gpulint.policy.config import merge as merging
-        from gpulint.policy.config import packs
+        from gpulint.policy.config import merge, packs
 
-        return merging.settings(packs.layers(reader, *file))
+        return merge.merge_settings(packs.load_layers(reader, *file))
     return None
 
 
-def of(reader: Reader, file: str) -> Settings:
+def load(reader: Reader, file: str) -> Settings:
     """Return the settings of one policy file at any path. Its globs are relative to the root."""
-    from gpulint.policy.config import merge as merging
-    from gpulint.policy.config import packs
+    from gpulint.policy.config import merge, packs
 
     try:
         if reader.read(file) is None:
             raise SettingsError(f"there is no policy file {reader.shown(file)}")
-    except Refused as error:
+    except RefusedFileError as error:
         raise SettingsError(str(error)) from None
-    return merging.settings(packs.layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
+    return merge.merge_settings(packs.load_layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
 
 
-def upwards(folder: str) -> Iterator[str]:
+def list_parents(folder: str) -> Iterator[str]:
     """Yield a folder and its parents up to the root, which is empty."""
     place = posixpath.normpath(folder) if folder else ""
     place = "" if place == "." else place
@@ -212,11 +210,11 @@ def _find_policy(reader: Reader, folder: str) -> tuple[str, str] | None:
                 raise SettingsError(
                     f"{reader.shown(name)}: gpulint does not read a file of this name; rename it to {FILE}"
                 )
-    except Refused as error:
+    except RefusedFileError as error:
         raise SettingsError(str(error)) from None
     file = posixpath.join(folder, PROJECT)
     try:
         content = reader.read(file)
-    except Refused:
+    except RefusedFileError:
         return None
     return (file, "tool.gpulint") if content is not None and TABLE.search(content) else None

@@ -9,9 +9,8 @@ from typing import Any
 
 import pydantic
 
-from gpulint.facts import objective_words as objectives
-from gpulint.policy.config import did_you_mean as spelling
-from gpulint.policy.config import schema
+from gpulint.facts import objective_words
+from gpulint.policy.config import did_you_mean, schema
 from gpulint.policy.config.settings import SettingsError
 from gpulint.report.model import Location
 from gpulint.source import documents
@@ -37,7 +36,7 @@ WRONG_TYPES = {
 }
 
 
-def document(path: str, content: bytes, error: type[ValueError]) -> Document:
+def load_document(path: str, content: bytes, error: type[ValueError]) -> Document:
     """Return the one document of a team's own file. Mistakes are reported although it names no GPU."""
     loaded = documents.load(path, content)
     if loaded.problems:
@@ -48,7 +47,7 @@ def document(path: str, content: bytes, error: type[ValueError]) -> Document:
     return loaded.documents[0] if loaded.documents else documents.load(path, b"{}").documents[0]
 
 
-def policy(document_: Document, inside: Path) -> dict[str, Any]:
+def validate_policy(document_: Document, inside: Path) -> dict[str, Any]:
     """Return what a policy file, or a table of it, declares; raise SettingsError with all mistakes."""
     data = document_.get(inside) if inside else document_.data
     try:
@@ -71,12 +70,12 @@ def _render_mistake(found: Document, inside: Path, path: Path, mistake: Mapping[
     whole = (*inside, *path)
     if mistake["type"] != "extra_forbidden":
         return _at(found.locate(whole), _explain(path, mistake))
-    if path[0] == "hints" and path[-1] in objectives.WORDS:
+    if path[0] == "hints" and path[-1] in objective_words.WORDS:
         return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
     if empty_key := _find_empty_key(found, whole):
         return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {empty_key}")
     keys = _keys(schema.PolicyFile, path[:-1])
-    hint = spelling.nearest(str(path[-1]).lower(), keys) or _list_keys(path[:-1], keys)
+    hint = did_you_mean.suggest_one(str(path[-1]).lower(), keys) or _list_keys(path[:-1], keys)
     return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{hint}")
 
 
@@ -121,7 +120,7 @@ def _explain(path: Path, mistake: Mapping[str, Any]) -> str:
     if kind == "literal_error":
         words = [word.strip("' ") for word in mistake["ctx"]["expected"].replace(" or ", ", ").split(",")]
         either = mistake["ctx"]["expected"].replace("'", "").removeprefix(", ")
-        return f"{name} must be {either}, not {_short(value)}{spelling.nearest(str(value), words)}"
+        return f"{name} must be {either}, not {_short(value)}{did_you_mean.suggest_one(str(value), words)}"
     message: str = mistake["msg"].removeprefix("Value error, ")
     return message
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from cel_expr_python import cel
 
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import glossary
 
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w+)")
@@ -33,14 +33,14 @@ class KeyAbsent(ConditionError):
 
 
 @functools.cache
-def names(expression: str) -> tuple[str, ...]:
+def find_names(expression: str) -> tuple[str, ...]:
     """Return the facts that an expression uses, in order of appearance."""
     words = (match.group(1) for match in NAME.finditer(expression))
-    return tuple(dict.fromkeys(name for name in words if name in facts.glossary()))
+    return tuple(dict.fromkeys(name for name in words if name in glossary()))
 
 
 @functools.cache
-def guards(expression: str) -> Mapping[str, bool | None]:
+def find_guards(expression: str) -> Mapping[str, bool | None]:
     """Return the facts that a condition requires, each with the value that makes it false.
 
     They are the terms `name != null` (null) and `name` (false) of a conjunction. With such a value the condition is false
@@ -53,14 +53,14 @@ def guards(expression: str) -> Mapping[str, bool | None]:
         return {}
     parts = [part.strip() for part in outside.split("&&")]
     ruled_out = {part.removesuffix(" != null"): None if part.endswith(" != null") else False for part in parts}
-    return {name: value for name, value in ruled_out.items() if name in facts.glossary()}
+    return {name: value for name, value in ruled_out.items() if name in glossary()}
 
 
 @functools.cache
-def compiled(expression: str) -> cel.Expression:
+def compile(expression: str) -> cel.Expression:
     """Return the checked expression; raise ConditionError with the location and the closest fact."""
     try:
-        return _environment().compile(_with_floats(expression) if arithmetic(expression) else expression)
+        return _environment().compile(_with_floats(expression) if uses_arithmetic(expression) else expression)
     except RuntimeError as error:
         raise ConditionError(_explain(_compile_error(expression) or str(error))) from None
 
@@ -91,12 +91,12 @@ def _evaluate_cached(expression: str, names_: tuple[str, ...], *values: object) 
 
 
 def _evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
-    uses_floats = arithmetic(expression)
+    uses_floats = uses_arithmetic(expression)
     converted = {name: _as_float(value) if uses_floats else _as_cel(value) for name, value in values.items()}
-    result = compiled(expression).eval(data=converted)
+    result = compile(expression).eval(data=converted)
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
-    if set(names(expression)) - set(values):
+    if set(find_names(expression)) - set(values):
         return None
     if key := KEY.search(str(result.value())):
         raise KeyAbsent(key[1])
@@ -104,10 +104,10 @@ def _evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 
 
 @functools.cache
-def arithmetic(expression: str) -> bool:
+def uses_arithmetic(expression: str) -> bool:
     """True if a condition computes with facts. CEL does not mix integers and floats, so all become floats."""
     outside = EXPONENT.sub("", TEXT.sub("''", expression))
-    return "object" not in names(expression) and "%" not in outside and bool(OPERATION.search(outside))
+    return "object" not in find_names(expression) and "%" not in outside and bool(OPERATION.search(outside))
 
 
 @functools.cache
@@ -129,7 +129,7 @@ def _as_cel(value: object) -> object:
 
 @functools.cache
 def _environment() -> cel.Env:
-    variables = dict.fromkeys(facts.glossary(), cel.Type.DYN)
+    variables = dict.fromkeys(glossary(), cel.Type.DYN)
     return cel.NewEnv(variables=variables)
 
 
@@ -139,6 +139,6 @@ def _explain(message: str) -> str:
         return message
     import difflib
 
-    similar = [f"object_{undeclared[1]}"] if f"object_{undeclared[1]}" in facts.glossary() else []
-    similar = similar or difflib.get_close_matches(undeclared.group(1), facts.glossary(), n=1)
+    similar = [f"object_{undeclared[1]}"] if f"object_{undeclared[1]}" in glossary() else []
+    similar = similar or difflib.get_close_matches(undeclared.group(1), glossary(), n=1)
     return message + (f"\ndid you mean {similar[0]}?" if similar else "")

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts import resolver as facts
-from gpulint.policy.config import did_you_mean as spelling
+from gpulint.facts.formulas import find_formulas
+from gpulint.facts.glossary import glossary
+from gpulint.policy.config import did_you_mean
 from gpulint.policy.rules import cel
 
 TOKEN = re.compile(
@@ -81,11 +82,11 @@ class _Token(NamedTuple):
     start: int
 
 
-def mistakes(expression: str, about_workloads: bool = True) -> Iterator[Mistake]:
+def find_mistakes(expression: str, about_workloads: bool = True) -> Iterator[Mistake]:
     """Yield what keeps a condition from compiling, or else the first reason why it can never work as intended."""
     tokens = [_Token(match[0], match.start()) for match in TOKEN.finditer(expression)]
     try:
-        cel.compiled(expression)
+        cel.compile(expression)
     except cel.ConditionError as error:
         yield from list(_explain_errors(expression, tokens, str(error)))
         return
@@ -128,10 +129,10 @@ def _explain_undeclared(error: Mistake, tokens: list[_Token]) -> Mistake:
         return Mistake(token.start, f"{name} is not CEL: {WORDS[name.lower()]}")
     if tokens[index + 1 : index + 2] and tokens[index + 1].text == "(":
         meant = token.text.rpartition(".")[2]
-        return Mistake(token.start, f"no such function: {meant}{spelling.nearest(meant, FUNCTIONS)}")
+        return Mistake(token.start, f"no such function: {meant}{did_you_mean.suggest_one(meant, FUNCTIONS)}")
     if _is_unquoted_text(tokens, index):
         return Mistake(token.start, f"text needs quotation marks: write '{token.text}'")
-    return Mistake(token.start, f"no such fact: {name}{nearest(name)}")
+    return Mistake(token.start, f"no such fact: {name}{suggest_fact(name)}")
 
 
 def _is_unquoted_text(tokens: list[_Token], index: int) -> bool:
@@ -180,7 +181,7 @@ def _find_mistyped(tokens: list[_Token]) -> Iterator[Mistake]:
         if sign.text not in COMPARED:
             continue
         for name, value in ((left, right), (right, left)):
-            if name.text in facts.glossary() and (message := _explain_mismatch(name.text, sign.text, value.text)):
+            if name.text in glossary() and (message := _explain_mismatch(name.text, sign.text, value.text)):
                 yield Mistake(value.start, message)
 
 
@@ -208,7 +209,7 @@ def _explain_mismatch(name: str, sign: str, literal: str) -> str:
 
 def _find_unguarded(expression: str) -> Iterator[Mistake]:
     """Yield facts that a condition uses without a guard although they may be absent, alone or together."""
-    quantities = [facts.glossary()[name] for name in cel.names(expression)]
+    quantities = [glossary()[name] for name in cel.find_names(expression)]
     present = {quantity.name: ORDINARY.get(quantity.type, []) for quantity in quantities}
     nullable = [quantity.name for quantity in quantities if may_be_null(quantity.name)]
     for count in range(min(len(nullable), ABSENCES_MAX) + 1):
@@ -243,8 +244,8 @@ def _reason(error: str) -> str:
 
 def may_be_null(name: str) -> bool:
     """True if a fact is null when nothing declares it, or if its formula may return None."""
-    formula = facts.formulas(None).get(name)
-    is_nullable = facts.glossary()[name].absent == (None,)
+    formula = find_formulas(None).get(name)
+    is_nullable = glossary()[name].absent == (None,)
     return is_nullable or (formula is not None and "None" in str(formula.__annotations__.get("return")))
 
 
@@ -253,7 +254,7 @@ def may_be_null(name: str) -> bool:
 
 def _explain_amount(written: str, name: str) -> str:
     """Explain how to write an amount with a unit as a number in the fact's own unit."""
-    quantity = facts.glossary().get(name)
+    quantity = glossary().get(name)
     if quantity is None:
         return f"numbers take no unit, so {written} cannot be parsed; `gpulint explain FACT` shows the unit of a fact"
     number = _convert_amount(written, quantity.unit)
@@ -273,22 +274,22 @@ def _convert_amount(written: str, unit: str) -> str:
 
 
 def _render_unit(name: str) -> str:
-    unit = facts.glossary()[name].unit
+    unit = glossary()[name].unit
     return f" in {unit}" if unit else ""
 
 
 def _fact_before(tokens: list[_Token], index: int) -> str:
     """Return the fact that the value at an index is compared with."""
-    names = (token.text for token in reversed(tokens[:index]) if token.text in facts.glossary())
+    names = (token.text for token in reversed(tokens[:index]) if token.text in glossary())
     return next(names, "")
 
 
 def _type(name: str) -> str:
-    return facts.glossary()[name].type if name in facts.glossary() else ""
+    return glossary()[name].type if name in glossary() else ""
 
 
-def nearest(name: str) -> str:
+def suggest_fact(name: str) -> str:
     """Suggest the fact that a name may mean: by common word, by a part of its path, or by spelling."""
-    parts = [part for part in reversed(name.split(".")) if part in facts.glossary()]
+    parts = [part for part in reversed(name.split(".")) if part in glossary()]
     meant = MEANT.get(name.lower(), next(iter(parts), ""))
-    return f"; did you mean {meant}?" if meant else spelling.nearest(name, facts.glossary())
+    return f"; did you mean {meant}?" if meant else did_you_mean.suggest_one(name, glossary())

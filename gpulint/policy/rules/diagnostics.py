@@ -12,12 +12,10 @@ from typing import Any
 import pydantic
 
 from gpulint.catalog import capabilities
-from gpulint.facts import resolver as facts
+from gpulint.facts.glossary import Quantity, glossary
 from gpulint.policy.config import did_you_mean, schema
 from gpulint.policy.config.settings import FILE as SETTINGS
-from gpulint.policy.rules import cel, rule
-from gpulint.policy.rules import condition_diagnostics as condition
-from gpulint.policy.rules import document_rules as objects
+from gpulint.policy.rules import cel, condition_diagnostics, document_rules, rule
 from gpulint.policy.rules.rule import Rule, RuleError
 from gpulint.report.model import Location
 from gpulint.source import documents
@@ -68,18 +66,18 @@ UNIONS = ("str", "list[str]", "EngineFile")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
 
-def files(folder: Path) -> Iterator[Path]:
+def find_files(folder: Path) -> Iterator[Path]:
     """Yield the rule files of a folder and its subfolders by name; raise RuleError for a symbolic link."""
     if not folder.is_dir():
         raise RuleError(f"{folder}: no such folder of rules")
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and (path.suffix in SUFFIXES or path.is_dir()):
             raise RuleError(f"{path}: gpulint does not follow symbolic links")
-        if is_one(path.as_posix()) and path.is_file():
+        if is_rule_file(path.as_posix()) and path.is_file():
             yield path
 
 
-def is_one(path: str) -> bool:
+def is_rule_file(path: str) -> bool:
     """True if a file in a folder of rules is a rule, judging by its name."""
     return path.endswith(SUFFIXES) and path.rpartition("/")[2] != SETTINGS
 
@@ -96,7 +94,7 @@ def read(path: Path, content: bytes) -> Rule:
         schema.RuleFile.model_validate(document.data)
     except pydantic.ValidationError as error:
         raise RuleError("\n".join(_render_errors(document, error.errors()))) from None
-    loaded = rule.of(path.stem, path.parent.name, document.data, path)
+    loaded = rule.parse(path.stem, path.parent.name, document.data, path)
     if mistakes := list(dict.fromkeys(_find_mistakes(loaded, document))):
         raise RuleError("\n".join(mistakes))
     return loaded
@@ -224,7 +222,7 @@ def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
         yield from problems
         return
     about_workloads = found.target.scope != "document"
-    for mistake in condition.mistakes(found.when, about_workloads):
+    for mistake in condition_diagnostics.find_mistakes(found.when, about_workloads):
         yield _at(_inside(document, ("when",), mistake.offset), mistake.message)
     yield from _check_placeholders(found, document)
     if not about_workloads:
@@ -233,7 +231,7 @@ def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
     stated = {"at": found.at, "change": found.change, "against": (found.against,), "instead": (found.instead,)}
     for key, names in stated.items():
         for index, name in enumerate(names):
-            if name and name not in facts.glossary():
+            if name and name not in glossary():
                 listed = (key, index) if key in ("at", "change") else (key,)
                 yield _at(document.locate(listed), _explain_unknown(name))
     if found.only_with and not found.change:
@@ -253,8 +251,8 @@ def _check_target(found: Rule, document: Document) -> Iterator[str]:
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
     yield from _check_capabilities(found, document)
-    for name in cel.names(found.when):
-        scopes = _scopes(facts.glossary()[name])
+    for name in cel.find_names(found.when):
+        scopes = _scopes(glossary()[name])
         if scope not in scopes:
             message = f"{name} is not available to a rule of scope {scope}; write scope: {scopes[0]}"
             yield _at(document.locate(("for", "scope")), message)
@@ -268,13 +266,13 @@ def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
     for index, name in enumerate(found.target.does):
         location = document.locate(("for", "engine", "does", *((index,) if is_list else ())))
         if name not in capabilities.MEANINGS:
-            meant = did_you_mean.nearest(name, capabilities.MEANINGS) or "; docs/own_rules.md lists them"
+            meant = did_you_mean.suggest_one(name, capabilities.MEANINGS) or "; docs/own_rules.md lists them"
             yield _at(location, f"no such engine capability: {name}{meant}")
         elif name not in fitting:
             yield _at(location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}")
 
 
-def _scopes(quantity: facts.Quantity) -> tuple[str, ...]:
+def _scopes(quantity: Quantity) -> tuple[str, ...]:
     """Return the scopes in which a fact is available."""
     if quantity.part:
         return ("workload", "facility") if quantity.of == "pod" else ("facility",)
@@ -287,7 +285,7 @@ def _check_placeholders(found: Rule, document: Document) -> Iterator[str]:
     lines += [(("arithmetic", index), line) for index, line in enumerate(found.arithmetic)]
     for path, text in lines:
         try:
-            names = rule.placeholders(text)
+            names = rule.find_placeholders(text)
         except ValueError:
             yield _at(
                 document.locate(path), "a brace is not closed: write a fact as {gpus_per_pod} and a literal brace as {{"
@@ -297,15 +295,15 @@ def _check_placeholders(found: Rule, document: Document) -> Iterator[str]:
             if problem := _explain_unprintable(name, found):
                 yield _at(_inside(document, path, max(text.find("{" + name), 0)), problem)
         for _, fact, layout, conversion in string.Formatter().parse(text):
-            if fact in facts.glossary() and (layout or conversion):
+            if fact in glossary() and (layout or conversion):
                 yield _at(document.locate(path), f"a fact is printed in its own unit and format: write only {{{fact}}}")
 
 
 def _explain_unprintable(name: str, found: Rule) -> str:
     """Return why a message cannot print the content of its braces."""
     if found.target.scope != "document":
-        return "" if name in facts.glossary() else _explain_unknown(name)
-    if objects.path_of(name) is not None or (not objects.about(found) and name in facts.glossary()):
+        return "" if name in glossary() else _explain_unknown(name)
+    if document_rules.parse_path(name) is not None or (not document_rules.reads_object(found) and name in glossary()):
         return ""
     return f"{{{name}}}: a document rule can print only parts of its object, for example {{object.spec.replicas}}"
 
@@ -313,7 +311,7 @@ def _explain_unprintable(name: str, found: Rule) -> str:
 def _check_locations(found: Rule, document: Document) -> Iterator[str]:
     """Yield the `at` entries of a document rule that are no parts of its object."""
     for index, name in enumerate(found.at):
-        if objects.path_of(name) is None:
+        if document_rules.parse_path(name) is None:
             message = f"{name}: a document rule can point only to parts of its object, for example object.spec.replicas"
             yield _at(document.locate(("at", index)), message)
 
@@ -323,7 +321,7 @@ def _explain_unknown(name: str) -> str:
         return "the braces are empty: write a fact, for example {gpus_per_pod}"
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         return f"{{{name}}} is not a fact name; only facts can be filled in"
-    return f"no such fact: {name}" + (condition.nearest(name) or "; `gpulint facts WORD` lists them")
+    return f"no such fact: {name}" + (condition_diagnostics.suggest_fact(name) or "; `gpulint facts WORD` lists them")
 
 
 def _inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:

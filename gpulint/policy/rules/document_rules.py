@@ -7,8 +7,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
-from gpulint.policy.rules import cel
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import cel, evaluate
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Skip
 from gpulint.source.documents import Document, Path
@@ -17,14 +16,14 @@ STEP = re.compile(r"\.(?P<key>[A-Za-z_][\w-]*)|\[(?P<index>\d+)\]|\[(?P<quote>['
 SHOWN_MAX = 100
 
 
-def about(rule: Rule) -> bool:
+def reads_object(rule: Rule) -> bool:
     """True if a rule reads documents as data rather than errors in their text."""
-    return rule.target.scope == "document" and "problem" not in cel.names(rule.when)
+    return rule.target.scope == "document" and "problem" not in cel.find_names(rule.when)
 
 
-def findings(found: Iterable[Document], rules: Sequence[Rule]) -> Iterator[Finding | Skip]:
+def find(found: Iterable[Document], rules: Sequence[Rule]) -> Iterator[Finding | Skip]:
     """Yield the findings of these rules in documents. A rule whose condition reads a missing key is skipped."""
-    applicable = [rule for rule in rules if about(rule)]
+    applicable = [rule for rule in rules if reads_object(rule)]
     for document in found if applicable else ():
         data = document.data
         for rule in applicable:
@@ -36,10 +35,12 @@ def findings(found: Iterable[Document], rules: Sequence[Rule]) -> Iterator[Findi
                 yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}")
                 continue
             if holds:
-                yield check.at_document(rule, _locate(rule, document), filled(rule.message, document))
+                yield evaluate.make_document_finding(
+                    rule, _locate(rule, document), fill_message(rule.message, document)
+                )
 
 
-def path_of(text: str) -> Path | None:
+def parse_path(text: str) -> Path | None:
     """Return the path of a part of an object, written as `object.spec.replicas`; None for other text."""
     if not text.startswith("object"):
         return None
@@ -54,12 +55,12 @@ def path_of(text: str) -> Path | None:
     return tuple(steps)
 
 
-def filled(message: str, document: Document) -> str:
+def fill_message(message: str, document: Document) -> str:
     """Return a message with the named parts of an object filled in."""
     parts = []
     for text, name, _, _ in string.Formatter().parse(message):
         parts.append(text)
-        path = path_of(name) if name else None
+        path = parse_path(name) if name else None
         if path is not None:
             parts.append(_render(document.get(path)))
     return "".join(parts)
@@ -72,6 +73,6 @@ def _render(value: object) -> str:
 
 def _locate(rule: Rule, document: Document) -> Location:
     """Return the first of the rule's parts that exists, otherwise the parent of the first one, otherwise the kind."""
-    paths = [path for name in rule.at if (path := path_of(name)) is not None]
+    paths = [path for name in rule.at if (path := parse_path(name)) is not None]
     existing = [path for path in paths if document.node(path) is not None]
     return document.locate(next(iter([*existing, *paths]), ("kind",)))

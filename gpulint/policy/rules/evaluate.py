@@ -6,15 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import package_data as shipped
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.catalog import package_data
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel
-from gpulint.policy.rules.rule import Rule, is_own, placeholders
-from gpulint.report.model import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
+from gpulint.policy.rules.rule import Rule, find_placeholders, is_own
+from gpulint.report.model import (
+    Edit,
+    Finding,
+    Location,
+    NotEvaluated,
+    Related,
+    RuleCard,
+    Scenarios,
+    Severity,
+    Suggestion,
+)
 from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
 
-OF_THE_INSTANCE = frozenset(
+INSTANCE_FAMILIES = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
 )
 """Families of rules about a whole instance. They are evaluated on its first role only."""
@@ -119,14 +130,14 @@ class RuleDefect(Exception):
     """A built-in rule whose condition fails although every fact is known."""
 
 
-def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
+def select(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
     """Yield the rules that apply to this role."""
     if role.value("device") not in (None, "gpu"):
         return
     is_part = bool(role.text("part_of"))
     for rule in rules:
         target = rule.target
-        if is_part and rule.family in OF_THE_INSTANCE:
+        if is_part and rule.family in INSTANCE_FAMILIES:
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
             continue
@@ -134,7 +145,7 @@ def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[
             yield rule
 
 
-def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
+def evaluate(rules: Iterable[Rule], facts: Facts) -> Outcome:
     """Return the rules that fire after absorption, and those that lack facts."""
     verdicts: list[Verdict] = []
     not_evaluated: list[NotEvaluated] = []
@@ -174,10 +185,10 @@ def _original_level(verdict: Verdict) -> int:
 
 def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
     """Return the number of scenarios in which a rule's condition holds, or the missing facts."""
-    if any(facts.worlds(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
+    if any(facts.scenarios(name) == (value, value, value) for name, value in cel.find_guards(rule.when).items()):
         return 0
-    resolved = {name: facts.worlds(name) for name in cel.names(rule.when)}
-    available = {name: worlds for name, worlds in resolved.items() if not isinstance(worlds, Missing)}
+    resolved = {name: facts.scenarios(name) for name in cel.find_names(rule.when)}
+    available = {name: scenarios for name, scenarios in resolved.items() if not isinstance(scenarios, Missing)}
     scenarios = 0
     for count, values in _group_scenarios(available):
         try:
@@ -199,32 +210,32 @@ def _is_plausible(rule: Rule, facts: Facts) -> bool:
 
     A scenario sets every uncertain term to its worst value at once. A note that contradicts its own interval is a false alarm.
     """
-    values = {name: _end(name, facts) for name in cel.names(rule.when)}
+    values = {name: _end(name, facts) for name in cel.find_names(rule.when)}
     return cel.evaluate(rule.when, values) is True
 
 
 def _end(name: str, facts: Facts) -> Value:
     """Return the end of a fact's printed interval on the side of the worst scenario."""
-    worlds, ends = facts.worlds(name), facts.ends(name)
-    if isinstance(worlds, Missing) or ends is None:
+    scenarios, ends = facts.scenarios(name), facts.ends(name)
+    if isinstance(scenarios, Missing) or ends is None:
         return None
-    if not isinstance(worlds.adverse, int | float) or not isinstance(worlds.likely, int | float):
-        return worlds.adverse
-    return ends[0] if worlds.adverse < worlds.likely else ends[1]
+    if not isinstance(scenarios.worst, int | float) or not isinstance(scenarios.expected, int | float):
+        return scenarios.worst
+    return ends[0] if scenarios.worst < scenarios.expected else ends[1]
 
 
-def _group_scenarios(facts: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
+def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
     """Yield the facts of the scenarios, with the number of scenarios that share them."""
-    if all(worlds.favourable == worlds.likely == worlds.adverse for worlds in facts.values()):
-        yield 3, {name: worlds.likely for name, worlds in facts.items()}
+    if all(scenarios.best == scenarios.expected == scenarios.worst for scenarios in facts.values()):
+        yield 3, {name: scenarios.expected for name, scenarios in facts.items()}
         return
-    for world in Worlds._fields:
-        yield 1, {name: getattr(worlds, world) for name, worlds in facts.items()}
+    for scenario in Scenarios._fields:
+        yield 1, {name: getattr(scenarios, scenario) for name, scenarios in facts.items()}
 
 
-def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
+def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
     """Return the finding of a rule that fires, with its location and arithmetic. `told` is the role with merged locations."""
-    from gpulint.policy.rules import identity as subject
+    from gpulint.policy.rules import identity as rules_identity
 
     rule, role = verdict.rule, told or facts.role
     primary = _locate(role, rule.at)
@@ -237,29 +248,31 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | Non
         family=rule.family,
         severity=verdict.severity,
         confidence=verdict.confidence,
-        message=_render_message(rule, filled(rule.message, facts)),
+        message=_render_message(rule, fill_message(rule.message, facts)),
         location=location,
         label=_label(*primary, facts) if primary else "",
         related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
-        arithmetic=tuple(filled(line, facts) for line in rule.arithmetic if not facts.missing(placeholders(line))),
+        arithmetic=tuple(
+            fill_message(line, facts) for line in rule.arithmetic if not facts.missing(find_placeholders(line))
+        ),
         workload=workload.name,
         role=role.name,
         facts=tuple(shown),
         fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
         help=rule.why,
-        subject=subject.of_workload(workload, role, quantity, _list_compared(rule, role)),
+        subject=rules_identity.identify_role(workload, role, quantity, _list_compared(rule, role)),
     )
 
 
-def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
+def list_cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
     """Return the rules with findings, as a report shows them."""
     fired = {finding.rule for finding in findings}
-    return {rule.name: card(rule) for rule in rules if rule.name in fired}
+    return {rule.name: make_card(rule) for rule in rules if rule.name in fired}
 
 
-def card(rule: Rule) -> RuleCard:
+def make_card(rule: Rule) -> RuleCard:
     """Return a rule as a report shows it."""
-    is_builtin = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
+    is_builtin = rule.path is None or rule.path.is_relative_to(package_data.find_folder("rules"))
     page = f"{SITE}/rules/{rule.name}/" if SITE and is_builtin else ""
     columns = (
         rule.name,
@@ -280,8 +293,8 @@ def _list_compared(rule: Rule, role: Role) -> tuple[str, ...]:
 
     A rule that compares only declared values holds for any model and accelerator.
     """
-    compared = cel.names(rule.when)
-    is_instance_rule = rule.family in OF_THE_INSTANCE and not all(name in role.fields for name in compared)
+    compared = cel.find_names(rule.when)
+    is_instance_rule = rule.family in INSTANCE_FAMILIES and not all(name in role.fields for name in compared)
     return (rule.against, *rule.at, *compared, *(SHAPE if is_instance_rule else ()))
 
 
@@ -297,19 +310,19 @@ def fingerprint(*identity: str) -> str:
     return hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
 
 
-def filled(template: str, facts: Facts) -> str:
+def fill_message(template: str, facts: Facts) -> str:
     """Return a message with its facts in human units, with an interval if scenarios differ."""
-    return template.format_map({name: shown(name, facts) for name in placeholders(template)})
+    return template.format_map({name: render_fact(name, facts) for name in find_placeholders(template)})
 
 
-def shown(name: str, facts: Facts) -> str:
+def render_fact(name: str, facts: Facts) -> str:
     """Return a fact in human units, or "unknown" if it is missing."""
     ends = facts.ends(name)
     if ends is None:
         return "unknown"
     unit = glossary()[name].unit
-    likely, low, high = (units.human(value, unit) for value in (facts.likely(name), *ends))
-    return likely if low == high else f"{likely} ({low} to {high})"
+    expected, low, high = (units.human(value, unit) for value in (facts.expected(name), *ends))
+    return expected if low == high else f"{expected} ({low} to {high})"
 
 
 def _locate(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
@@ -325,16 +338,16 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     """The words under a place: what a quantity means there, or the name and value that the file writes."""
     if template := LABELS.get(name):
         key = str(origin.path[-1]) if origin.path else ""
-        return template.format(key=key, value=shown(name, facts))
+        return template.format(key=key, value=render_fact(name, facts))
     if origin.span is None and not origin.key and origin.path and isinstance(origin.path[-1], str):
         return _written(origin)
     words = _words(name, glossary()[name].unit)
     if not isinstance(origin.document.get(("apiVersion",)), str):
         words = words.replace("pods per replica", "nodes").replace("pod", "node")
-    value = facts.likely(name)
+    value = facts.expected(name)
     if value is None or value is True:
         return words
-    return f"no {words}" if value is False else f"{words}: {shown(name, facts)}"
+    return f"no {words}" if value is False else f"{words}: {render_fact(name, facts)}"
 
 
 def _written(origin: Origin) -> str:
@@ -359,11 +372,11 @@ def _line(value: object) -> str:
 
 def _words(name: str, unit: str) -> str:
     """The name of a quantity in words, without its unit."""
-    words = name.removesuffix(f"_{unit}").split("_")
+    words = (name if unit == "parameters" else name.removesuffix(f"_{unit}")).split("_")  # 70.6 B has no unit
     return NAMES.get(name) or " ".join(ACRONYMS.get(word, word) for word in words)
 
 
-def at_document(
+def make_document_finding(
     rule: Rule,
     location: Location,
     message: str,

@@ -10,16 +10,16 @@ from gpulint.report.model import Finding, Location, Subject
 from gpulint.source.documents import Document, Node, Path
 from gpulint.workload import Field, Role, Unknown, Workload
 
-OF_BUDGET = "budget "
+BUDGET_PREFIX = "budget "
 """Prefix of a subject's object that is a sum over many workloads. A lower amount is better."""
-OF_FACILITY = "gpulint/Facility "
+FACILITY_PREFIX = "gpulint/Facility "
 """Prefix of a subject's object that is a component of a facility."""
 LONGEST = 160
-SAID = "_stated"
+DECLARED_SUFFIX = "_stated"
 """Suffix of facts that only tell whether another fact is declared."""
 
 
-def of_workload(workload: Workload, role: Role, quantity: str, compared: Iterable[str]) -> Subject:
+def identify_role(workload: Workload, role: Role, quantity: str, compared: Iterable[str]) -> Subject:
     """Return the subject of a role's fact. Its value holds the declared value and those it is compared with."""
     others = {name: value for name in compared if name != quantity and (value := _read_value(role, name)) is not None}
     words = [value] if (value := _read_value(role, quantity)) is not None else []
@@ -28,7 +28,7 @@ def of_workload(workload: Workload, role: Role, quantity: str, compared: Iterabl
     )
 
 
-def named(data: object) -> str:
+def identify_object(data: object) -> str:
     """Return the identity of an object: group, kind, namespace and name; empty if it is none."""
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         return ""
@@ -43,12 +43,12 @@ def named(data: object) -> str:
     return f"{group}{slash}{data['kind']} {owner}"
 
 
-def no_larger(found: Iterable[Finding], before: Iterable[tuple[str, Subject]]) -> list[Finding]:
+def keep_smaller_budgets(found: Iterable[Finding], before: Iterable[tuple[str, Subject]]) -> list[Finding]:
     """Return findings in which a budget that did not grow keeps its previous subject."""
     budgets = {
         (rule, subject.object, subject.quantity): subject
         for rule, subject in before
-        if subject.object.startswith(OF_BUDGET)
+        if subject.object.startswith(BUDGET_PREFIX)
     }
     return [
         _keep_subject(finding, budgets.get((finding.rule, finding.subject.object, finding.subject.quantity)))
@@ -66,17 +66,19 @@ def _keep_subject(finding: Finding, before: Subject | None) -> Finding:
     return finding if now > then else finding._replace(subject=before)
 
 
-def told(found: Iterable[Finding], documents: Sequence[Document]) -> list[Finding]:
+def add_subjects(found: Iterable[Finding], documents: Sequence[Document]) -> list[Finding]:
     """Return the findings of one file, with subjects for those about its text."""
     return [
-        finding if finding.subject != Subject() else finding._replace(subject=at(finding.location, documents))
+        finding
+        if finding.subject != Subject()
+        else finding._replace(subject=locate_subject(finding.location, documents))
         for finding in found
     ]
 
 
-def at(place: Location, documents: Sequence[Document]) -> Subject:
+def locate_subject(place: Location, documents: Sequence[Document]) -> Subject:
     """Return the subject of a location: the object that contains it, the path of keys, and the text there."""
-    value = plain(_text(place))
+    value = normalise(_text(place))
     same_file = [document for document in documents if document.path == place.path]
     if not same_file:
         return Subject(_file(place.path), "", value)
@@ -88,7 +90,7 @@ def at(place: Location, documents: Sequence[Document]) -> Subject:
     return Subject(_holder(document, path) or _file(place.path), _keys(document, path), value)
 
 
-def plain(text: str) -> str:
+def normalise(text: str) -> str:
     """Return a value without quotes and extra space; an amount becomes its number."""
     words = _shorten(text)
     if len(words) > 1 and words[0] == words[-1] and words[0] in "\"'":
@@ -112,9 +114,9 @@ def _owner(workload: Workload) -> str:
 def _read_value(role: Role, name: str) -> str | None:
     """Return the declared value of a fact in normal form; None if only a default or table supplies it."""
     field = role.fields.get(name)
-    if field is None or not field.origins or name.endswith(SAID):
+    if field is None or not field.origins or name.endswith(DECLARED_SUFFIX):
         return None
-    return plain(field.origins[0].text()) if _keeps_text(field, role) else _normalise(field)
+    return normalise(field.origins[0].text()) if _keeps_text(field, role) else _normalise(field)
 
 
 def _keeps_text(field: Field, role: Role) -> bool:
@@ -152,7 +154,7 @@ def _number(value: Fraction) -> str:
 
 def _holder(document: Document, path: Path) -> str:
     """Return the innermost named object around a path."""
-    names = (named(document.get(path[:length])) for length in range(len(path), -1, -1))
+    names = (identify_object(document.get(path[:length])) for length in range(len(path), -1, -1))
     return next(filter(None, names), "") if document.format in ("yaml", "json") else ""
 
 
@@ -194,7 +196,7 @@ def _step(node: Node, offset: int) -> tuple[str | int, Node] | None:
 
 def _keys(document: Document, path: Path) -> str:
     """Return a path below its object, in which items are called by name if they have one."""
-    inside = next((length for length in range(len(path), 0, -1) if named(document.get(path[:length]))), 0)
+    inside = next((length for length in range(len(path), 0, -1) if identify_object(document.get(path[:length]))), 0)
     return "".join(_key(document, path[:length]) for length in range(inside + 1, len(path) + 1)).lstrip(".")
 
 

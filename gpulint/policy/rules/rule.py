@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.catalog import capabilities
-from gpulint.catalog import package_data as shipped
+from gpulint.catalog import capabilities, package_data
 from gpulint.policy.rules import cel
 from gpulint.report.model import Severity
 
@@ -75,42 +74,42 @@ class Rule:
     @property
     def facts(self) -> tuple[str, ...]:
         """Every fact that the rule compares or prints."""
-        printed = (name for text in (self.message, *self.arithmetic) for name in placeholders(text))
-        return tuple(dict.fromkeys((*cel.names(self.when), *printed)))
+        printed = (name for text in (self.message, *self.arithmetic) for name in find_placeholders(text))
+        return tuple(dict.fromkeys((*cel.find_names(self.when), *printed)))
 
 
 @functools.cache
-def shipped_rules() -> Mapping[str, Rule]:
+def load_shipped() -> Mapping[str, Rule]:
     """Return the built-in rules by name."""
-    index = shipped.index()
+    index = package_data.index()
     if index is not None:
-        return {row["name"]: of(row["name"], row["family"], row) for row in index["rules"]}  # type: ignore[attr-defined]
-    return {rule.name: rule for rule in load(shipped.folder("rules"))}
+        return {row["name"]: parse(row["name"], row["family"], row) for row in index["rules"]}  # type: ignore[attr-defined]
+    return {rule.name: rule for rule in load(package_data.find_folder("rules"))}
 
 
 def load(folder: Path) -> Iterator[Rule]:
     """Yield the rules of a folder by name; raise RuleError at the first invalid file."""
     for path in sorted(folder.rglob("*.yaml")):
-        yield of(path.stem, path.parent.name, shipped.read_yaml(path), path)
+        yield parse(path.stem, path.parent.name, package_data.read_yaml(path), path)
 
 
 def load_team(folder: Path) -> Iterator[Rule]:
     """Yield a team's own rules; raise RuleError at the first invalid file, with all its mistakes."""
-    from gpulint.policy.rules import diagnostics as rule_file
+    from gpulint.policy.rules import diagnostics
 
-    for path in rule_file.files(folder):
-        yield rule_file.load(path)
+    for path in diagnostics.find_files(folder):
+        yield diagnostics.load(path)
 
 
-def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
+def merge(own: Iterable[Rule]) -> Mapping[str, Rule]:
     """Return the built-in and a team's own rules by name; raise RuleError if one hides another silently.
 
     A built-in preview rule may be hidden, so that a new release does not break a folder that already has its name.
     """
-    rules = dict(shipped_rules())
+    rules = dict(load_shipped())
     for rule in own:
         other = rules.get(rule.name)
-        if other is not None and same_file(rule, other):
+        if other is not None and is_same_file(rule, other):
             continue
         if other is not None and (reason := _explain_conflict(rule, other)):
             raise RuleError(f"{rule.path}:1:1: {reason}")
@@ -120,11 +119,11 @@ def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
 
 def is_own(rule: Rule) -> bool:
     """True if a rule is a team's own."""
-    builtin = shipped_rules().get(rule.name)
+    builtin = load_shipped().get(rule.name)
     return rule.path is not None and (builtin is None or builtin.path != rule.path)
 
 
-def same_file(one: Rule, other: Rule) -> bool:
+def is_same_file(one: Rule, other: Rule) -> bool:
     """True if two rules are from the same file. A rule of a commit has no file on disk."""
     here, there = one.path, other.path
     if here is None or there is None:
@@ -134,32 +133,32 @@ def same_file(one: Rule, other: Rule) -> bool:
 
 def _explain_conflict(rule: Rule, other: Rule) -> str:
     """Return why a rule may not replace another of its name; empty if it may."""
-    if other.name not in shipped_rules() or shipped_rules()[other.name] is not other:
+    if other.name not in load_shipped() or load_shipped()[other.name] is not other:
         return f"{other.path} also defines {rule.name}; rule names must be unique"
     if rule.replaces or other.status == "preview":
         return ""
     return f"gpulint already has a rule {rule.name}; rename the file, or write replaces: true to replace it"
 
 
-def examples(rule: Rule) -> Mapping[str, tuple[object, ...]]:
+def load_examples(rule: Rule) -> Mapping[str, tuple[object, ...]]:
     """Return the `bad` and `good` samples of a rule from its file."""
-    data = document(rule).data
+    data = load_document(rule).data
     samples = data.get("examples", {}) if isinstance(data, dict) else {}
     return {side: tuple(samples.get(side, ())) for side in ("bad", "good")}
 
 
-def document(rule: Rule) -> Document:
+def load_document(rule: Rule) -> Document:
     """Return the file of a rule with the locations of its values."""
-    path = rule.path or shipped.folder("rules") / rule.family / f"{rule.name}.yaml"
-    return shipped.document(path)
+    path = rule.path or package_data.find_folder("rules") / rule.family / f"{rule.name}.yaml"
+    return package_data.load_document(path)
 
 
-def placeholders(text: str) -> tuple[str, ...]:
+def find_placeholders(text: str) -> tuple[str, ...]:
     """Return the names of the facts that a message substitutes."""
     return tuple(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
 
 
-def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
+def parse(name: str, family: str, data: object, path: Path | None = None) -> Rule:
     if not isinstance(data, dict):
         raise RuleError(f"{path or name}: a rule must be a mapping")
     target = data["for"]

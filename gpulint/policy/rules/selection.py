@@ -6,21 +6,21 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulint.policy.config import did_you_mean as spelling
-from gpulint.policy.config.files import Refused
+from gpulint.policy.config import did_you_mean
+from gpulint.policy.config.files import RefusedFileError
 from gpulint.policy.config.settings import DEFAULTS, Folder, Level, Settings, SettingsError
 from gpulint.policy.rules import rule
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
 
 
-def known(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
+def load_rules(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
     """Return every rule by name: built-in, from a policy's folders, and from further folders."""
     policy_rules = (rule for folder in found.rules for rule in _load_folder(folder))
-    return rule.known((*policy_rules, *(loaded for path in folders for loaded in rule.load_team(Path(path)))))
+    return rule.merge((*policy_rules, *(loaded for path in folders for loaded in rule.load_team(Path(path)))))
 
 
-def speaking(
+def enable_rules(
     rules: Mapping[str, Rule],
     found: Settings = DEFAULTS,
     select: Sequence[str] = (),
@@ -44,7 +44,7 @@ def speaking(
     )
 
 
-def decided(candidate: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:
+def find_level(candidate: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:
     """Return the last statement of a policy about a rule or its family; None if there is none."""
     return next(reversed(_find_levels(candidate, [tuple(_sort_levels(group, rules)) for group in found.levels])), None)
 
@@ -88,33 +88,33 @@ def _check_names(rules: Mapping[str, Rule], found: Settings, words: Iterable[str
     named = [(level.word, f"{level.place}: ") for level in found.named]
     for word, place in (*named, *((word, "") for word in words)):
         if word not in rules and word not in families:
-            hint = spelling.nearest(word.lower(), [*rules, *families])
+            hint = did_you_mean.suggest_one(word.lower(), [*rules, *families])
             raise SettingsError(f"{place}no such rule or family: {word}{hint}")
 
 
-def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
+def check_waivers(rules: Mapping[str, Rule], found: Settings) -> None:
     """Raise SettingsError for a policy waiver that names no rule."""
     for waived in found.waivers:
         for name in waived.rules:
             if name not in rules:
                 location = waived.waiver.location
                 place = f"{location.path}:{location.line}:{location.column}: " if location else ""
-                raise SettingsError(f"{place}no such rule: {name}{spelling.nearest(name, rules)}")
+                raise SettingsError(f"{place}no such rule: {name}{did_you_mean.suggest_one(name, rules)}")
 
 
 def _load_folder(folder: Folder) -> Iterator[Rule]:
     """Yield the rules of a folder that a policy names."""
-    from gpulint.policy.rules import diagnostics as rule_file
+    from gpulint.policy.rules import diagnostics
 
     has_rules = False
     try:
         for path in folder.reader.names(folder.path):
-            if rule_file.is_one(path):
+            if diagnostics.is_rule_file(path):
                 has_rules = True
                 displayed, file = Path(folder.reader.shown(path)), folder.reader.root / path
-                loaded = rule_file.read(displayed, folder.reader.read(path) or b"")
+                loaded = diagnostics.read(displayed, folder.reader.read(path) or b"")
                 yield loaded if displayed.is_file() or not file.is_file() else dataclasses.replace(loaded, path=file)
-    except Refused as error:
+    except RefusedFileError as error:
         raise SettingsError(str(error)) from None
     if not has_rules:
         raise SettingsError(

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulint.policy.config import files as reader
-from gpulint.policy.config.files import Refused
-from gpulint.policy.rules import identity as subject
-from gpulint.policy.waivers import comments as directives
+from gpulint.policy.config import files
+from gpulint.policy.config.files import RefusedFileError
+from gpulint.policy.rules import identity as rules_identity
+from gpulint.policy.waivers import comments
 from gpulint.policy.waivers.waivers import Suppression
 from gpulint.source import documents
 from gpulint.source.documents import Document
@@ -17,7 +17,7 @@ from gpulint.source.repository.git_tree import GitTree
 from gpulint.source.repository.tree import NEVER_ENTERED
 
 
-class Commit:
+class CommitReader:
     """A Reader over the files of a commit. If the commit has a `name`, displayed paths start with it."""
 
     def __init__(self, tree: GitTree, name: str = "") -> None:
@@ -29,12 +29,12 @@ class Commit:
         """Return a file, or None if there is none; raise Refused for a link or an oversized file."""
         item = self.tree.held.items.get(path)
         if item is not None and item.kind == "link":
-            raise Refused(f"{self.shown(path)}: gpulint does not follow symbolic links")
+            raise RefusedFileError(f"{self.shown(path)}: gpulint does not follow symbolic links")
         if item is None or item.kind != "file":
             return None
-        if self.tree.git.size(item.id) > reader.BYTES_MAX:
-            limit = reader.BYTES_MAX // 1_000_000
-            raise Refused(f"{self.shown(path)}: larger than the limit of {limit} MB for such a file")
+        if self.tree.git.size(item.id) > files.BYTES_MAX:
+            limit = files.BYTES_MAX // 1_000_000
+            raise RefusedFileError(f"{self.shown(path)}: larger than the limit of {limit} MB for such a file")
         return self.tree.git.content(item.id)
 
     def names(self, folder: str) -> Iterator[str]:
@@ -48,7 +48,7 @@ class Commit:
         return f"{self.name}:{path}" if self.name else self.tree.shown(path)
 
 
-class Vouching:
+class PendingMarker:
     """Marks the waivers of a change that the reference commit lacks as pending."""
 
     def __init__(self, tree: GitTree, name: str, renamed: Mapping[str, str]) -> None:
@@ -80,22 +80,26 @@ class Vouching:
             return
         for document in held:
             name = document.get(("metadata", "name"))
-            if isinstance(name, str) and subject.named(document.data):
+            if isinstance(name, str) and rules_identity.identify_object(document.data):
                 same = self.tree.objects(str(document.get(("kind",))), name, path)
-                yield from (other.path for other in same if subject.named(other.data) == subject.named(document.data))
+                yield from (
+                    other.path
+                    for other in same
+                    if rules_identity.identify_object(other.data) == rules_identity.identify_object(document.data)
+                )
 
     def _identities(self, path: str, names: set[str]) -> list[object]:
         content = self.tree.read(path) or b""
         loaded = documents.load(path, content)
         text = loaded.documents[0].text if loaded.documents else content.decode("utf-8-sig", "replace")
-        found, _ = directives.read(path, text, loaded.documents, loaded.comments, names)
+        found, _ = comments.read(path, text, loaded.documents, loaded.comments, names)
         return [_identity(suppression, loaded.documents) for suppression in found]
 
 
 def _identity(suppression: Suppression, held: Sequence[Document]) -> object:
     """Return what a waiver says and which object it is about."""
     waiver = suppression.waiver
-    owner = subject.at(waiver.location, held).object if waiver.location else ""
+    owner = rules_identity.locate_subject(waiver.location, held).object if waiver.location else ""
     return (
         suppression.rule,
         waiver.kind,

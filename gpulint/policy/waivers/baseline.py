@@ -13,7 +13,7 @@ from gpulint.policy.config.settings import BASELINE
 from gpulint.report.model import Finding, Location, Subject, Waiver
 
 FORMAT = "gpulint-baseline/1"
-ALWAYS_SAID = "suppressions"
+NEVER_BASELINED = "suppressions"
 """The family of problems with waivers, which a baseline never accepts."""
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
 CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
@@ -21,7 +21,7 @@ FINDINGS = re.compile(r'"findings"\s*:\s*\[')
 GAP = re.compile(r"[\s,]*")
 AGAIN = "restore the file, or delete it and run gpulint baseline"
 DECODER = json.JSONDecoder()
-HALVES = "backslashreplace"
+SURROGATE_ERRORS = "backslashreplace"
 """Lone surrogates are written as JSON escapes."""
 Place = Callable[[str], str]
 """Converts a displayed path to one relative to the repository's root."""
@@ -50,7 +50,7 @@ class Baseline(NamedTuple):
     path: str = BASELINE
 
 
-class Held(NamedTuple):
+class Match(NamedTuple):
     """The result of matching: the entry that accepts each finding, and the unused number of each entry."""
 
     accepted: Mapping[int, Entry]
@@ -124,14 +124,14 @@ def _parse_entry(path: str, data: object, line: int) -> Entry:
     return Entry(rule, place, role, Subject(object_, quantity, value), count, line)
 
 
-def rendered(entries: Iterable[Entry], made_with: str) -> str:
+def render(entries: Iterable[Entry], made_with: str) -> str:
     """Return the text of a baseline file: sorted, empty values omitted; raise BaselineError if it is too large."""
     rows = [
         _row(entry) for entry in sorted(entries, key=lambda entry: (entry.path, entry.rule, entry.subject, entry.role))
     ]
     data = {"format": FORMAT, "gpulint": made_with, "findings": rows}
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    if len(text.encode("utf-8", HALVES)) > BYTES_MAX:
+    if len(text.encode("utf-8", SURROGATE_ERRORS)) > BYTES_MAX:
         raise BaselineError(
             f"{len(rows):,} entries are too many for one baseline; write one for each part of the repository"
         )
@@ -146,19 +146,19 @@ def _row(entry: Entry) -> dict[str, str | int]:
 # ---- matching findings
 
 
-def of(findings: Iterable[Finding], place: Place) -> tuple[Entry, ...]:
+def make_entries(findings: Iterable[Finding], place: Place) -> tuple[Entry, ...]:
     """Return the entries that accept findings. Findings about waivers are excluded."""
     counts: dict[Entry, int] = {}
     for finding in findings:
-        if finding.family != ALWAYS_SAID:
+        if finding.family != NEVER_BASELINED:
             entry = Entry(finding.rule, place(finding.location.path), finding.role, finding.subject)
             counts[entry] = counts.get(entry, 0) + 1
     return tuple(entry._replace(number=count) for entry, count in counts.items())
 
 
-def held(
+def match_findings(
     baseline: Baseline, findings: Sequence[Finding], place: Place, free: Callable[[str], bool], release: str
-) -> Held:
+) -> Match:
     """Match findings to the entries of a baseline: first in the same file, then in a file that is `free`.
 
     A file is free if it no longer exists, or if it was checked and now has fewer such findings. A baseline of another
@@ -184,11 +184,11 @@ def held(
                 if index not in accepted and (match := next(matches, None)):
                     left[match] -= 1
                     accepted[index] = match
-    return Held(accepted, {entry: count for entry, count in left.items() if count})
+    return Match(accepted, {entry: count for entry, count in left.items() if count})
 
 
 def _counts(finding: Finding) -> bool:
-    return finding.suppressed is None and finding.family != ALWAYS_SAID
+    return finding.suppressed is None and finding.family != NEVER_BASELINED
 
 
 def _is_in_file(entry: Entry, path: str) -> bool:
@@ -221,7 +221,7 @@ def _quantities(subject: Subject) -> dict[str, str]:
     return {subject.quantity: first, **others} if subject.quantity else others
 
 
-def waiver(baseline: Baseline, entry: Entry) -> Waiver:
+def make_waiver(baseline: Baseline, entry: Entry) -> Waiver:
     """Return the waiver of a finding that a baseline accepts."""
     place = Location(baseline.path, entry.line, 1, entry.line, 1)
     return Waiver("baseline", f"accepted by {baseline.path}", place)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.policy.waivers.waivers import Suppression, Trouble
+from gpulint.policy.waivers.waivers import Suppression, WaiverProblem
 from gpulint.report.model import Location, Waiver
 from gpulint.source.documents import Comment, Document, Path
 
@@ -39,7 +39,7 @@ FORM_OF = {
 }
 
 
-class Written(NamedTuple):
+class Directive(NamedTuple):
     """A directive: its text, comment or annotation, its location and the lines that it covers."""
 
     text: str
@@ -48,7 +48,7 @@ class Written(NamedTuple):
     lines: tuple[int, int]
 
 
-def hint(comment: str) -> str:
+def parse_hint(comment: str) -> str:
     """Return the words of a comment such as `gpulint: accelerator=l4 model=Qwen/Qwen3-8B`; empty for others."""
     match = HINT.fullmatch(comment)
     return match["words"] if match else ""
@@ -56,11 +56,11 @@ def hint(comment: str) -> str:
 
 def read(
     path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment], names: Iterable[str]
-) -> tuple[list[Suppression], list[Trouble]]:
+) -> tuple[list[Suppression], list[WaiverProblem]]:
     """Return the waivers in the comments and annotations of a file, and the malformed directives."""
     rule_names = tuple(names)
     suppressions: list[Suppression] = []
-    troubles: list[Trouble] = []
+    troubles: list[WaiverProblem] = []
     troubles += _find_unread(path, text, documents, comments)
     for directive in (*_find_comments(path, text, documents, comments), *_find_annotations(documents)):
         for part in _parse(directive, rule_names):
@@ -68,7 +68,7 @@ def read(
     return suppressions, troubles
 
 
-def accepted(words: str, kind: str, location: Location | None) -> Waiver | str:
+def parse_waiver(words: str, kind: str, location: Location | None) -> Waiver | str:
     """Return the waiver after the rule names of a directive, or what is wrong with it."""
     fields: dict[str, str] = {}
     reason, end = "", 0
@@ -107,9 +107,9 @@ def _find_problem(name: str, value: str) -> str:
     if name == "until" and not _is_date(value):
         return f"until={value} is not a date; write it as 2027-03-31"
     if name == "while":
-        from gpulint.policy.waivers import conditions as bound
+        from gpulint.policy.waivers import conditions
 
-        return bound.wrong(value)
+        return conditions.find_problem(value)
     return ""
 
 
@@ -130,30 +130,30 @@ def _guess_field(name: str) -> str:
     return MISTAKEN.get(name.lower()) or (similar[0] if similar else "")
 
 
-def _parse(directive: Written, known: Sequence[str]) -> Iterator[Suppression | Trouble]:
+def _parse(directive: Directive, known: Sequence[str]) -> Iterator[Suppression | WaiverProblem]:
     match = IGNORE.fullmatch(directive.text)
     if match is None:
-        yield Trouble(
+        yield WaiverProblem(
             "malformed-suppression", f"cannot parse `{directive.text}`; {FORM_OF[directive.kind]}", directive.location
         )
         return
-    waiver = accepted(match["rest"] or "", directive.kind, directive.location)
+    waiver = parse_waiver(match["rest"] or "", directive.kind, directive.location)
     if isinstance(waiver, str):
-        yield Trouble("malformed-suppression", waiver, directive.location)
+        yield WaiverProblem("malformed-suppression", waiver, directive.location)
         return
     for name in (part.strip() for part in match["names"].split(",")):
         if name in known:
             yield Suppression(name, waiver, directive.lines)
         else:
-            suggestion = nearest(name, known) or "; name single rules, which `gpulint rules` lists"
-            yield Trouble("malformed-suppression", f"no such rule: {name}{suggestion}", directive.location)
+            suggestion = suggest_rule(name, known) or "; name single rules, which `gpulint rules` lists"
+            yield WaiverProblem("malformed-suppression", f"no such rule: {name}{suggestion}", directive.location)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def suggest_rule(name: str, known: Iterable[str]) -> str:
     """Suggest a rule for an unknown name, as the end of an error message."""
-    from gpulint.policy.config import did_you_mean as spelling
+    from gpulint.policy.config import did_you_mean
 
-    return spelling.nearest(name, known, alike=0.7)
+    return did_you_mean.suggest_one(name, known, alike=0.7)
 
 
 # ---- finding directives
@@ -161,7 +161,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def _find_comments(
     path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]
-) -> Iterator[Written]:
+) -> Iterator[Directive]:
     """Yield directives in comments. They cover their own line, or the value that starts on the next line."""
     lines = [line.removesuffix("\r") for line in text.split("\n")] if comments else []
     for comment in comments:
@@ -172,10 +172,12 @@ def _find_comments(
         alone = not line[: comment.column - 1].strip()
         place = Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
         first = comment.line + 1 + _comment_lines(lines[comment.line :]) if alone else comment.line
-        yield Written(directive, "comment", place, (comment.line, max(first, _end_of_scalar(text, documents, first))))
+        yield Directive(directive, "comment", place, (comment.line, max(first, _end_of_scalar(text, documents, first))))
 
 
-def _find_unread(path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]) -> Iterator[Trouble]:
+def _find_unread(
+    path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]
+) -> Iterator[WaiverProblem]:
     """Yield directives in comments that gpulint cannot read: those of templates and block comments."""
     if not documents or documents[0].format not in MARKED:
         return
@@ -185,7 +187,7 @@ def _find_unread(path: str, text: str, documents: Sequence[Document], comments: 
         if line not in read_lines:
             source_line = text.split("\n")[line - 1].removesuffix("\r")
             place = Location(path, line, 1, line, len(source_line) + 1, source_line)
-            yield Trouble(
+            yield WaiverProblem(
                 "malformed-suppression",
                 f"gpulint does not read this kind of comment; write it after {MARKED[documents[0].format]}",
                 place,
@@ -194,7 +196,7 @@ def _find_unread(path: str, text: str, documents: Sequence[Document], comments: 
 
 def _extract_directive(comment: str) -> str | None:
     """Return the directive of a comment, or None if it only mentions gpulint or declares values."""
-    if hint(comment):
+    if parse_hint(comment):
         return None
     if match := DIRECTIVE.match(comment):
         return match["rest"].strip()
@@ -233,7 +235,7 @@ def _scalars(root: object, begin: int, end: int) -> Iterator[tuple[int, int]]:
             stack.extend(value)
 
 
-def _find_annotations(documents: Sequence[Document]) -> Iterator[Written]:
+def _find_annotations(documents: Sequence[Document]) -> Iterator[Directive]:
     """Yield `gpulint/ignore` annotations of objects, pod templates and chart values; they cover their owner."""
     for document in documents:
         for path in _find_annotated(document) if ANNOTATION in document.text else ():
@@ -241,12 +243,12 @@ def _find_annotations(documents: Sequence[Document]) -> Iterator[Written]:
             place = document.locate((*path, ANNOTATION))
             holder = _holder(path)
             if not isinstance(text, str) or holder is None or document.get(("kind",)) in ELSEWHERE:
-                yield Written(f"{ANNOTATION}: {text}", "annotation", place, (0, 0))
+                yield Directive(f"{ANNOTATION}: {text}", "annotation", place, (0, 0))
                 continue
             lines = _lines(document, holder)
             for line in filter(None, map(str.strip, text.splitlines())):
                 name, _, words = line.partition(":")
-                yield Written(f"ignore[{name.strip()}] {words.strip()}".strip(), "annotation", place, lines)
+                yield Directive(f"ignore[{name.strip()}] {words.strip()}".strip(), "annotation", place, lines)
 
 
 def _find_annotated(document: Document) -> Iterator[Path]:

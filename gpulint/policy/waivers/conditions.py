@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import cel
 
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
@@ -17,7 +18,7 @@ OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
 """Macros that are rejected: nested ones take exponential time, and a condition may come from an untrusted author."""
 
 
-class Told(NamedTuple):
+class Evaluation(NamedTuple):
     """Whether a condition holds (None: unresolved), its current values, and the missing facts."""
 
     holds: bool | None
@@ -25,7 +26,7 @@ class Told(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-def wrong(bound: str) -> str:
+def find_problem(bound: str) -> str:
     """Return what is wrong with a condition, or an empty string."""
     if len(bound) > LONGEST:
         return f"the condition has {len(bound):,} characters; the limit is {LONGEST}"
@@ -34,24 +35,24 @@ def wrong(bound: str) -> str:
     if not COMPARES.search(bound):
         return f'`{bound}` compares nothing; put the whole condition in quotes: while="gpus_per_replica <= 8"'
     try:
-        cel.compiled(_with_floats(bound))
+        cel.compile(_with_floats(bound))
     except cel.ConditionError:
         return f"cannot parse `{bound}`: {_explain(bound)}"
-    return "" if cel.names(bound) else f"`{bound}` names no fact; `gpulint facts` lists them"
+    return "" if cel.find_names(bound) else f"`{bound}` names no fact; `gpulint facts` lists them"
 
 
-def told(bound: str, facts: Facts) -> Told:
+def evaluate(bound: str, facts: Facts) -> Evaluation:
     """Evaluate a condition for a role in the expected scenario."""
-    values = {name: facts.likely(name) for name in cel.names(bound)}
+    values = {name: facts.expected(name) for name in cel.find_names(bound)}
     resolved = {name: _as_float(value) for name, value in values.items() if not isinstance(value, Missing)}
     try:
         holds = cel.evaluate(_with_floats(bound), resolved)
     except cel.ConditionError:
         absent = [name for name, value in resolved.items() if value is None]
-        return Told(None, needs=tuple(absent or resolved))
+        return Evaluation(None, needs=tuple(absent or resolved))
     if holds is None:
-        return Told(None, needs=tuple(sorted(facts.missing(values.keys() - resolved.keys()))))
-    return Told(holds, ", ".join(f"{name} {_render(name, facts)}" for name in resolved))
+        return Evaluation(None, needs=tuple(sorted(facts.missing(values.keys() - resolved.keys()))))
+    return Evaluation(holds, ", ".join(f"{name} {_render(name, facts)}" for name in resolved))
 
 
 @functools.cache
@@ -65,14 +66,17 @@ def _as_float(value: object) -> object:
 
 
 def _render(name: str, facts: Facts) -> str:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return units.human(value, glossary()[name].unit)
 
 
 def _explain(bound: str) -> str:
     """Return why a condition does not compile, in the same words as for rule files."""
-    from gpulint.policy.rules import condition_diagnostics as condition
+    from gpulint.policy.rules import condition_diagnostics
 
-    for mistake in (*condition.mistakes(bound, False), *condition.mistakes(_with_floats(bound), False)):
+    for mistake in (
+        *condition_diagnostics.find_mistakes(bound, False),
+        *condition_diagnostics.find_mistakes(_with_floats(bound), False),
+    ):
         return mistake.message
     return "it mixes values of different types"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Waiver
 
 if TYPE_CHECKING:
-    from gpulint.facts.resolver import Facts
+    from gpulint.facts.model import Facts
 
 ANY = "*"
 DAY_S = 86_400
@@ -41,7 +41,7 @@ class Suppression(NamedTuple):
         return is_same_file and first <= finding.location.line <= last
 
 
-class Trouble(NamedTuple):
+class WaiverProblem(NamedTuple):
     """A problem with a waiver, and the rule that reports it."""
 
     rule: str
@@ -49,7 +49,7 @@ class Trouble(NamedTuple):
     location: Location
 
 
-class Demands(NamedTuple):
+class WaiverRequirements(NamedTuple):
     """What a policy requires of every waiver: fields, and a maximum duration in seconds."""
 
     words: tuple[str, ...] = ()
@@ -68,26 +68,26 @@ class Demands(NamedTuple):
         return ""
 
 
-class Applied(NamedTuple):
+class AppliedWaivers(NamedTuple):
     """The findings of a file with suppressions marked, problems with waivers, and unused waivers."""
 
     findings: tuple[Finding, ...]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[WaiverProblem, ...]
     unused: tuple[Suppression, ...]
 
 
-def applied(
+def apply(
     findings: Iterable[Finding],
     given: Sequence[Suppression],
     today: str,
     facts: Callable[[Finding], Facts | None],
-    demands: Demands | None = None,
-) -> Applied:
+    demands: WaiverRequirements | None = None,
+) -> AppliedWaivers:
     """Apply waivers to findings. An expired waiver or an unmet condition leaves the finding active and is noted."""
     unmet = {waiver: demands.unmet(waiver.waiver, today) for waiver in given} if demands else {}
     valid = [waiver for waiver in given if not unmet.get(waiver)]
     troubles = [
-        Trouble("malformed-suppression", why, waiver.waiver.location)
+        WaiverProblem("malformed-suppression", why, waiver.waiver.location)
         for waiver, why in unmet.items()
         if why and waiver.waiver.location
     ]
@@ -98,7 +98,7 @@ def applied(
         used.update(reaching)
         marked.append(_apply(finding, reaching, today, facts))
     troubles += [*filter(None, (_report_expired(waiver, today) for waiver in valid if waiver in used))]
-    return Applied(
+    return AppliedWaivers(
         tuple(marked), tuple(dict.fromkeys(troubles)), tuple(waiver for waiver in valid if waiver not in used)
     )
 
@@ -121,32 +121,32 @@ def _apply(
 
 def _explain_inactive(waiver: Waiver, finding: Finding, today: str, facts: Callable[[Finding], Facts | None]) -> str:
     """Return why a waiver does not suppress a finding that it covers; empty if it does."""
-    if has_ended(waiver, today):
+    if is_expired(waiver, today):
         return f"its waiver ended on {waiver.until}"
     if not waiver.bound:
         return ""
-    from gpulint.policy.waivers import conditions as bound
+    from gpulint.policy.waivers import conditions
 
     known = facts(finding)
     if known is None:
         return f"accepted while {waiver.bound}, but the finding is not about a workload, so the condition cannot be evaluated"
-    told = bound.told(waiver.bound, known)
+    told = conditions.evaluate(waiver.bound, known)
     if told.holds is None:
         return f"accepted while {waiver.bound}, but {', '.join(told.needs)} must be known to evaluate it"
     return "" if told.holds else f"accepted while {waiver.bound}; now {told.now}"
 
 
-def has_ended(waiver: Waiver, today: str) -> bool:
+def is_expired(waiver: Waiver, today: str) -> bool:
     """True if the last day of a waiver has passed."""
     return bool(waiver.until and today and waiver.until < today)
 
 
-def _report_expired(suppression: Suppression, today: str) -> Trouble | None:
-    if not has_ended(suppression.waiver, today) or suppression.waiver.location is None:
+def _report_expired(suppression: Suppression, today: str) -> WaiverProblem | None:
+    if not is_expired(suppression.waiver, today) or suppression.waiver.location is None:
         return None
     owner = f" (owner: {suppression.waiver.owner})" if suppression.waiver.owner else ""
     message = f"the waiver of {suppression.rule} ended on {suppression.waiver.until}{owner}: fix the cause, or set a later date"
-    return Trouble("expired-suppression", message, suppression.waiver.location)
+    return WaiverProblem("expired-suppression", message, suppression.waiver.location)
 
 
 def _days(first: str, last: str) -> int:
@@ -171,20 +171,20 @@ def _matches(text: str, pattern: str) -> bool:
     return pattern == ANY or fnmatch.fnmatchcase(text, pattern)
 
 
-def as_findings(troubles: Iterable[Trouble], rules: Iterable[Rule]) -> Iterator[Finding]:
+def make_findings(troubles: Iterable[WaiverProblem], rules: Iterable[Rule]) -> Iterator[Finding]:
     """Yield findings for problems with waivers, if their rules are selected."""
     by_name = {rule.name: rule for rule in rules}
     for trouble in troubles:
         if rule := by_name.get(trouble.rule):
-            yield check.at_document(rule, trouble.location, trouble.message)
+            yield evaluate.make_document_finding(rule, trouble.location, trouble.message)
 
 
-def unused(found: Iterable[Suppression], active: Iterable[str]) -> Iterator[Trouble]:
+def find_unused(found: Iterable[Suppression], active: Iterable[str]) -> Iterator[WaiverProblem]:
     """Yield a problem for each waiver that suppresses nothing, if its rule was evaluated."""
     evaluated = frozenset(active)
     for suppression in found:
         if suppression.rule in evaluated and suppression.waiver.location is not None:
-            yield Trouble(
+            yield WaiverProblem(
                 "unused-suppression",
                 f"unused suppression: no {suppression.rule} finding here",
                 suppression.waiver.location,

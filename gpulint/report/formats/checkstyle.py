@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.report.formats import xml
+from gpulint.report.escaping import XML_HEAD, render_element
 from gpulint.report.model import Failure, Finding, Report, Severity
 
 FORMAT_VERSION = "4.3"
@@ -16,8 +16,8 @@ def render(report: Report) -> str:
     files: dict[str, list[str]] = {}
     for path, error in _errors(report):
         files.setdefault(path, []).append(error)
-    found = [xml.element("file", {"name": path}, found) for path, found in sorted(files.items())]
-    return xml.HEAD + xml.element("checkstyle", {"version": FORMAT_VERSION}, found) + "\n"
+    found = [render_element("file", {"name": path}, found) for path, found in sorted(files.items())]
+    return XML_HEAD + render_element("checkstyle", {"version": FORMAT_VERSION}, found) + "\n"
 
 
 def _errors(report: Report) -> Iterator[tuple[str, str]]:
@@ -31,11 +31,11 @@ def _finding(finding: Finding) -> str:
     place = finding.location
     attributes = {"line": place.line, "column": place.column, "severity": GRADES[finding.severity]}
     source = f"gpulint.{finding.family}.{finding.rule}"
-    return xml.element("error", {**attributes, "message": finding.message, "source": source})
+    return render_element("error", {**attributes, "message": finding.message, "source": source})
 
 
 def _fault(failure: Failure) -> str:
     message = f"internal error of gpulint while {failure.doing}: {failure.error}"
-    return xml.element(
+    return render_element(
         "error", {"line": 1, "severity": "error", "message": message, "source": "gpulint.internal-error"}
     )

@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gpulint import units
-from gpulint.report.model import Change, Comparison, Figures, Report
+from gpulint.report import comparison as report_comparison
+from gpulint.report.comparison import Change, Comparison, Quantity, Total, Totals
+from gpulint.report.report import Report
+from gpulint.report.workload_summary import Figures
 
 TITLES = ("workload", "GPUs", "USD a month", "kW", "headroom")
 NOUNS = ("GPUs", "cost", "power")
 UNKNOWN, ABSENT = "?", "–"
 SERVER = "inference"
-LEAST = 1e-6
-"""Sums of floats that should be zero stay below this."""
-Quantity = Callable[[Figures], float | None]
 
 
-class Total(NamedTuple):
-    """What a change adds of a quantity, and the number of changed workloads for which it is unknown."""
-
-    amount: float
-    untold: int
-
-    def is_some(self) -> bool:
-        """True if the known amount is not zero."""
-        return abs(self.amount) > LEAST
-
-    def is_over(self, threshold: float) -> bool:
-        """True if the change reaches the threshold, up or down. An unknown amount always does."""
-        return bool(self.untold) or abs(self.amount) > max(LEAST, threshold - LEAST)
-
-
-class Totals(NamedTuple):
-    """The totals of a change."""
-
-    gpus: Total
-    usd_per_month: Total
-    power_w: Total
-
-
-def totals(comparison: Comparison) -> Totals:
-    """Return what a change adds to all workloads together."""
-    return Totals(*(_total(comparison.changes, quantity) for quantity in (_gpus, _usd_per_month, _power_w)))
-
-
-def sentence(comparison: Comparison) -> str:
+def render_sentence(comparison: Comparison) -> str:
     """Return what a change adds, such as "+8 GPUs, +$5,760 a month, +5.6 kW", and what is unknown."""
-    sums = totals(comparison)
+    sums = comparison.total
     number = _round(abs(sums.gpus.amount))
     parts = [
         _render_total(sums.gpus, number, f"GPU{'' if number == '1' else 's'}"),
@@ -62,7 +33,7 @@ def sentence(comparison: Comparison) -> str:
 
 def _name_period(changes: Iterable[Change]) -> str:
     """Return the period of a cost. Only servers are known to run all the time."""
-    costly = (change for change in changes if _difference(change, _usd_per_month))
+    costly = (change for change in changes if report_comparison.subtract(change, report_comparison.usd_per_month))
     return "a month" if all(change.kind == SERVER for change in costly) else "a month of running"
 
 
@@ -81,7 +52,7 @@ def _workloads(number: int) -> str:
     return f"{number} workload{'' if number == 1 else 's'}"
 
 
-def rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
+def make_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
     """Return the cells of each changed workload under TITLES, largest change of cost or GPUs first."""
     every = sorted(changes, key=_weight)
     places: dict[str, set[str]] = {}
@@ -109,39 +80,15 @@ def is_quiet(report: Report) -> bool:
         return True
     if comparison.untold:
         return False
-    sums, threshold = totals(comparison), report.comment
+    sums, threshold = comparison.total, report.comment
     if threshold.usd_per_month is None and threshold.gpus is None:
         return not comparison.gone and not any(total.is_over(0) for total in sums)
     limits = ((sums.usd_per_month, threshold.usd_per_month), (sums.gpus, threshold.gpus))
     return not any(total.is_over(amount) for total, amount in limits if amount is not None)
 
 
-def _gpus(figures: Figures) -> float | None:
-    return figures.gpus
-
-
-def _usd_per_month(figures: Figures) -> float | None:
-    return None if figures.cost_usd_per_hour is None else figures.cost_usd_per_hour * units.MONTH_HOURS
-
-
-def _power_w(figures: Figures) -> float | None:
-    return figures.power_w
-
-
 def _headroom(figures: Figures) -> float | None:
     return figures.headroom
-
-
-def _total(changes: Sequence[Change], quantity: Quantity) -> Total:
-    differences = [_difference(change, quantity) for change in changes]
-    known = [difference for difference in differences if difference is not None]
-    return Total(sum(known), len(differences) - len(known))
-
-
-def _difference(change: Change, quantity: Quantity) -> float | None:
-    """Return the change of a quantity. A missing workload uses nothing; that of an existing one may be unknown."""
-    before, after = (0.0 if figures is None else quantity(figures) for figures in (change.before, change.after))
-    return None if before is None or after is None else after - before
 
 
 def _render_total(total: Total, amount: str, unit: str) -> str:
@@ -152,12 +99,20 @@ def _render_total(total: Total, amount: str, unit: str) -> str:
 
 
 def _weight(change: Change) -> tuple[float, float, str, str]:
-    cost, gpus = (_difference(change, quantity) for quantity in (_usd_per_month, _gpus))
+    cost, gpus = (
+        report_comparison.subtract(change, quantity)
+        for quantity in (report_comparison.usd_per_month, report_comparison.gpus)
+    )
     return -abs(cost or 0), -abs(gpus or 0), change.path, change.workload
 
 
 def _row(change: Change, name: str) -> tuple[str, ...]:
-    columns = ((_gpus, _round), (_usd_per_month, _money), (_power_w, _kilowatts), (_headroom, _percent))
+    columns = (
+        (report_comparison.gpus, _round),
+        (report_comparison.usd_per_month, _money),
+        (report_comparison.power_w, _kilowatts),
+        (_headroom, _percent),
+    )
     return (name, *(_cell(change, quantity, render) for quantity, render in columns))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats.escaping import safe
-from gpulint.report.formats.text import SURE
+from gpulint.report.escaping import safe
+from gpulint.report.formats import summary_line
+from gpulint.report.formats.text import CONFIDENCE
 from gpulint.report.model import Finding, Report
 
 
@@ -17,12 +17,12 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     yield from map(line, report.open)
-    yield from counts.short(report)
+    yield from summary_line.render_short(report)
 
 
 def line(finding: Finding) -> str:
     """Return a finding in the format that editors and grep expect."""
     place = finding.location
-    severity = finding.severity.word + SURE[finding.confidence]
+    severity = finding.severity.word + CONFIDENCE[finding.confidence]
     where = f"{safe(place.path)}:{place.line}:{place.column}"
     return f"{where}: {severity}[{finding.rule}] {safe(finding.message)}"

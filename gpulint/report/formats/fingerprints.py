@@ -9,22 +9,22 @@ from collections.abc import Iterable, Iterator
 from gpulint.report.model import Finding, Subject
 
 
-def told_apart(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
+def mark_unique(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
     """Yield each finding with a unique mark in its file. Identical findings are numbered."""
     seen: Counter[tuple[str, str]] = Counter()
     for finding in findings:
-        mark = of(finding)
+        mark = compute_mark(finding)
         seen[finding.location.path, mark] += 1
         yield finding, f"{mark}:{seen[finding.location.path, mark]}"
 
 
-def of(finding: Finding) -> str:
+def compute_mark(finding: Finding) -> str:
     """Return rule, role and subject as one mark; for a finding without a subject, use its line."""
     if finding.subject == Subject():
-        return hashed(finding.rule, finding.location.path, finding.fingerprint or finding.location.text.strip())
-    return hashed(finding.rule, finding.role, *finding.subject)
+        return hash_words(finding.rule, finding.location.path, finding.fingerprint or finding.location.text.strip())
+    return hash_words(finding.rule, finding.role, *finding.subject)
 
 
-def hashed(*words: str) -> str:
+def hash_words(*words: str) -> str:
     """Return words as one short mark."""
     return hashlib.sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:16]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text
-from gpulint.report.formats.escaping import safe
+from gpulint.report.escaping import safe
+from gpulint.report.formats import summary_line, text
 from gpulint.report.model import Failure, Finding, Location, Report, Severity
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -21,13 +20,13 @@ def _commands(report: Report) -> Iterator[str]:
     """Yield the lines. Every line is a command, so that no text of a file can start one."""
     yield from map(_failure, report.failures)
     yield from map(_finding, report.open)
-    yield _command("notice", {"title": "gpulint"}, [*counts.short(report)])
+    yield _command("notice", {"title": "gpulint"}, [*summary_line.render_short(report)])
 
 
 def _finding(finding: Finding) -> str:
-    sure = text.SURE[finding.confidence]
+    sure = text.CONFIDENCE[finding.confidence]
     properties = {"title": f"{finding.rule}{sure}", **_place(finding.location)}
-    tries = map(text.alternative, finding.suggestions)
+    tries = map(text.render_suggestion, finding.suggestions)
     return _command(
         COMMANDS[finding.severity], properties, [finding.message, *finding.arithmetic, *tries, finding.help]
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.report.formats import fingerprints as identity
-from gpulint.report.formats import json
+from gpulint.report.formats import fingerprints, json
 from gpulint.report.model import Failure, Finding, Report, Severity, Skip
 
 GRADES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "minor"}
@@ -26,7 +25,7 @@ def _issues(report: Report) -> Iterator[dict[str, object]]:
         finding for finding in report.findings if finding.suppressed is None or finding.suppressed.kind == "base"
     ]
     unevaluated = report.comparison.untold if report.comparison else ()
-    for finding, mark in identity.told_apart((*current, *unevaluated)):
+    for finding, mark in fingerprints.mark_unique((*current, *unevaluated)):
         yield _issue(finding, mark)
 
 
@@ -36,7 +35,7 @@ def _issue(finding: Finding, mark: str) -> dict[str, object]:
     return {
         "description": finding.message,
         "check_name": finding.rule,
-        "fingerprint": identity.hashed(place.path, mark),
+        "fingerprint": fingerprints.hash_words(place.path, mark),
         "severity": GRADES[finding.severity],
         "location": {"path": place.path, "lines": lines},
     }
@@ -55,7 +54,7 @@ def _file_issue(path: str, name: str, message: str, grade: str) -> dict[str, obj
     return {
         "description": message,
         "check_name": name,
-        "fingerprint": identity.hashed(name, path, message),
+        "fingerprint": fingerprints.hash_words(name, path, message),
         "severity": grade,
         "location": {"path": path, "lines": {"begin": 1, "end": 1}},
     }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint.report.formats.escaping import safe
+from gpulint.report.escaping import safe
 from gpulint.report.model import FacilitySummary, Finding
 
 NAMED = 3
 """The number of further components that are named."""
 
 
-def together(findings: Iterable[Finding], facilities: Iterable[FacilitySummary]) -> list[list[Finding]]:
+def group(findings: Iterable[Finding], facilities: Iterable[FacilitySummary]) -> list[list[Finding]]:
     """Group the findings that say the same about several components of a facility."""
     named = {(facility.location.path, facility.name) for facility in facilities}
     groups: dict[object, list[Finding]] = {}
@@ -26,7 +26,7 @@ def _identity(finding: Finding) -> tuple[object, ...]:
     return finding.workload, finding.rule, finding.severity, finding.confidence, finding.location.path, finding.nameless
 
 
-def others(findings: Sequence[Finding]) -> Iterator[str]:
+def render_others(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line about further findings that say the same."""
     if findings:
         named = [f"{safe(finding.role)} ({finding.location.line})" for finding in findings[:NAMED]]

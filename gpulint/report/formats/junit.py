@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text, xml
+from gpulint.report.escaping import XML_HEAD, render_element
+from gpulint.report.formats import summary_line, text
 from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
 
 
@@ -38,7 +38,7 @@ def render(report: Report) -> str:
     every = [case for cases in suites.values() for case in cases]
     attributes = {"name": "gpulint", "tests": len(every), **_sums(every)}
     inside = [_suite(path, cases) for path, cases in sorted(suites.items())]
-    return xml.HEAD + xml.element("testsuites", attributes, inside) + "\n"
+    return XML_HEAD + render_element("testsuites", attributes, inside) + "\n"
 
 
 def _sums(cases: Iterable[Case]) -> dict[str, int]:
@@ -49,7 +49,7 @@ def _sums(cases: Iterable[Case]) -> dict[str, int]:
 def _suite(path: str, cases: list[Case]) -> str:
     skipped = sum(case.outcome == "skipped" for case in cases)
     attributes = {"name": path, "tests": len(cases), **_sums(cases), "skipped": skipped}
-    return xml.element("testsuite", attributes, map(_case, _number_repeats(cases)))
+    return render_element("testsuite", attributes, map(_case, _number_repeats(cases)))
 
 
 def _number_repeats(cases: Iterable[Case]) -> Iterator[Case]:
@@ -62,8 +62,8 @@ def _number_repeats(cases: Iterable[Case]) -> Iterator[Case]:
 
 def _case(case: Case) -> str:
     attributes = {key: value for key, value in (("message", case.message), ("type", case.kind)) if value}
-    inside = [xml.element(case.outcome, attributes, words=case.words)] if case.outcome else []
-    return xml.element("testcase", {"classname": case.path, "name": case.name}, inside)
+    inside = [render_element(case.outcome, attributes, words=case.words)] if case.outcome else []
+    return render_element("testcase", {"classname": case.path, "name": case.name}, inside)
 
 
 # ---- tests
@@ -88,13 +88,13 @@ def _finding(finding: Finding, fails: bool) -> Case:
         message = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
         return test._replace(outcome="skipped", message=message)
     if not fails:
-        return test._replace(outcome="system-out", words=text.shown(finding))
+        return test._replace(outcome="system-out", words=text.render_finding(finding))
     kind = finding.severity.word
-    return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.shown(finding))
+    return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.render_finding(finding))
 
 
 def _build_case(finding: Finding) -> Case:
-    owner = text.owner(finding.workload, finding.role)
+    owner = text.name_owner(finding.workload, finding.role)
     return Case(finding.location.path, f"{finding.rule} ({owner})" if owner else finding.rule)
 
 
@@ -103,7 +103,7 @@ def _unevaluated(finding: Finding) -> Case:
 
 
 def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
-    test = Case(workload.location.path, f"checks ({text.owner(workload.name, role.name)})")
+    test = Case(workload.location.path, f"checks ({text.name_owner(workload.name, role.name)})")
     if not role.not_evaluated:
         return test
     needs = sorted({need for check in role.not_evaluated for need in check.needs})
@@ -114,9 +114,9 @@ def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
 def _budget(spent: Spent) -> Case:
     """Return a test for a budget. It passes or is skipped; an exceeded budget has a finding of its own."""
     test = Case(spent.location.path, f"budget of {spent.budget} ({spent.unit or 'gpus'})")
-    if spent.verdict == counts.UNTOLD:
-        return test._replace(outcome="skipped", message=counts.budget(spent))
-    return test._replace(outcome="system-out", words=counts.budget(spent))
+    if spent.verdict == summary_line.UNKNOWN:
+        return test._replace(outcome="skipped", message=summary_line.render_budget(spent))
+    return test._replace(outcome="system-out", words=summary_line.render_budget(spent))
 
 
 def _unread(skip: Skip) -> Case:

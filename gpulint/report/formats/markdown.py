@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint.report.formats import comparison as delta
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats import text
-from gpulint.report.formats.escaping import safe
-from gpulint.report.formats.text import SURE
+from gpulint.report.escaping import safe
+from gpulint.report.formats import comparison as formats_comparison
+from gpulint.report.formats import summary_line, text
+from gpulint.report.formats.text import CONFIDENCE
 from gpulint.report.model import Comparison, Failure, Finding, Report, RuleCard, Skip
 
 MARKER = "<!-- gpulint report{} -->"
@@ -32,9 +31,13 @@ def render(report: Report) -> str:
     """Return the comment: the most severe findings first, then folded details up to the length limit."""
     rows = [_row(finding, report.rules.get(finding.rule)) for finding in _sort_by_severity(report.open)]
     head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
-    against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
-    budgets = [code(counts.budget(spent)) for spent in report.budgets[:LISTED_MAX]]
-    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against, _explain(report)))]
+    against = f"Compared with {format_code(report.comparison.base)}." if report.comparison else ""
+    budgets = [format_code(summary_line.render_budget(spent)) for spent in report.budgets[:LISTED_MAX]]
+    foot = [
+        format_code(summary_line.render_line(report)),
+        *budgets,
+        *filter(None, (summary_line.count_not_evaluated(report), against, _explain(report))),
+    ]
     left = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     listed = _take_fitting(rows, left)
     left -= _units("\n".join(listed))
@@ -54,25 +57,27 @@ def _marker(report: Report) -> str:
     """Return the marker that identifies the comment and says whether it is worth creating."""
     key = re.sub(r"[^\w.-]+", "-", report.comment.key, flags=re.ASCII).strip("-")
     marker = MARKER.format(f": {key}" if key else "")
-    return f"{marker}\n{QUIET}" if delta.is_quiet(report) else marker
+    return f"{marker}\n{QUIET}" if formats_comparison.is_quiet(report) else marker
 
 
 def _verdict(report: Report) -> str:
     """Return internal errors, what a change adds, and the numbers of findings."""
     number = len(report.failures)
     faults = [f"{number} internal error{'s' * (number > 1)}"] if number else []
-    found = ", ".join((*faults, counts.found(report)))
-    return f"{delta.sentence(report.comparison)}; {found}" if report.comparison else found
+    found = ", ".join((*faults, summary_line.count_findings(report)))
+    return f"{formats_comparison.render_sentence(report.comparison)}; {found}" if report.comparison else found
 
 
 def _render_comparison(comparison: Comparison | None) -> Iterator[tuple[str, str]]:
     """Yield what a change makes of each workload, and the findings that it resolves."""
     if comparison is None:
         return
-    rows = delta.rows(comparison.changes)
-    cells = [f"| {' | '.join((code(name), *figures))} |" for name, *figures in rows[:LISTED_MAX]]
+    rows = formats_comparison.make_rows(comparison.changes)
+    cells = [f"| {' | '.join((format_code(name), *figures))} |" for name, *figures in rows[:LISTED_MAX]]
     more = [f"| … and {len(rows) - LISTED_MAX} more | | | | |"] if len(rows) > LISTED_MAX else []
-    table = "\n".join((f"| {' | '.join(delta.TITLES)} |", f"|{'---|' * len(delta.TITLES)}", *cells, *more))
+    table = "\n".join(
+        (f"| {' | '.join(formats_comparison.TITLES)} |", f"|{'---|' * len(formats_comparison.TITLES)}", *cells, *more)
+    )
     yield f"{len(rows)} workload{'s' * (len(rows) > 1)} changed", table if rows else ""
     yield (
         f"{len(comparison.untold)} no longer evaluated because facts are missing",
@@ -82,8 +87,8 @@ def _render_comparison(comparison: Comparison | None) -> Iterator[tuple[str, str
 
 
 def _render_resolved(finding: Finding) -> str:
-    where = code(f"{finding.location.path}:{finding.location.line}")
-    return f"{finding.severity.word} {code(finding.rule)} at {where}: {code(finding.message)}"
+    where = format_code(f"{finding.location.path}:{finding.location.line}")
+    return f"{finding.severity.word} {format_code(finding.rule)} at {where}: {format_code(finding.message)}"
 
 
 def _sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
@@ -93,20 +98,24 @@ def _sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
 def _explain(report: Report) -> str:
     """How to read about a rule that has no page to link to."""
     cards = (report.rules.get(finding.rule) for finding in report.open)
-    return "" if all(card and card.page for card in cards) else f"To read about a rule: {code('gpulint explain RULE')}"
+    return (
+        ""
+        if all(card and card.page for card in cards)
+        else f"To read about a rule: {format_code('gpulint explain RULE')}"
+    )
 
 
 def _row(finding: Finding, card: RuleCard | None) -> str:
-    rule = code(finding.rule)
+    rule = format_code(finding.rule)
     if card and card.page:
         rule = f"[{rule}](<{card.page}>)"
-    where = code(f"{finding.location.path}:{finding.location.line}")
-    return f"| {finding.severity.word}{SURE[finding.confidence]} | {rule} | {where} | {code(finding.message)} |"
+    where = format_code(f"{finding.location.path}:{finding.location.line}")
+    return f"| {finding.severity.word}{CONFIDENCE[finding.confidence]} | {rule} | {where} | {format_code(finding.message)} |"
 
 
 def _faults(failures: Sequence[Failure]) -> Iterator[str]:
     for failure in failures[:LISTED_MAX]:
-        yield f"**internal error** in {code(failure.path)} while {failure.doing}: {code(failure.error)}"
+        yield f"**internal error** in {format_code(failure.path)} while {failure.doing}: {format_code(failure.error)}"
     if len(failures) > LISTED_MAX:
         yield f"… and {len(failures) - LISTED_MAX} more, in the log"
 
@@ -116,10 +125,10 @@ def _faults(failures: Sequence[Failure]) -> Iterator[str]:
 
 def _details(report: Report, left: int) -> tuple[str, str]:
     """Return the findings as on a terminal, up to the length limit."""
-    texts = [text.shown(finding) for finding in _sort_by_severity(report.open)]
+    texts = [text.render_finding(finding) for finding in _sort_by_severity(report.open)]
     listed = _take_fitting(texts, left - 200)
     more = f"\n\n… and the details of {len(texts) - len(listed)} more, in the log" if len(listed) < len(texts) else ""
-    return "Locations, arithmetic and suggestions", fenced("\n\n".join(listed)) + more if listed else ""
+    return "Locations, arithmetic and suggestions", format_block("\n\n".join(listed)) + more if listed else ""
 
 
 def _lists(report: Report) -> Iterator[tuple[str, str]]:
@@ -140,20 +149,20 @@ def _render_suppressed(finding: Finding) -> str:
     waiver = finding.suppressed
     if waiver is None:
         return ""
-    until = f", until {code(waiver.until)}" if waiver.until else ""
-    owner = f", by {code(waiver.owner)}" if waiver.owner else ""
-    where = code(f"{finding.location.path}:{finding.location.line}")
-    return f"{code(finding.rule)} at {where}: {waiver.kind}, {code(waiver.reason)}{owner}{until}"
+    until = f", until {format_code(waiver.until)}" if waiver.until else ""
+    owner = f", by {format_code(waiver.owner)}" if waiver.owner else ""
+    where = format_code(f"{finding.location.path}:{finding.location.line}")
+    return f"{format_code(finding.rule)} at {where}: {waiver.kind}, {format_code(waiver.reason)}{owner}{until}"
 
 
 def _render_skipped(skip: Skip) -> str:
-    return f"{code(skip.path)}: {code(skip.reason)}"
+    return f"{format_code(skip.path)}: {format_code(skip.reason)}"
 
 
 # ---- literal text
 
 
-def code(words: str) -> str:
+def format_code(words: str) -> str:
     """Return text of a file as one code span, also inside a table."""
     line = safe(re.sub(r"\s*[\r\n]+\s*", " ", words))
     if len(line) > CELL_CHARACTERS_MAX:
@@ -166,13 +175,13 @@ def code(words: str) -> str:
     return f"{ticks}{space}{line}{space}{ticks}"
 
 
-def fenced(words: str) -> str:
+def format_block(words: str) -> str:
     """Return lines in a code block that none of them can end."""
     ticks = "`" * max(3, _longest_run(words) + 1)
     return f"{ticks}text\n{words}\n{ticks}"
 
 
-def prose(words: str) -> str:
+def escape(words: str) -> str:
     """Return a sentence of a rule with markup escaped."""
     return MARKUP.sub(r"\\\1", safe(words))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
+from gpulint.report.escaping import safe
+from gpulint.report.fact import Fact
 from gpulint.report.formats import json, text
-from gpulint.report.formats.escaping import safe
-from gpulint.report.model import Fact, Plan, Suggestion
-from gpulint.version import __version__
+from gpulint.report.plan import Plan, PlanFile
+from gpulint.report.suggestion import Suggestion
+from gpulint.report.tool import THIS, Catalog
 
-FORMAT = "gpulint-plan/1"
 COLUMNS = {
     "cost_usd_per_million_tokens": "USD/M tokens",
     "training_cost_usd": "USD/run",
@@ -27,37 +28,14 @@ COLUMNS = {
 """The facts of a suggestion that are columns, with their titles."""
 
 
-def as_text(plans: Sequence[Plan]) -> str:
+def render_text(plans: Sequence[Plan]) -> str:
     """Return one block per role."""
     return "\n\n".join("\n".join(_lines(plan)) for plan in plans) + "\n"
 
 
-def as_json(plans: Sequence[Plan], catalog_date: str) -> str:
+def render_json(plans: Sequence[Plan], catalog_date: str) -> str:
     """Return one JSON object that ends in a newline."""
-    data = {
-        "format": FORMAT,
-        "tool": {"name": "gpulint", "version": __version__},
-        "catalog": {"date": catalog_date},
-        "plans": [_data(plan) for plan in plans],
-    }
-    return json.encoded(data)
-
-
-def _data(plan: Plan) -> dict[str, object]:
-    return {
-        "workload": plan.workload,
-        "role": plan.role,
-        **json.place(plan.location),
-        "now": plan.now,
-        "cures": list(plan.cures),
-        "leaves": list(plan.leaves),
-        "facts": json.facts(plan.facts),
-        "options": [json.suggestion(option) for option in plan.options],
-        "refused": dict(plan.refused),
-        "needs": list(plan.needs),
-        "smallest": [json.fit(fit) for fit in plan.smallest],
-        "too_small": list(plan.too_small),
-    }
+    return json.encoded(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
 
 
 # ---- text
@@ -70,7 +48,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.cures:
         yield f"fixes {', '.join(plan.cures)}" + (f"; {', '.join(plan.leaves)} remains" if plan.leaves else "")
     if plan.smallest:
-        yield f"smallest that fits: {'; '.join(text.fits(plan.smallest))}"
+        yield f"smallest that fits: {'; '.join(text.render_fits(plan.smallest))}"
     if plan.too_small:
         yield f"too small: {', '.join(plan.too_small)}"
     if plan.options:
@@ -106,14 +84,14 @@ def _table(plan: Plan) -> Iterator[str]:
     ]
     today = ["", "today", _today(plan), *(_cell(plan.facts, name) for name in columns), ""]
     widths = [max(len(row[at]) for row in (titles, today, *rows)) for at in range(len(titles))]
-    yield text.padded(titles, widths)
-    yield text.padded(today, widths)
+    yield text.pad(titles, widths)
+    yield text.pad(today, widths)
     for row, option in zip(rows, plan.options, strict=True):
-        yield text.padded([safe(cell) for cell in row], widths)
+        yield text.pad([safe(cell) for cell in row], widths)
         if option.gives_up:
             yield f"   trade-off: {safe(option.gives_up)}"
         for edit in option.edits:
-            yield f"   {text.edit(edit, plan.location)}"
+            yield f"   {text.render_edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(option.prices for option in plan.options if option.prices)):
         yield f"prices: {safe(prices)}"
 
@@ -132,4 +110,4 @@ def _today(plan: Plan) -> str:
 
 def _cell(facts: Sequence[Fact], name: str) -> str:
     found = next((fact for fact in facts if fact.name == name), None)
-    return "" if found is None else units.human(found.values.likely, found.unit).removesuffix(" per million tokens")
+    return "" if found is None else units.human(found.values.expected, found.unit).removesuffix(" per million tokens")

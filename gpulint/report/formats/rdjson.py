@@ -19,7 +19,7 @@ def render(report: Report) -> str:
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
     code = {"value": finding.rule, **({"url": card.page} if card and card.page else {})}
-    tries = map(text.alternative, finding.suggestions)
+    tries = map(text.render_suggestion, finding.suggestions)
     diagnostic: dict[str, object] = {
         "message": "\n".join((finding.message, *finding.arithmetic, *tries)),
         "location": {"path": finding.location.path, "range": _range(finding.location)},

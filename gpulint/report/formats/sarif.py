@@ -9,9 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
-from gpulint.report.formats import fingerprints as identity
-from gpulint.report.formats import json, markdown, text
-from gpulint.report.formats import summary_line as counts
+from gpulint.report.formats import fingerprints, json, markdown, summary_line, text
 from gpulint.report.model import (
     Failure,
     Finding,
@@ -69,7 +67,8 @@ def render(report: Report) -> str:
     }
     compared = report.comparison is not None
     results = [
-        _result(finding, mark, index[finding.rule], compared) for finding, mark in identity.told_apart(report.findings)
+        _result(finding, mark, index[finding.rule], compared)
+        for finding, mark in fingerprints.mark_unique(report.findings)
     ]
     run = {
         "tool": {"driver": driver},
@@ -134,14 +133,14 @@ def _help(card: RuleCard) -> Iterator[str]:
 
 
 def _markdown_help(card: RuleCard) -> Iterator[str]:
-    yield markdown.prose(card.why)
+    yield markdown.escape(card.why)
     for title, sample in (("Wrong", card.wrong), ("Right", card.right)):
         if sample:
-            yield f"**{title}**\n\n{markdown.fenced(sample.rstrip())}"
+            yield f"**{title}**\n\n{markdown.format_block(sample.rstrip())}"
     if card.references:
         yield "\n".join(("See", "", *(f"- <{quote(reference, safe=URI_SAFE)}>" for reference in card.references)))
     if not card.page:
-        yield f"More: {markdown.code(f'gpulint explain {card.name}')}"
+        yield f"More: {markdown.format_code(f'gpulint explain {card.name}')}"
 
 
 # ---- results
@@ -152,13 +151,13 @@ def _result(finding: Finding, mark: str, rule: int, compared: bool) -> Object:
     fixes = [
         _fix(suggestion) for suggestion in sorted(finding.suggestions, key=_has_trade_off) if _is_exact(suggestion)
     ]
-    texts = (finding.message, *finding.arithmetic, *map(text.alternative, finding.suggestions))
+    texts = (finding.message, *finding.arithmetic, *map(text.render_suggestion, finding.suggestions))
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": finding.severity.word,
         "message": {"text": _inert("\n".join(texts))},
-        "locations": [_location(finding.location, finding.label, text.owner(finding.workload, finding.role))],
+        "locations": [_location(finding.location, finding.label, text.name_owner(finding.workload, finding.role))],
         "relatedLocations": [
             {"id": number, **_location(related.location, related.label)}
             for number, related in enumerate(finding.related, start=1)
@@ -170,7 +169,7 @@ def _result(finding: Finding, mark: str, rule: int, compared: bool) -> Object:
         "properties": {
             "family": finding.family,
             "confidence": finding.confidence,
-            "facts": json.facts(finding.facts),
+            "facts": json.convert_facts(finding.facts),
             **{key: value for key, value in finding.subject._asdict().items() if value},
         },
     }
@@ -210,7 +209,7 @@ def _fix(suggestion: Suggestion) -> Object:
         {"artifactLocation": _artifact(path), "replacements": _replacements(all_)} for path, all_ in files.items()
     ]
     safe = {"properties": {"safe": suggestion.is_safe}}
-    return {"description": {"text": _inert(text.alternative(suggestion))}, "artifactChanges": changes, **safe}
+    return {"description": {"text": _inert(text.render_suggestion(suggestion))}, "artifactChanges": changes, **safe}
 
 
 def _replacements(replacements: Iterable[Replacement]) -> list[Object]:
@@ -285,7 +284,7 @@ def _invocation(report: Report) -> Object:
         *map(_fault, report.failures),
         *map(_unread, report.skipped),
         *(_not_evaluated(workload, role) for workload, role in roles),
-        *(_unknown_budget(spent) for spent in report.budgets if spent.verdict == counts.UNTOLD),
+        *(_unknown_budget(spent) for spent in report.budgets if spent.verdict == summary_line.UNKNOWN),
         *map(_no_longer_evaluated, report.comparison.untold if report.comparison else ()),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}
@@ -302,14 +301,14 @@ def _unread(skip: Skip) -> Object:
 def _not_evaluated(workload: WorkloadSummary, role: RoleSummary) -> Object:
     needs = sorted({need for check in role.not_evaluated for need in check.needs})
     checks = [{"rule": check.rule, "needs": list(check.needs)} for check in role.not_evaluated]
-    owner = text.owner(workload.name, role.name)
+    owner = text.name_owner(workload.name, role.name)
     message = f"{owner}: {len(checks)} checks were not evaluated; to evaluate them, add {', '.join(needs)}"
     notification = _notification("not-evaluated", "note", message, workload.location.path)
     return {**notification, "properties": {"checks": checks}}
 
 
 def _unknown_budget(spent: Spent) -> Object:
-    return _notification("not-evaluated", "note", counts.budget(spent), spent.location.path)
+    return _notification("not-evaluated", "note", summary_line.render_budget(spent), spent.location.path)
 
 
 def _no_longer_evaluated(finding: Finding) -> Object:

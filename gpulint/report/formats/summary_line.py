@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import count, safe
 from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
 
-NAMED = 8
-NAMED_PARTS = 2
+NAMED_MAX = 8
+NAMED_COMPONENTS_MAX = 2
 """The same limit for the components of a facility, which are many and alike."""
-UNTOLD = "cannot tell"
+UNKNOWN = "cannot tell"
 
 
-def line(report: Report) -> str:
+def render_line(report: Report) -> str:
     """Return the numbers of files, workloads and findings on one line."""
-    parts = [counted(report.files, "file"), counted(len(report.workloads), "workload"), found(report)]
+    parts = [count(report.files, "file"), count(len(report.workloads), "workload"), count_findings(report)]
     return ", ".join([*parts, *_count_suppressed(report)])
 
 
@@ -37,31 +37,29 @@ def _count_suppressed(report: Report) -> Iterator[str]:
         yield f"{report.unsilenced:,} of them suppressed without --no-ignores"
 
 
-def found(report: Report) -> str:
+def count_findings(report: Report) -> str:
     """Return the numbers of open findings by severity."""
     counts = Counter(finding.severity for finding in report.open)
-    return (
-        ", ".join(counted(counts[level], level.word) for level in reversed(Severity) if counts[level]) or "no findings"
-    )
+    return ", ".join(count(counts[level], level.word) for level in reversed(Severity) if counts[level]) or "no findings"
 
 
-def closing(report: Report) -> Iterator[str]:
+def render_closing(report: Report) -> Iterator[str]:
     """Yield the totals, and what was skipped and why."""
-    yield line(report)
-    yield from map(budget, report.budgets)
-    yield from map(facility, rooms(report))
+    yield render_line(report)
+    yield from map(render_budget, report.budgets)
+    yield from map(render_facility, select_facilities(report))
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
-    yield from faults(report)
-    roles = [role for workload in touched(report) for role in workload.roles]
+    yield from render_failures(report)
+    roles = [role for workload in select_workloads(report) for role in workload.roles]
     if unknown := sum(not role.engine and not role.part_of for role in roles):
         yield (
-            f"{unknown} of {counted(len(roles), 'role')} run an engine that gpulint does not know; "
+            f"{unknown} of {count(len(roles), 'role')} run an engine that gpulint does not know; "
             "only engine-independent rules were applied"
         )
 
 
-def touched(report: Report) -> Sequence[WorkloadSummary]:
+def select_workloads(report: Report) -> Sequence[WorkloadSummary]:
     """Return all workloads, or those that a compared change touches."""
     if report.comparison is None:
         return report.workloads
@@ -78,7 +76,7 @@ def touched(report: Report) -> Sequence[WorkloadSummary]:
     ]
 
 
-def rooms(report: Report) -> Sequence[FacilitySummary]:
+def select_facilities(report: Report) -> Sequence[FacilitySummary]:
     """Return all facilities, or those with findings in a comparison."""
     if report.comparison is None:
         return report.facilities
@@ -86,63 +84,63 @@ def rooms(report: Report) -> Sequence[FacilitySummary]:
     return [facility for facility in report.facilities if facility.location.path in paths]
 
 
-def faults(report: Report) -> Iterator[str]:
+def render_failures(report: Report) -> Iterator[str]:
     """Yield a line for each internal error."""
     for failure in report.failures:
         yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
 
 
-def budget(spent: Spent) -> str:
+def render_budget(spent: Spent) -> str:
     """Return how much of a budget is used, and why the total is incomplete."""
     amount, limit = (units.human(value, spent.unit) for value in (spent.least, spent.limit))
-    prefix = "at least " if spent.verdict == UNTOLD else ""
-    reason = f" ({safe(spent.reason)})" if spent.verdict == UNTOLD else ""
+    prefix = "at least " if spent.verdict == UNKNOWN else ""
+    reason = f" ({safe(spent.reason)})" if spent.verdict == UNKNOWN else ""
     return f"budget {safe(spent.budget)}: {prefix}{amount.removesuffix(' GPUs')} of {limit}, {spent.verdict}{reason}"
 
 
-def facility(summary: FacilitySummary) -> str:
+def render_facility(summary: FacilitySummary) -> str:
     """Return the number of racks, and how many exceed a limit or are unknown."""
-    from gpulint.report.racks import layout as racks
+    from gpulint.report.racks import layout
 
     servers = sum(rack.servers for rack in summary.racks)
-    parts = [counted(len(summary.racks), "rack"), counted(servers, "server")]
-    worst = [racks.worst(rack) for rack in summary.racks]
-    over = sum(verdict in racks.OVER for verdict in worst)
-    likely = sum(verdict.startswith("likely") for verdict in worst)
-    parts += [f"{over or 'none'} over a limit"] + ([f"{likely} likely over one"] if likely else [])
-    if unknown := worst.count(UNTOLD):
+    parts = [count(len(summary.racks), "rack"), count(servers, "server")]
+    worst = [layout.find_worst(rack) for rack in summary.racks]
+    over = sum(verdict in layout.OVER for verdict in worst)
+    expected = sum(verdict.startswith("likely") for verdict in worst)
+    parts += [f"{over or 'none'} over a limit"] + ([f"{expected} likely over one"] if expected else [])
+    if unknown := worst.count(UNKNOWN):
         parts.append(f"{unknown} unknown")
-    areas = Counter(area.kind for area in summary.areas if any(meter.verdict in racks.OVER for meter in area.meters))
-    parts += [f"{counted(number, kind)} over its own limit" for kind, number in areas.items()]
+    areas = Counter(area.kind for area in summary.areas if any(meter.verdict in layout.OVER for meter in area.meters))
+    parts += [f"{count(number, kind)} over its own limit" for kind, number in areas.items()]
     return f"facility {safe(summary.name)}: {', '.join(parts)}"
 
 
-def lacking(report: Report) -> str:
+def count_not_evaluated(report: Report) -> str:
     """Return the number of checks that lacked a fact; empty if none did."""
-    number = sum(len(role.not_evaluated) for workload in touched(report) for role in workload.roles)
-    number += sum(len(check.parts) for facility in rooms(report) for check in facility.not_evaluated)
-    return f"not evaluated: {counted(number, 'check')}" if number else ""
+    number = sum(len(role.not_evaluated) for workload in select_workloads(report) for role in workload.roles)
+    number += sum(len(check.parts) for facility in select_facilities(report) for check in facility.not_evaluated)
+    return f"not evaluated: {count(number, 'check')}" if number else ""
 
 
-def change(comparison: Comparison) -> str:
+def render_change(comparison: Comparison) -> str:
     """Return what a change adds and how many findings it resolves on one line."""
-    from gpulint.report.formats import comparison as delta
+    from gpulint.report.formats import comparison as formats_comparison
 
     resolved = {"fixed": len(comparison.gone), "no longer evaluated": len(comparison.untold)}
-    parts = [f"{counted(number, 'finding')} {word}" for word, number in resolved.items() if number]
-    return ", ".join((f"change from {safe(comparison.base)}: {delta.sentence(comparison)}", *parts))
+    parts = [f"{count(number, 'finding')} {word}" for word, number in resolved.items() if number]
+    return ", ".join((f"change from {safe(comparison.base)}: {formats_comparison.render_sentence(comparison)}", *parts))
 
 
-def short(report: Report) -> Iterator[str]:
+def render_short(report: Report) -> Iterator[str]:
     """Yield the closing lines, each as a single line."""
     if report.comparison:
-        yield change(report.comparison)
-    yield from closing(report)
-    if missing := lacking(report):
+        yield render_change(report.comparison)
+    yield from render_closing(report)
+    if missing := count_not_evaluated(report):
         yield missing
 
 
-def needs(report: Report) -> Iterator[str]:
+def render_needs(report: Report) -> Iterator[str]:
     """Yield the most needed facts, who needs them, and how to supply them."""
     rules: Counter[str] = Counter()
     owners: dict[str, dict[str, str]] = {}
@@ -151,21 +149,21 @@ def needs(report: Report) -> Iterator[str]:
         owners.setdefault(need, {})[owner] = why
     if not rules:
         return
-    parts = {part for facility in rooms(report) for check in facility.not_evaluated for part in check.parts}
-    yield f"{lacking(report)}; to evaluate them, add"
+    parts = {part for facility in select_facilities(report) for check in facility.not_evaluated for part in check.parts}
+    yield f"{count_not_evaluated(report)}; to evaluate them, add"
     for need, number in rules.most_common():
         names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
-        limit = NAMED_PARTS if owners[need].keys() <= parts else NAMED
+        limit = NAMED_COMPONENTS_MAX if owners[need].keys() <= parts else NAMED_MAX
         listed = "; ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
-        yield f"  {need} ({counted(number, 'check')}: {listed}): {report.asks.get(need, '')}".rstrip(": ")
+        yield f"  {need} ({count(number, 'check')}: {listed}): {report.asks.get(need, '')}".rstrip(": ")
 
 
 def _list_missing(report: Report) -> Iterator[tuple[str, str, str]]:
     """Yield the fact that each check lacked, its workload, and why the fact is unknown."""
-    for workload in touched(report):
+    for workload in select_workloads(report):
         for role in workload.roles:
             for check in role.not_evaluated:
                 yield from ((need, workload.name, role.unknown.get(need, "")) for need in check.needs)
-    for facility in rooms(report):
+    for facility in select_facilities(report):
         for lack in facility.not_evaluated:
             yield from ((need, part, "") for part in lack.parts for need in lack.needs)

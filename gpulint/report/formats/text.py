@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint.report.formats import grouping as alike
-from gpulint.report.formats import summary_line as counts
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import count, safe
+from gpulint.report.formats import grouping, summary_line
 from gpulint.report.model import (
     Aim,
     Comparison,
@@ -20,16 +19,16 @@ from gpulint.report.model import (
     Suggestion,
     WorkloadSummary,
 )
+from gpulint.report.terminal_style import Paint, painted, plain
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
 CHANGED_MAX = 20
-UNREAD_MAX = 20
+UNKNOWN_ENGINES_MAX = 20
 WORKLOAD_MAX = 96
 WIDTH_MAX = 120
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom", "cost")
-Paint = Callable[[str, str], str]
-SURE = {3: "", 2: " (likely)", 1: " (possible)"}
+CONFIDENCE = {3: "", 2: " (likely)", 1: " (possible)"}
 
 
 def render(report: Report, colour: bool = False) -> str:
@@ -38,11 +37,11 @@ def render(report: Report, colour: bool = False) -> str:
     parts = [
         *(
             _finding(group[0], paint, first, group[1:])
-            for group, first in _mark_first(alike.together(report.open, report.facilities))
+            for group, first in _mark_first(grouping.group(report.open, report.facilities))
         ),
         *(_render_comparison(report.comparison) if report.comparison else ()),
-        *_render_workloads(counts.touched(report)),
-        "\n".join((*counts.closing(report), *counts.needs(report))),
+        *_render_workloads(summary_line.select_workloads(report)),
+        "\n".join((*summary_line.render_closing(report), *summary_line.render_needs(report))),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -55,34 +54,24 @@ def _mark_first(groups: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[
         seen.add(group[0].rule)
 
 
-def plain(text: str, style: str) -> str:
-    """Return text without a style."""
-    return text
-
-
-def painted(text: str, style: str) -> str:
-    """Return text with a terminal style."""
-    return f"\x1b[{style}m{text}\x1b[0m"
-
-
 # ---- findings
 
 
-def shown(finding: Finding) -> str:
+def render_finding(finding: Finding) -> str:
     """Return one finding with its source excerpt, arithmetic and suggestions."""
     return _finding(finding, plain, explained=True)
 
 
 def _finding(finding: Finding, paint: Paint, explained: bool, others: Sequence[Finding] = ()) -> str:
     lines = [*_finding_lines(finding, paint, explained)]
-    return "\n".join([*lines[:2], *alike.others(others), *lines[2:]])
+    return "\n".join([*lines[:2], *grouping.render_others(others), *lines[2:]])
 
 
 def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[str]:
-    severity = finding.severity.word + SURE[finding.confidence]
+    severity = finding.severity.word + CONFIDENCE[finding.confidence]
     yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {safe(finding.message)}"
     place = finding.location
-    owner_name = owner(finding.workload, finding.role)
+    owner_name = name_owner(finding.workload, finding.role)
     yield f"  --> {safe(place.path)}:{place.line}:{place.column}" + (f"  ({safe(owner_name)})" if owner_name else "")
     yield from _snippet(finding)
     for line in finding.arithmetic:
@@ -93,7 +82,7 @@ def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[
         yield f"   = {finding.help}"
 
 
-def owner(workload: str, role: str) -> str:
+def name_owner(workload: str, role: str) -> str:
     """Return the workload and role of a finding as one word."""
     return "/".join(dict.fromkeys(filter(None, (workload, role))))
 
@@ -147,12 +136,12 @@ def _cut(location: Location) -> int:
 
 
 def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
-    yield f"   = {alternative(suggestion)}"
+    yield f"   = {render_suggestion(suggestion)}"
     for change in suggestion.edits:
-        yield f"       {edit(change, place)}"
+        yield f"       {render_edit(change, place)}"
 
 
-def alternative(suggestion: Suggestion) -> str:
+def render_suggestion(suggestion: Suggestion) -> str:
     """Return a suggestion with its change of cost and its trade-off, if any."""
     cost = ""
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
@@ -162,7 +151,7 @@ def alternative(suggestion: Suggestion) -> str:
     return f"try {safe(suggestion.title)}{cost}{trade_off}"
 
 
-def edit(edit: Edit, place: Location) -> str:
+def render_edit(edit: Edit, place: Location) -> str:
     """Return a change with its location on one line."""
     where = ""
     if edit.location is not None:
@@ -178,16 +167,19 @@ def edit(edit: Edit, place: Location) -> str:
 
 def _render_comparison(comparison: Comparison) -> Iterator[str]:
     """Yield what a change adds and saves by workload, and the findings that it resolves."""
-    from gpulint.report.formats import comparison as delta
+    from gpulint.report.formats import comparison as formats_comparison
 
-    lines = [f"change from {safe(comparison.base)}: {delta.sentence(comparison)}"]
+    lines = [f"change from {safe(comparison.base)}: {formats_comparison.render_sentence(comparison)}"]
     if comparison.changes:
-        rows = delta.rows(comparison.changes)
+        rows = formats_comparison.make_rows(comparison.changes)
         more = len(rows) - CHANGED_MAX
-        cells = [tuple(_short(safe(cell), WORKLOAD_MAX) for cell in row) for row in (delta.TITLES, *rows[:CHANGED_MAX])]
-        widths = [max(len(row[at]) for row in cells) for at in range(len(delta.TITLES))]
-        lines += [f"  {padded(row, widths)}" for row in cells]
-        lines += [f"  and {counted(more, 'workload')} more"] if more > 0 else []
+        cells = [
+            tuple(_short(safe(cell), WORKLOAD_MAX) for cell in row)
+            for row in (formats_comparison.TITLES, *rows[:CHANGED_MAX])
+        ]
+        widths = [max(len(row[at]) for row in cells) for at in range(len(formats_comparison.TITLES))]
+        lines += [f"  {pad(row, widths)}" for row in cells]
+        lines += [f"  and {count(more, 'workload')} more"] if more > 0 else []
     yield "\n".join(lines)
     ended = [
         *_list_resolved("fixed", comparison.gone),
@@ -199,7 +191,7 @@ def _render_comparison(comparison: Comparison) -> Iterator[str]:
 
 def _list_resolved(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     if findings:
-        yield f"{title}: {counted(len(findings), 'finding')}"
+        yield f"{title}: {count(len(findings), 'finding')}"
         yield from (
             f"  {finding.severity.word}[{finding.rule}]: {safe(finding.message)}  ({_where(finding)})"
             for finding in findings[:CHANGED_MAX]
@@ -220,12 +212,12 @@ def _render_workloads(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
         return
     roles = [(workload, role) for workload in workloads for role in workload.roles]
     unknown = [role for _, role in roles if not role.engine and not role.part_of]
-    hidden = frozenset(map(id, unknown)) if len(unknown) > UNREAD_MAX else frozenset()
+    hidden = frozenset(map(id, unknown)) if len(unknown) > UNKNOWN_ENGINES_MAX else frozenset()
     listed = [(workload, role) for workload, role in roles if id(role) not in hidden]
     parts = ["\n".join(_table(listed))] if listed else []
     if hidden:
         parts.append(
-            f"and {counted(len(unknown), 'role')} with an engine that gpulint does not know (--format json lists them)"
+            f"and {count(len(unknown), 'role')} with an engine that gpulint does not know (--format json lists them)"
         )
     yield "\n".join(parts)
     if notes := [*_notes(workloads), *_prices(workloads)]:
@@ -239,16 +231,16 @@ def _table(listed: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[st
     widths = [max(len(row[at]) for row in (titles, *rows)) for at in range(len(titles))]
     has_several_files = len({workload.location.path for workload, _ in listed}) > 1
     indent = "  " if has_several_files else ""
-    yield indent + padded(titles, widths)
+    yield indent + pad(titles, widths)
     last = ""
     for (workload, _), row in zip(listed, rows, strict=True):
         if has_several_files and workload.location.path != last:
             last = workload.location.path
             yield f"{safe(last)}:"
-        yield indent + padded(row, widths)
+        yield indent + pad(row, widths)
 
 
-def padded(row: Sequence[str], widths: Sequence[int]) -> str:
+def pad(row: Sequence[str], widths: Sequence[int]) -> str:
     """Return the cells of a row, padded to the column widths."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
 
@@ -272,11 +264,11 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
                 yield f"{safe(workload.name)}: {role.cost_of_work}"
             for assumption in role.assumptions:
                 yield f"assumed for {safe(workload.name)}: {safe(assumption)}"
-            for text in hardware(role.fits_on, role.borderline, role.too_small, role.smallest):
+            for text in render_hardware(role.fits_on, role.borderline, role.too_small, role.smallest):
                 yield f"{safe(workload.name)} {text}"
 
 
-def hardware(
+def render_hardware(
     fits_on: Sequence[str], borderline: Sequence[str], too_small: Sequence[str], smallest: Sequence[Fit]
 ) -> Iterator[str]:
     """Yield the accelerators that fit a role that names none, those that do not, and the smallest option."""
@@ -286,10 +278,10 @@ def hardware(
         parts += [f"too small: {', '.join(too_small[-3:])}"] if too_small else []
         yield "; ".join(parts)
     if smallest:
-        yield f"smallest that fits: {'; '.join(fits(smallest))}"
+        yield f"smallest that fits: {'; '.join(render_fits(smallest))}"
 
 
-def fits(fits: Sequence[Fit]) -> Iterator[str]:
+def render_fits(fits: Sequence[Fit]) -> Iterator[str]:
     """Yield the recommended hardware, then that of other GPU counts, each with its price."""
     for index, fit in enumerate(fits):
         ranks = f", tensor parallel {fit.tensor_parallel}" if fit.tensor_parallel > 1 else ""
@@ -311,9 +303,9 @@ def _objective(aim: Aim) -> str:
     """Return an objective with its expected and best value, or the facts needed to evaluate it."""
     target = f"{aim.objective} target {aim.wanted}"
     best = f", best case {aim.at_best}" if aim.at_best else ""
-    if not aim.likely:
+    if not aim.expected:
         return f"{target}{best}: not evaluated, state {', '.join(aim.needs)}"
-    return f"{target}, expected {aim.likely}{best}: {aim.verdict}"
+    return f"{target}, expected {aim.expected}{best}: {aim.verdict}"
 
 
 def _from_smallest(names: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ class Glyphs(NamedTuple):
 
 BLOCKS = Glyphs("█", "┃", "▓", "▒", "?", "·", "─", "│", ("┌", "┐", "├", "┤", "└", "┘"))
 ASCII = Glyphs("#", "|", "!", "~", "?", ".", "-", "|", ("+",) * 6)
-MOST = 10_000
+MULTIPLE_MAX = 10_000
 """Maximum multiple of a limit that is printed."""
 MEANINGS: Mapping[str, str] = {
     "taken": "used",
@@ -38,11 +38,11 @@ MEANINGS: Mapping[str, str] = {
 """The meaning of each glyph in the legend."""
 
 
-def drawn(meter: Meter, width: int, glyphs: Glyphs) -> str:
+def draw(meter: Meter, width: int, glyphs: Glyphs) -> str:
     """Return the bar of a meter: certain use, possible use, and use above the limit; empty without a limit."""
     if meter.limit is None:
         return ""
-    range_ = span(meter)
+    range_ = find_range(meter)
     if range_ is None:
         return glyphs.untold * width
     low, high = range_
@@ -57,21 +57,21 @@ def drawn(meter: Meter, width: int, glyphs: Glyphs) -> str:
     return below + glyphs.limit + glyphs.over * over + glyphs.doubt * (width - limit_at - 1 - over)
 
 
-def tells(meter: Meter) -> bool:
+def is_known(meter: Meter) -> bool:
     """True if anything about a meter is known."""
-    return meter.limit is not None or span(meter) is not None
+    return meter.limit is not None or find_range(meter) is not None
 
 
-def span(meter: Meter) -> tuple[float, float] | None:
+def find_range(meter: Meter) -> tuple[float, float] | None:
     """Return the minimum and maximum use, if known."""
     if meter.taken is not None:
         return min(meter.taken), max(meter.taken)
     return None if meter.least is None else (meter.least, meter.least)
 
 
-def percent(meter: Meter) -> str:
+def render_percent(meter: Meter) -> str:
     """Return the used share of the limit from the best to the worst case; empty if unknown."""
-    ends = span(meter)
+    ends = find_range(meter)
     if ends is None or not meter.limit:
         return ""
     low, high = (_round_percent(end / meter.limit) for end in ends)
@@ -80,15 +80,15 @@ def percent(meter: Meter) -> str:
 
 def _round_percent(share: float) -> int:
     """Return a share in percent. It is 100 only if the share is exactly the whole."""
-    nearest = round(min(share, MOST) * 100)
+    nearest = round(min(share, MULTIPLE_MAX) * 100)
     if share < 1:
         return min(nearest, 99)
     return max(nearest, 101) if share > 1 else nearest
 
 
-def figures(meter: Meter) -> str:
+def render_figures(meter: Meter) -> str:
     """Return the use and the limit as text."""
-    expected = meter.least if meter.taken is None else meter.taken.likely
+    expected = meter.least if meter.taken is None else meter.taken.expected
     values = [value for value in (expected, meter.limit) if value is not None]
     if not values:
         return "unknown"
@@ -100,8 +100,8 @@ def figures(meter: Meter) -> str:
     return f"{prefix}{numbers[0] if expected is not None else '?'} of {kind}{numbers[-1]} {unit}"
 
 
-def legend(meters: Iterable[Meter], width: int, glyphs: Glyphs) -> str:
+def render_legend(meters: Iterable[Meter], width: int, glyphs: Glyphs) -> str:
     """Return the meaning of the characters in these bars; empty if there are none."""
-    used = "".join(drawn(meter, width, ASCII) for meter in meters)
+    used = "".join(draw(meter, width, ASCII) for meter in meters)
     entries = [f"{getattr(glyphs, name)} {words}" for name, words in MEANINGS.items() if getattr(ASCII, name) in used]
     return "  ".join(entries)

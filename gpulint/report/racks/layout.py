@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import safe
-from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Slot, Worlds
+from gpulint.report.escaping import safe
+from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Scenarios, Slot
 from gpulint.report.racks import bars
 
-FLAT = 2
+FLAT_UNITS_MAX = 2
 """Identical adjacent machines of at most this height are drawn as one block."""
-SEVERAL = 3
+GROUP_MIN = 3
 OVER = ("exceeded", "overloaded", "no spare")
 RANKS = (*OVER, *(f"likely {verdict}" for verdict in OVER), "cannot tell")
 """Verdicts, the worst first. A verdict that is not listed is no problem."""
@@ -33,7 +33,7 @@ class Block(NamedTuple):
         return self.top - self.lowest + 1
 
 
-class Drawn(NamedTuple):
+class RackGroup(NamedTuple):
     """Identical racks, drawn once."""
 
     rack: RackSummary
@@ -46,11 +46,12 @@ class Drawn(NamedTuple):
         return safe(self.rack.name if self.number == 1 else f"{self.rack.name} to {self.last}")
 
 
-def alike(racks: Sequence[RackSummary]) -> list[Drawn]:
+def group_racks(racks: Sequence[RackSummary]) -> list[RackGroup]:
     """Return the racks in order. Adjacent racks that differ only in names are grouped."""
     groups = [list(group) for _, group in itertools.groupby(racks, _strip_identity)]
     return [
-        Drawn(_name_by_type(group[0]) if len(group) > 1 else group[0], group[-1].name, len(group)) for group in groups
+        RackGroup(_name_by_type(group[0]) if len(group) > 1 else group[0], group[-1].name, len(group))
+        for group in groups
     ]
 
 
@@ -75,12 +76,12 @@ def _remove_rack_name(name: str, rack: str) -> str:
     return name.replace(rack, "").strip("-_ ./:") or name
 
 
-def chosen(racks: Sequence[RackSummary], only: Sequence[str]) -> list[Drawn]:
+def select_racks(racks: Sequence[RackSummary], only: Sequence[str]) -> list[RackGroup]:
     """Return the requested racks, or all, with identical ones grouped."""
-    return alike([rack for rack in racks if not only or any(is_called(rack, name) for name in only)])
+    return group_racks([rack for rack in racks if not only or any(is_called(rack, name) for name in only)])
 
 
-def first(kinds: Sequence[Drawn], limit: int) -> list[Drawn]:
+def select_worst(kinds: Sequence[RackGroup], limit: int) -> list[RackGroup]:
     """Return the worst of many groups, in their order."""
     worst = sorted(range(len(kinds)), key=lambda index: rank(kinds[index].rack))[:limit]
     return [kinds[index] for index in sorted(worst)]
@@ -91,11 +92,11 @@ def is_called(rack: RackSummary, name: str) -> bool:
     return name in (rack.name, f"{rack.place}/{rack.name}")
 
 
-def areas(facility: FacilitySummary) -> Iterator[tuple[str, Meter]]:
+def list_areas(facility: FacilitySummary) -> Iterator[tuple[str, Meter]]:
     """Yield the limits of areas that contain or feed racks, and the totals of several racks, by name."""
     for area in facility.areas:
         for meter in area.meters:
-            if area.kind == "facility" and bars.tells(meter) and len(facility.racks) > 1:
+            if area.kind == "facility" and bars.is_known(meter) and len(facility.racks) > 1:
                 yield area.kind, meter
             elif meter.limit is not None:
                 yield safe(f"{area.kind} {area.name}"), meter
@@ -108,7 +109,7 @@ def rank(rack: RackSummary) -> int:
     return min(map(level, verdicts), default=len(RANKS))
 
 
-def worst(rack: RackSummary) -> str:
+def find_worst(rack: RackSummary) -> str:
     """Return the worst verdict of a rack; empty if there is no problem."""
     return (*RANKS, "")[rank(rack)]
 
@@ -118,7 +119,7 @@ def level(verdict: str) -> int:
     return RANKS.index(verdict) if verdict in RANKS else len(RANKS)
 
 
-def worst_feed(rack: RackSummary) -> FeedSummary | None:
+def find_worst_feed(rack: RackSummary) -> FeedSummary | None:
     """Return the feed with the worst verdict."""
     return min(rack.feeds, key=lambda feed: level(feed.verdict), default=None)
 
@@ -126,7 +127,7 @@ def worst_feed(rack: RackSummary) -> FeedSummary | None:
 # ---- rack diagram
 
 
-def standing(rack: RackSummary) -> tuple[list[Slot], list[str]]:
+def split_drawable(rack: RackSummary) -> tuple[list[Slot], list[str]]:
     """Return the slots that can be drawn from the top down, and descriptions of the others."""
     drawn: list[Slot] = []
     undrawn = [*map(safe, rack.undrawn)]
@@ -140,7 +141,7 @@ def standing(rack: RackSummary) -> tuple[list[Slot], list[str]]:
     return drawn, undrawn
 
 
-def blocks(slots: Sequence[Slot], height: int | None) -> Iterator[Block]:
+def make_blocks(slots: Sequence[Slot], height: int | None) -> Iterator[Block]:
     """Yield the blocks of a rack from the top down, including free space."""
     above = height
     for run in _group_slots(slots):
@@ -170,7 +171,7 @@ def _continues(above: Slot, slot: Slot) -> bool:
 
 
 def _split_group(run: list[Slot]) -> Iterator[list[Slot]]:
-    if len(run) >= SEVERAL and run[0].units <= FLAT:
+    if len(run) >= GROUP_MIN and run[0].units <= FLAT_UNITS_MAX:
         yield run
     else:
         yield from ([slot] for slot in run)
@@ -193,7 +194,7 @@ def _power(run: Sequence[Slot]) -> str:
     return f"{shown} {unit}"
 
 
-def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
+def list_notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
     """Yield what a diagram does not show or assumes."""
     if rack.units is None:
         yield "undeclared rack height"
@@ -207,27 +208,27 @@ def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
 # ---- feeds
 
 
-def circuit(feed: FeedSummary) -> str:
+def render_circuit(feed: FeedSummary) -> str:
     """Return a feed's name and the side with which it fails."""
     side = f" (side {safe(feed.side)})" if feed.side not in ("", feed.name) else ""
     return f"feed {safe(feed.name)}{side}"
 
 
-def supply(feed: FeedSummary) -> str:
+def render_supply(feed: FeedSummary) -> str:
     """Return a feed's supply and its used power."""
     stated = safe(feed.supply) or "supply not declared"
-    meter = Meter("load", "va", limit=feed.usable_va, least=feed.load_va and feed.load_va.likely)
-    if not bars.tells(meter):
+    meter = Meter("load", "va", limit=feed.usable_va, least=feed.load_va and feed.load_va.expected)
+    if not bars.is_known(meter):
         return stated
-    taken = bars.figures(meter).removeprefix("at least ").removesuffix(", no limit declared")
+    taken = bars.render_figures(meter).removeprefix("at least ").removesuffix(", no limit declared")
     return f"{stated}: {taken}"
 
 
-def loads(feed: FeedSummary) -> str:
+def render_loads(feed: FeedSummary) -> str:
     """Return the load of a feed's most loaded line today and after a side is lost; empty if unknown."""
     today, lost = _share(feed.load_share), _share(feed.lost_share)
     return ", ".join(filter(None, (today and f"line at {today}", lost and f"at {lost} with a side lost")))
 
 
-def _share(share: Worlds[float] | None) -> str:
-    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.likely))
+def _share(share: Scenarios[float] | None) -> str:
+    return "" if share is None else bars.render_percent(Meter("load", "ratio", limit=1, least=share.expected))

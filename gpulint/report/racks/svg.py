@@ -10,12 +10,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.report.formats import xml
-from gpulint.report.formats.escaping import counted, safe
+from gpulint.report.escaping import XML_HEAD, count, render_element, safe
 from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary
-from gpulint.report.racks import bars
-from gpulint.report.racks import layout as racks
-from gpulint.report.racks.layout import Block, Drawn
+from gpulint.report.racks import bars, layout
+from gpulint.report.racks.layout import Block, RackGroup
 
 MARGIN = 24
 CARD = 280
@@ -32,9 +30,9 @@ LETTERS = 50
 LABEL = 40
 TITLE = 28
 NOTE = 46
-BESIDE = 46
+VERDICT_LETTERS = 46
 """The number of letters that fit on one line with a verdict."""
-SERIOUS = len(racks.OVER)
+BAD_LEVELS = len(layout.OVER)
 LIGHT = {
     "page": "#ffffff",
     "ink": "#1f2328",
@@ -66,7 +64,7 @@ class Card(NamedTuple):
     elements: tuple[str, ...]
 
 
-def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> str:
+def render(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> str:
     """Return one drawing of all facilities, or of the racks in `only`. It is deterministic."""
     height: float = MARGIN
     drawn: list[str] = []
@@ -86,39 +84,39 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
     }
     lines = [line for facility in facilities for line in _describe(facility, only)]
     inside = [
-        xml.element("title", {"id": "gpulint-title"}, words=f"Racks of {name}"),
-        xml.element("desc", {"id": "gpulint-desc"}, words="\n".join(lines)),
-        xml.element("style", {}, words=_style()),
+        render_element("title", {"id": "gpulint-title"}, words=f"Racks of {name}"),
+        render_element("desc", {"id": "gpulint-desc"}, words="\n".join(lines)),
+        render_element("style", {}, words=_style()),
         _hatch(),
-        xml.element("rect", {"class": "page", "width": width, "height": f"{height:g}"}),
+        render_element("rect", {"class": "page", "width": width, "height": f"{height:g}"}),
         *drawn,
     ]
-    return xml.HEAD + xml.element("svg", head, inside) + "\n"
+    return XML_HEAD + render_element("svg", head, inside) + "\n"
 
 
 def _columns(facility: FacilitySummary, only: Sequence[str]) -> int:
-    return min(COLUMNS, max(len(racks.chosen(facility.racks, only)), len(list(_areas(facility)))))
+    return min(COLUMNS, max(len(layout.select_racks(facility.racks, only)), len(list(_areas(facility)))))
 
 
 def _describe(facility: FacilitySummary, only: Sequence[str]) -> Iterator[str]:
     """Yield the drawing in words, one line per item."""
     for name, meters in _areas(facility):
         yield f"{name}: {'; '.join(map(_render_meter, meters))}."
-    for kind in racks.chosen(facility.racks, only):
-        feeds = (f"{racks.circuit(feed)} {feed.verdict}" for feed in kind.rack.feeds)
+    for kind in layout.select_racks(facility.racks, only):
+        feeds = (f"{layout.render_circuit(feed)} {feed.verdict}" for feed in kind.rack.feeds)
         yield f"{_name(kind)}: {'; '.join((*map(_render_meter, kind.rack.meters), *feeds)) or 'unknown'}."
 
 
 def _render_meter(meter: Meter) -> str:
     parts = (
-        f"{safe(meter.name)} {bars.figures(meter)}",
-        bars.percent(meter),
+        f"{safe(meter.name)} {bars.render_figures(meter)}",
+        bars.render_percent(meter),
         meter.verdict if meter.limit is not None else "",
     )
     return ", ".join(filter(None, parts))
 
 
-def _name(kind: Drawn) -> str:
+def _name(kind: RackGroup) -> str:
     where = f" in {safe(kind.rack.place)}" if kind.rack.place else ""
     return f"rack {kind.title}{where}" + (f", {kind.number} alike" if kind.number > 1 else "")
 
@@ -128,9 +126,9 @@ def _name(kind: Drawn) -> str:
 
 def _facility(facility: FacilitySummary, only: Sequence[str]) -> Card:
     servers = sum(rack.servers for rack in facility.racks)
-    counts = f"{counted(len(facility.racks), 'rack')}, {counted(servers, 'server')}"
+    counts = f"{count(len(facility.racks), 'rack')}, {count(servers, 'server')}"
     areas = _grid([_area(name, meters) for name, meters in _areas(facility)])
-    kinds = _grid([_rack(kind) for kind in racks.chosen(facility.racks, only)])
+    kinds = _grid([_rack(kind) for kind in layout.select_racks(facility.racks, only)])
     head = (_text(0, LINE, _cut(safe(facility.name), TITLE), "title"), _text(0, 2 * LINE + 2, counts, "words"))
     top = 3 * LINE + 4
     below = top + areas.height
@@ -164,12 +162,12 @@ def _area(name: str, meters: Iterable[Meter]) -> Card:
 
 
 def _areas(facility: FacilitySummary) -> Iterator[tuple[str, list[Meter]]]:
-    for name, group in itertools.groupby(racks.areas(facility), key=lambda pair: pair[0]):
+    for name, group in itertools.groupby(layout.list_areas(facility), key=lambda pair: pair[0]):
         yield name, [meter for _, meter in group]
 
 
-def _rack(kind: Drawn) -> Card:
-    head = Card(LINE + 6, (xml.element("title", {}, words=_name(kind)), _text(0, LINE - 3, _name(kind), "name")))
+def _rack(kind: RackGroup) -> Card:
+    head = Card(LINE + 6, (render_element("title", {}, words=_name(kind)), _text(0, LINE - 3, _name(kind), "name")))
     rack = kind.rack
     return _stack((head, _draw_rack(rack), *map(_meter, rack.meters), *map(_feed, rack.feeds)))
 
@@ -178,11 +176,11 @@ def _rack(kind: Drawn) -> Card:
 
 
 def _draw_rack(rack: RackSummary) -> Card:
-    slots, left_out = racks.standing(rack)
-    blocks = list(racks.blocks(slots, rack.units))
+    slots, left_out = layout.split_drawable(rack)
+    blocks = list(layout.make_blocks(slots, rack.units))
     top = blocks[0].top if blocks else 0
     drawn = [element for block in blocks for element in _block(block, top)]
-    notes = [line for note in racks.notes(rack, left_out) for line in textwrap.wrap(note, NOTE)]
+    notes = [line for note in layout.list_notes(rack, left_out) for line in textwrap.wrap(note, NOTE)]
     below = UNIT * top
     lines = [_text(RULER, below + LINE * (at + 1), note, "small") for at, note in enumerate(notes)]
     return Card(below + LINE * len(notes) + 12, (*drawn, *lines))
@@ -192,7 +190,7 @@ def _block(block: Block, top: int) -> Iterator[str]:
     y, height = UNIT * (top - block.top), UNIT * block.units
     box = {"x": RULER, "y": y, "width": CARD - RULER, "height": height, "class": "free" if block.is_free else "slot"}
     words = f"U {block.lowest} to {block.top}: {block.label} {block.power}".rstrip()
-    yield xml.element("rect", box, [xml.element("title", {}, words=words)])
+    yield render_element("rect", box, [render_element("title", {}, words=words)])
     yield _text(RULER - 4, y + 8, str(block.top), "ruler")
     middle = y + height / 2 + 3
     yield _text(RULER + 6, middle, _cut(block.label, LABEL), "small")
@@ -201,10 +199,10 @@ def _block(block: Block, top: int) -> Iterator[str]:
 
 
 def _meter(meter: Meter) -> Card:
-    text = ", ".join(filter(None, (f"{safe(meter.name)} {bars.figures(meter)}", bars.percent(meter))))
+    text = ", ".join(filter(None, (f"{safe(meter.name)} {bars.render_figures(meter)}", bars.render_percent(meter))))
     if meter.limit is None:
         return Card(LINE + 6, (_text(0, LINE - 3, text, "words"),))
-    below = LINE if len(text) + len(meter.verdict) > BESIDE else 0
+    below = LINE if len(text) + len(meter.verdict) > VERDICT_LETTERS else 0
     verdict = _text(CARD, LINE - 3 + below, meter.verdict, f"verdict {_tone(meter.verdict)}")
     bar = _translate(0, LINE + 2 + below, _bar(meter))
     return Card(LINE + BAR + 10 + below, (_text(0, LINE - 3, text, "words"), verdict, bar))
@@ -213,7 +211,7 @@ def _meter(meter: Meter) -> Card:
 def _bar(meter: Meter) -> Iterator[str]:
     """Yield the limit as a line, and certain and possible use up to it and above."""
     yield _stretch(0, CARD, "track")
-    limit, range_ = meter.limit or 0, bars.span(meter)
+    limit, range_ = meter.limit or 0, bars.find_range(meter)
     if range_ is None:
         yield _stretch(0, CARD, "untold")
         return
@@ -227,19 +225,19 @@ def _bar(meter: Meter) -> Iterator[str]:
         yield _stretch(certain, possible, "may-be")
     if meter.taken is None and high < limit:
         yield _stretch(possible, CARD, "untold")
-    yield xml.element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
+    yield render_element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
 
 
 def _stretch(start: float, end: float, style: str) -> str:
-    return xml.element(
+    return render_element(
         "rect", {"x": f"{start:.1f}", "width": f"{max(end - start, 0):.1f}", "height": BAR, "class": style}
     )
 
 
 def _feed(feed: FeedSummary) -> Card:
     """Return the verdict with its own mark shape, and the lines below."""
-    head = (_mark(feed.verdict), _text(14, LINE - 3, f"{racks.circuit(feed)}: {feed.verdict}", "words"))
-    lines = [line for line in (racks.supply(feed), racks.loads(feed)) if line]
+    head = (_mark(feed.verdict), _text(14, LINE - 3, f"{layout.render_circuit(feed)}: {feed.verdict}", "words"))
+    lines = [line for line in (layout.render_supply(feed), layout.render_loads(feed)) if line]
     below = [_text(14, LINE * (at + 2) - 3, line, "small") for at, line in enumerate(lines)]
     return Card(LINE * (len(lines) + 1) + 6, (*head, *below))
 
@@ -248,30 +246,30 @@ def _mark(verdict: str) -> str:
     """Return the mark of a verdict: disc for fine, triangle for doubt, cross for a problem, ring for unknown."""
     tone = _tone(verdict)
     if tone == "bad":
-        return xml.element("path", {"d": "M1 3 L9 11 M9 3 L1 11", "class": "cross"})
+        return render_element("path", {"d": "M1 3 L9 11 M9 3 L1 11", "class": "cross"})
     if tone == "doubt":
-        return xml.element("path", {"d": "M5 2 L10 11 L0 11 Z", "class": "triangle"})
-    return xml.element("circle", {"cx": 5, "cy": 7, "r": 4, "class": "disc" if tone == "good" else "ring"})
+        return render_element("path", {"d": "M5 2 L10 11 L0 11 Z", "class": "triangle"})
+    return render_element("circle", {"cx": 5, "cy": 7, "r": 4, "class": "disc" if tone == "good" else "ring"})
 
 
 def _tone(verdict: str) -> str:
-    level = racks.level(verdict)
-    if level >= len(racks.RANKS):
+    level = layout.level(verdict)
+    if level >= len(layout.RANKS):
         return "good"
-    if level < SERIOUS:
+    if level < BAD_LEVELS:
         return "bad"
-    return "untold-word" if verdict == racks.RANKS[-1] else "doubt"
+    return "untold-word" if verdict == layout.RANKS[-1] else "doubt"
 
 
 # ---- elements
 
 
 def _translate(x: float, y: float, elements: Iterable[str]) -> str:
-    return xml.element("g", {"transform": f"translate({x:g} {y:g})"}, elements)
+    return render_element("g", {"transform": f"translate({x:g} {y:g})"}, elements)
 
 
 def _text(x: float, y: float, words: str, style: str) -> str:
-    return xml.element("text", {"x": f"{x:g}", "y": f"{y:g}", "class": style}, words=_cut(words, LETTERS))
+    return render_element("text", {"x": f"{x:g}", "y": f"{y:g}", "class": style}, words=_cut(words, LETTERS))
 
 
 def _cut(words: str, most: int) -> str:
@@ -283,8 +281,10 @@ def _hatch() -> str:
     patterns = []
     for name, slope in (("over", "M-1 7 L7 -1"), ("may-be", "M3 0 L3 6"), ("untold", "M1 3 L4 3")):
         size = {"id": f"gpulint-{name}", "width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
-        patterns.append(xml.element("pattern", size, [xml.element("path", {"d": slope, "class": f"stripe-{name}"})]))
-    return xml.element("defs", {}, patterns)
+        patterns.append(
+            render_element("pattern", size, [render_element("path", {"d": slope, "class": f"stripe-{name}"})])
+        )
+    return render_element("defs", {}, patterns)
 
 
 def _style() -> str:

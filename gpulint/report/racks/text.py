@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.report.formats.escaping import counted, safe
-from gpulint.report.formats.text import Paint, painted, plain
+from gpulint.report.escaping import count, safe
 from gpulint.report.model import FacilitySummary, Fact, Meter, RackSummary
-from gpulint.report.racks import bars
-from gpulint.report.racks import layout as racks
+from gpulint.report.racks import bars, layout
 from gpulint.report.racks.bars import Glyphs
-from gpulint.report.racks.layout import Block, Drawn
+from gpulint.report.racks.layout import Block, RackGroup
+from gpulint.report.terminal_style import Paint, painted, plain
 
 WIDTH = 80
 LEFT = 36
@@ -23,7 +22,7 @@ RIGHT = WIDTH - LEFT - 2
 MARGIN = 6
 """The columns for unit numbers."""
 INSIDE = LEFT - MARGIN - 4
-DRAWN = 6
+RACKS_MAX = 6
 """The number of different racks that are drawn by default."""
 LINES_MAX = 6
 """The maximum number of lines for one machine."""
@@ -33,23 +32,23 @@ FIGURES = 29
 NAME = 16
 CELL = 12
 CELL_BAR = 5
-SHOWN = ("power", "cooling", "weight", "space")
+METER_COLUMNS = ("power", "cooling", "weight", "space")
 """The meters with a column in the table of racks."""
-SHORT = {
+SHORT_VERDICTS = {
     "likely holds": "holds?",
     "likely no spare": "no spare?",
     "likely overloaded": "overloaded?",
     "not redundant": "no 2nd side",
 }
 """Short forms of verdicts that are too long for that table."""
-LINES = {
+YEAR_LABELS = {
     "average_load_w": "average power",
     "energy_year_j": "energy/year",
     "energy_year_usd": "cost/year",
     "co2_year_kg": "CO2/year",
 }
 """The lines about a facility's year."""
-OF_A_YEAR = {
+YEAR_DETAILS = {
     "average_load_w": (("idle", "idle_load_w"), ("busy", "busy_load_w")),
     "energy_year_j": (),
     "energy_year_usd": (("cooling and losses", "overhead_year_usd"),),
@@ -68,11 +67,11 @@ class Pen(NamedTuple):
 
     def coloured(self, text: str, verdict: str) -> str:
         """Return text in the colour of a verdict. A verdict without a problem has none."""
-        level = racks.level(verdict)
+        level = layout.level(verdict)
         return self.paint(text, STYLES[level]) if level < len(STYLES) else text
 
 
-def as_text(
+def render(
     facilities: Iterable[FacilitySummary],
     glyphs: Glyphs = bars.BLOCKS,
     colour: bool = False,
@@ -86,44 +85,44 @@ def as_text(
 
 def _facility(facility: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[str]:
     servers = sum(rack.servers for rack in facility.racks)
-    counts = f"{counted(len(facility.racks), 'rack')}, {counted(servers, 'server')}"
+    counts = f"{count(len(facility.racks), 'rack')}, {count(servers, 'server')}"
     yield _cut(f"{_cut(safe(facility.name), LEFT)}: {counts}  ({_place(facility)})", WIDTH)
-    areas = list(racks.areas(facility))
+    areas = list(layout.list_areas(facility))
     if areas:
         yield "\n".join(_area(name, meter, pen) for name, meter in areas)
     if year := list(_year(facility)):
         yield "\n".join(year)
-    kinds = racks.alike(facility.racks)
+    kinds = layout.group_racks(facility.racks)
     if len(kinds) > 1:
         yield "\n".join(_table(kinds, pen))
-    drawn = racks.chosen(facility.racks, only) if only else racks.first(kinds, DRAWN)
+    drawn = layout.select_racks(facility.racks, only) if only else layout.select_worst(kinds, RACKS_MAX)
     yield from ("\n".join(_rack(kind, pen)) for kind in drawn)
     if not only and (more := len(kinds) - len(drawn)):
-        yield f"{counted(more, 'more rack')} {'is' if more == 1 else 'are'} not drawn; --rack NAME draws one"
+        yield f"{count(more, 'more rack')} {'is' if more == 1 else 'are'} not drawn; --rack NAME draws one"
     meters = [meter for _, meter in areas] + [meter for kind in kinds for meter in kind.rack.meters]
-    if legend := bars.legend(meters, BAR, pen.glyphs):
+    if legend := bars.render_legend(meters, BAR, pen.glyphs):
         yield f"bars: {legend}"
 
 
 def _year(one: FacilitySummary) -> Iterator[str]:
     """Yield average power, and a year's energy, cost and emissions, with details."""
     known = {fact.name: fact for fact in one.year}
-    for name, words in OF_A_YEAR.items():
+    for name, words in YEAR_DETAILS.items():
         if name in known:
             beside = ", ".join(
-                f"{word} {_round(known[of].values.likely, known[of].unit)}" for word, of in words if of in known
+                f"{word} {_round(known[of].values.expected, known[of].unit)}" for word, of in words if of in known
             )
-            yield _cut(f"{LINES[name]:<{NAME}}{_render_range(known[name])}{beside and '; '}{beside}", WIDTH)
+            yield _cut(f"{YEAR_LABELS[name]:<{NAME}}{_render_range(known[name])}{beside and '; '}{beside}", WIDTH)
 
 
 def _render_range(fact: Fact) -> str:
     """Return a fact in human units, with its range if the ends differ."""
-    likely, *ends = (_round(value, fact.unit) for value in (fact.values.likely, *_ends(fact)))
-    return likely if len({likely, *ends}) == 1 else f"{likely} ({' to '.join(ends)})"
+    expected, *ends = (_round(value, fact.unit) for value in (fact.values.expected, *_ends(fact)))
+    return expected if len({expected, *ends}) == 1 else f"{expected} ({' to '.join(ends)})"
 
 
 def _ends(fact: Fact) -> Sequence[float]:
-    ends = (fact.values.favourable, fact.values.adverse)
+    ends = (fact.values.best, fact.values.worst)
     return sorted(value for value in ends if isinstance(value, int | float))
 
 
@@ -148,51 +147,51 @@ def _cut(text: str, width: int) -> str:
 
 
 def _area(name: str, meter: Meter, pen: Pen) -> str:
-    bar = bars.drawn(meter, AREA_BAR, pen.glyphs).ljust(AREA_BAR)
+    bar = bars.draw(meter, AREA_BAR, pen.glyphs).ljust(AREA_BAR)
     head = f"{_cut(name, NAME - 1):<{NAME}}{_cut(safe(meter.name), 8):<9}{bar}  "
     if meter.limit is None:
-        return head + _cut(bars.figures(meter), WIDTH - len(head))
-    said = _cut(f"{bars.figures(meter)}  {bars.percent(meter)}".rstrip(), FIGURES)
+        return head + _cut(bars.render_figures(meter), WIDTH - len(head))
+    said = _cut(f"{bars.render_figures(meter)}  {bars.render_percent(meter)}".rstrip(), FIGURES)
     return f"{head}{said:<{FIGURES}} {pen.coloured(meter.verdict, meter.verdict)}"
 
 
-def _table(kinds: Sequence[Drawn], pen: Pen) -> Iterator[str]:
+def _table(kinds: Sequence[RackGroup], pen: Pen) -> Iterator[str]:
     """Yield one line per group of identical racks, under the name of their row or room."""
-    yield f"{'rack':<{NAME}} " + "".join(f"{name:<{CELL}} " for name in SHOWN) + "feeds"
+    yield f"{'rack':<{NAME}} " + "".join(f"{name:<{CELL}} " for name in METER_COLUMNS) + "feeds"
     for place, group in itertools.groupby(kinds, key=lambda kind: kind.rack.place):
         if place:
             yield _cut(safe(place), WIDTH)
         yield from (_row(kind, "  " if place else "", pen) for kind in group)
 
 
-def _row(kind: Drawn, indent: str, pen: Pen) -> str:
+def _row(kind: RackGroup, indent: str, pen: Pen) -> str:
     number = f" ×{kind.number}" if kind.number > 1 else ""
     name = indent + _cut(kind.title, NAME - len(indent) - len(number)) + number
     by_name = {meter.name: meter for meter in kind.rack.meters}
-    cells = "".join(f"{_cell(by_name.get(name), pen)} " for name in SHOWN)
-    feed = racks.worst_feed(kind.rack)
-    said = pen.coloured(SHORT.get(feed.verdict, feed.verdict), feed.verdict) if feed else "none"
+    cells = "".join(f"{_cell(by_name.get(name), pen)} " for name in METER_COLUMNS)
+    feed = layout.find_worst_feed(kind.rack)
+    said = pen.coloured(SHORT_VERDICTS.get(feed.verdict, feed.verdict), feed.verdict) if feed else "none"
     return f"{name:<{NAME}} {cells}{said}"
 
 
 def _cell(meter: Meter | None, pen: Pen) -> str:
     """Return a short bar and the expected share."""
-    if meter is None or not bars.tells(meter):
+    if meter is None or not bars.is_known(meter):
         return "?".ljust(CELL)
     if meter.limit is None:
         return "no limit".ljust(CELL)
-    expected = meter.taken.likely if meter.taken else meter.least
+    expected = meter.taken.expected if meter.taken else meter.least
     certain = meter._replace(taken=None, least=expected)
     more = "+" if meter.taken is None else ""
-    share = bars.percent(certain).replace(" %", f"{more} %")
-    text = f"{bars.drawn(meter, CELL_BAR, pen.glyphs)} {_cut(share, CELL - CELL_BAR - 1)}".ljust(CELL)
+    share = bars.render_percent(certain).replace(" %", f"{more} %")
+    text = f"{bars.draw(meter, CELL_BAR, pen.glyphs)} {_cut(share, CELL - CELL_BAR - 1)}".ljust(CELL)
     return pen.coloured(text, meter.verdict)
 
 
 # ---- racks
 
 
-def _rack(kind: Drawn, pen: Pen) -> Iterator[str]:
+def _rack(kind: RackGroup, pen: Pen) -> Iterator[str]:
     """Yield the rack diagram with its meters and feeds on the right."""
     where = f" in {safe(kind.rack.place)}" if kind.rack.place else ""
     number = f", {kind.number} alike" if kind.number > 1 else ""
@@ -205,8 +204,8 @@ def _rack(kind: Drawn, pen: Pen) -> Iterator[str]:
 
 
 def _draw_rack(rack: RackSummary, glyphs: Glyphs) -> Iterator[str]:
-    slots, undrawn = racks.standing(rack)
-    blocks = list(racks.blocks(slots, rack.units))
+    slots, undrawn = layout.split_drawable(rack)
+    blocks = list(layout.make_blocks(slots, rack.units))
     upper_left, upper_right, left, right, lower_left, lower_right = glyphs.corners
     line = glyphs.across * (LEFT - MARGIN - 2)
     for index, block in enumerate(blocks):
@@ -215,7 +214,7 @@ def _draw_rack(rack: RackSummary, glyphs: Glyphs) -> Iterator[str]:
         yield from (f"{'':>{MARGIN}}{glyphs.down} {inside} {glyphs.down}" for inside in _inside(block))
     if blocks:
         yield f"{'':>{MARGIN}}{line.join((lower_left, lower_right))}"
-    for note in racks.notes(rack, undrawn):
+    for note in layout.list_notes(rack, undrawn):
         yield from textwrap.wrap(note, LEFT, initial_indent=" " * MARGIN, subsequent_indent=" " * MARGIN)
 
 
@@ -229,10 +228,10 @@ def _inside(block: Block) -> Iterator[str]:
 
 def _meters(meters: Iterable[Meter], pen: Pen) -> Iterator[str]:
     for meter in meters:
-        words = [_cut(safe(meter.name), 12), bars.figures(meter), bars.percent(meter)]
+        words = [_cut(safe(meter.name), 12), bars.render_figures(meter), bars.render_percent(meter)]
         wide = "  ".join(filter(None, words))
         yield wide if len(wide) <= RIGHT else _cut(" ".join(filter(None, words)), RIGHT)
-        if bar := bars.drawn(meter, BAR, pen.glyphs):
+        if bar := bars.draw(meter, BAR, pen.glyphs):
             yield pen.coloured(f"{bar}  {meter.verdict}", meter.verdict)
 
 
@@ -240,5 +239,7 @@ def _feeds(rack: RackSummary, pen: Pen) -> Iterator[str]:
     if rack.meters and rack.feeds:
         yield ""
     for feed in rack.feeds:
-        yield f"{_cut(racks.circuit(feed), RIGHT - len(feed.verdict) - 2)}: {pen.coloured(feed.verdict, feed.verdict)}"
-        yield from (f"  {_cut(line, RIGHT - 2)}" for line in (racks.supply(feed), racks.loads(feed)) if line)
+        yield f"{_cut(layout.render_circuit(feed), RIGHT - len(feed.verdict) - 2)}: {pen.coloured(feed.verdict, feed.verdict)}"
+        yield from (
+            f"  {_cut(line, RIGHT - 2)}" for line in (layout.render_supply(feed), layout.render_loads(feed)) if line
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import transceivers
 
 MATING = {
     **dict.fromkeys(("MPO-8", "MPO-12", "MTP-8", "MTP-12"), "MPO-12"),
@@ -29,6 +29,7 @@ def optic_connectors(optic: str) -> tuple[str, ...]:
 
     optic_connectors = connectors of optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name.
     Returns:
@@ -39,7 +40,7 @@ def optic_connectors(optic: str) -> tuple[str, ...]:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").connectors
+    return transceivers.require_optic(optic, "optic").connectors
 
 
 def connector_fits(cable_connector: str | None, optic: str) -> bool:
@@ -47,6 +48,7 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
 
     connector_fits = cable_connector in the connectors of optic, or nothing is known against it
 
+    Component: cable
     Args:
         cable_connector: connector of the cable at the transceiver, else None. optic: transceiver, by its listed name.
     Returns:
@@ -57,7 +59,7 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
 
     Source: IEC 61754-7-1 (MPO, one row of 12) and 61754-7-3 (one row of 16: the key is offset); catalog optics.
     """
-    connectors = optics.listed(optic, "optic").connectors
+    connectors = transceivers.require_optic(optic, "optic").connectors
     if cable_connector in ("MPO", "MTP"):
         return not connectors or any(connector.startswith("MPO") for connector in connectors)
     return not connectors or cable_connector is None or MATING.get(cable_connector, cable_connector) in connectors
@@ -68,6 +70,7 @@ def optic_polish(optic: str) -> str:
 
     optic_polish = polish of optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name.
     Returns:
@@ -78,7 +81,7 @@ def optic_polish(optic: str) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").polish
+    return transceivers.require_optic(optic, "optic").polish
 
 
 def polish_fits(cable_polish: str | None, optic: str) -> bool:
@@ -86,6 +89,7 @@ def polish_fits(cable_polish: str | None, optic: str) -> bool:
 
     polish_fits = cable_polish is that of optic, or nothing is known against it
 
+    Component: cable
     Args:
         cable_polish: polish of the cable's ends, else None. optic: transceiver, by its listed name.
     Returns:
@@ -96,7 +100,7 @@ def polish_fits(cable_polish: str | None, optic: str) -> bool:
 
     Source: NVIDIA, MMA4Z00-NS400-T introduction (2024-08-14): APC "is not compatible with" flat polished connectors.
     """
-    own = optics.listed(optic, "optic").polish
+    own = transceivers.require_optic(optic, "optic").polish
     return not own or cable_polish is None or (own == "APC") == (cable_polish == "APC")
 
 
@@ -105,6 +109,7 @@ def optic_form_factor(optic: str) -> str:
 
     optic_form_factor = form factor of optic
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
@@ -115,7 +120,7 @@ def optic_form_factor(optic: str) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").form_factor
+    return transceivers.require_optic(optic, "optic").form_factor
 
 
 def cage_fits(cable_cage: str | None, optic: str) -> bool:
@@ -123,6 +128,7 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
 
     cage_fits = form factor of optic is one that cable_cage takes, or nothing is known against it
 
+    Component: cable
     Args:
         cable_cage: cage at this end, else None. optic: transceiver or cable, by its listed name.
     Returns:
@@ -134,7 +140,7 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
     Source: OSFP MSA 5.0: a finned module does not fit a cage with a riding heat sink, nor the other way round; QSFP-DD MSA 7.1:
         QSFP modules fit; NVIDIA, XDR part numbers: IHS in air-cooled switches, RHS in adapters.
     """
-    return _fits_cage(optics.listed(optic, "optic").form_factor, cable_cage)
+    return _fits_cage(transceivers.require_optic(optic, "optic").form_factor, cable_cage)
 
 
 def far_form_factor(far_optic: str | None) -> str:
@@ -142,6 +148,7 @@ def far_form_factor(far_optic: str | None) -> str:
 
     far_form_factor = form factor of far_optic
 
+    Component: cable
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
@@ -152,7 +159,7 @@ def far_form_factor(far_optic: str | None) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(far_optic, "far_optic").form_factor if far_optic else ""
+    return transceivers.require_optic(far_optic, "far_optic").form_factor if far_optic else ""
 
 
 def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
@@ -160,6 +167,7 @@ def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
 
     far_cage_fits = form factor of far_optic is one that far_cage takes, or nothing is known against it
 
+    Component: cable
     Args:
         far_cage: cage at the other end, else None. far_optic: transceiver, by its listed name, else None.
     Returns:
@@ -170,7 +178,7 @@ def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
 
     Source: as of cage_fits.
     """
-    return _fits_cage(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
+    return _fits_cage(transceivers.require_optic(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
 
 
 def _fits_cage(plug: str, cage: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import transceivers
 
 MANAGEMENT = ("mgmt", "management", "eth0", "oob", "bmc", "console")
 """How ports begin that a switch has for its own management, which are Ethernet's on every switch."""
@@ -13,6 +13,7 @@ def optics_interoperate(optic: str, far_optic: str | None) -> bool:
 
     optics_interoperate = signal of optic = signal of far_optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
     Returns:
@@ -29,7 +30,10 @@ def optics_interoperate(optic: str, far_optic: str | None) -> bool:
     """
     if far_optic is None:
         return True
-    signals = (optics.listed(optic, "optic").signal, optics.listed(far_optic, "far_optic").signal)
+    signals = (
+        transceivers.require_optic(optic, "optic").signal,
+        transceivers.require_optic(far_optic, "far_optic").signal,
+    )
     return not all(signals) or signals[0] == signals[1]
 
 
@@ -38,6 +42,7 @@ def optic_signal(optic: str) -> str:
 
     optic_signal = signal of optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name.
     Returns:
@@ -48,7 +53,7 @@ def optic_signal(optic: str) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").signal
+    return transceivers.require_optic(optic, "optic").signal
 
 
 def far_signal(far_optic: str | None) -> str:
@@ -56,6 +61,7 @@ def far_signal(far_optic: str | None) -> str:
 
     far_signal = signal of far_optic
 
+    Component: cable
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
@@ -66,7 +72,7 @@ def far_signal(far_optic: str | None) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(far_optic, "far_optic").signal if far_optic else ""
+    return transceivers.require_optic(far_optic, "far_optic").signal if far_optic else ""
 
 
 def optic_port_bytes_per_s(optic: str) -> float:
@@ -74,17 +80,18 @@ def optic_port_bytes_per_s(optic: str) -> float:
 
     optic_port_bytes_per_s = rate of optic / links in it
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> optic_port_bytes_per_s("MMA4Z00-NS") * 8 / 1e9, optic_port_bytes_per_s("400GBASE-SR8") * 8 / 1e9
     (400.0, 400.0)
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").port_bytes_per_s
+    return transceivers.require_optic(optic, "optic").port_bytes_per_s
 
 
 def optic_bytes_per_s(optic: str) -> float:
@@ -92,17 +99,18 @@ def optic_bytes_per_s(optic: str) -> float:
 
     optic_bytes_per_s = rate of optic
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> optic_bytes_per_s("MMA4Z00-NS") * 8 / 1e9
     800.0
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").line_bytes_per_s
+    return transceivers.require_optic(optic, "optic").line_bytes_per_s
 
 
 def far_port_bytes_per_s(far_optic: str | None) -> float | None:
@@ -110,17 +118,18 @@ def far_port_bytes_per_s(far_optic: str | None) -> float | None:
 
     far_port_bytes_per_s = rate of far_optic / links in it
 
+    Component: cable
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
-        [bytes/s]; None where none is stated
+        [line bytes/s]; None where none is stated
 
     >>> (far_port_bytes_per_s("MMA4Z00-NS400") or 0) * 8 / 1e9
     400.0
 
     Source: catalog optics.
     """
-    return optics.listed(far_optic, "far_optic").port_bytes_per_s if far_optic else None
+    return transceivers.require_optic(far_optic, "far_optic").port_bytes_per_s if far_optic else None
 
 
 def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bool:
@@ -128,6 +137,7 @@ def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bo
 
     optic_rates_match = a rate of optic, whole or of one link in it, is one of far_optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
         split_link: a port of the link is split.
@@ -143,7 +153,7 @@ def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bo
     """
     if far_optic is None or split_link:
         return True
-    near, far = optics.listed(optic, "optic"), optics.listed(far_optic, "far_optic")
+    near, far = transceivers.require_optic(optic, "optic"), transceivers.require_optic(far_optic, "far_optic")
     return bool({near.line_bytes_per_s, near.port_bytes_per_s} & {far.line_bytes_per_s, far.port_bytes_per_s})
 
 
@@ -152,6 +162,7 @@ def split_link(cable_breakout: float, optic: str | None = None) -> bool:
 
     split_link = cable_breakout > 1, or optic has several ends
 
+    Component: cable
     Args:
         cable_breakout: links that one port is split into. optic: transceiver or cable, where it is known.
     Returns:
@@ -162,7 +173,7 @@ def split_link(cable_breakout: float, optic: str | None = None) -> bool:
 
     Source: definition; catalog optics.
     """
-    found = optics.named(optic) if optic else None
+    found = transceivers.find_optic(optic) if optic else None
     return cable_breakout > 1 or (found is not None and " x " in found.ends)
 
 
@@ -178,6 +189,7 @@ def speeds_agree(
 
     speeds_agree = cable_bytes_per_s = far_bytes_per_s, whole or divided by the links in the transceiver of each end
 
+    Component: cable
     Args:
         cable_bytes_per_s: speed of the port at this end, else None [bytes/s].
         far_bytes_per_s: speed of the port at the other end, else None [bytes/s]. split_link: a port of the link is split.
@@ -192,7 +204,7 @@ def speeds_agree(
     """
     if cable_bytes_per_s is None or far_bytes_per_s is None or split_link:
         return True
-    near, far = (optics.named(name) if name else None for name in (optic, far_optic))
+    near, far = (transceivers.find_optic(name) if name else None for name in (optic, far_optic))
     here = {cable_bytes_per_s, cable_bytes_per_s / (near.ports if near else 1)}
     return bool(here & {far_bytes_per_s, far_bytes_per_s / (far.ports if far else 1)})
 
@@ -202,6 +214,7 @@ def optic_networks(optic: str) -> tuple[str, ...]:
 
     optic_networks = networks of optic
 
+    Component: cable
     Args:
         optic: transceiver or cable, by its listed name.
     Returns:
@@ -212,7 +225,7 @@ def optic_networks(optic: str) -> tuple[str, ...]:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").networks
+    return transceivers.require_optic(optic, "optic").networks
 
 
 def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -> str:
@@ -220,6 +233,7 @@ def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -
 
     link_network = cable_network, else the network of the switches at its ends where there is one only
 
+    Component: cable
     Args:
         cable_network: infiniband or ethernet, else None. each_end_network: of each switch that the cable names.
     Returns:
@@ -239,6 +253,7 @@ def ends_agree(each_end_network: tuple[str, ...], cable_from: str | None = None,
 
     ends_agree = each_end_network are alike, or an end is a port for management
 
+    Component: cable
     Args:
         each_end_network: network of each switch that the cable names. cable_from, cable_to: names with their ports, else None.
     Returns:
@@ -260,6 +275,7 @@ def network_fits(link_network: str, optic: str) -> bool:
 
     network_fits = link_network in the networks of optic, or nothing is known against it
 
+    Component: cable
     Args:
         link_network: infiniband, ethernet, or nothing. optic: transceiver or cable, by its listed name.
     Returns:
@@ -270,5 +286,5 @@ def network_fits(link_network: str, optic: str) -> bool:
 
     Source: NVIDIA, MMA4Z00-NS-T: Ethernet only; catalog optics.
     """
-    made_for = optics.listed(optic, "optic").networks
+    made_for = transceivers.require_optic(optic, "optic").networks
     return not made_for or not link_network or link_network in made_for

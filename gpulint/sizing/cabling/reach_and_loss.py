@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.catalog.errors import MissingInput
-from gpulint.catalog.hardware import transceivers as optics
+from gpulint.catalog.hardware import transceivers
 
 MULTIMODE, SINGLE_MODE, COPPER, ACTIVE_OPTICAL = "multimode", "single-mode", "copper", "active optical"
 FIBRES = {
@@ -28,6 +28,7 @@ def cable_links(cables: float, cable_breakout: float) -> float:
 
     cable_links = cables · cable_breakout
 
+    Component: cable
     Args:
         cables: cables alike. cable_breakout: links that one port is split into.
     Returns:
@@ -46,6 +47,7 @@ def medium_fibre(cable_medium: str) -> str:
 
     medium_fibre = kind of cable_medium
 
+    Component: cable
     Args:
         cable_medium: the medium, as OM4, OS2 or DAC.
     Returns:
@@ -64,6 +66,7 @@ def fibre_link(cable_medium: str) -> bool:
 
     fibre_link = medium_fibre is multimode or single-mode
 
+    Component: cable
     Args:
         cable_medium: the medium, as OM4, OS2 or DAC.
     Returns:
@@ -82,6 +85,7 @@ def optic_fibre(optic: str, far_optic: str | None) -> str:
 
     optic_fibre = fibre of optic, else that of far_optic
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
     Returns:
@@ -92,7 +96,9 @@ def optic_fibre(optic: str, far_optic: str | None) -> str:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").fibre or (optics.listed(far_optic, "far_optic").fibre if far_optic else "")
+    return transceivers.require_optic(optic, "optic").fibre or (
+        transceivers.require_optic(far_optic, "far_optic").fibre if far_optic else ""
+    )
 
 
 def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
@@ -100,6 +106,7 @@ def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
 
     link_reach_m = min(reach of optic, reach of far_optic) over cable_medium
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
         cable_medium: the fibre, as OM4.
@@ -127,6 +134,7 @@ def engineered_link(cable_loss_db: float | None, loss_limit_db: float | None) ->
 
     engineered_link = cable_loss_db <= loss_limit_db
 
+    Component: cable
     Args:
         cable_loss_db: measured loss from end to end, else None [dB]. loss_limit_db: loss that the link may have, else None [dB].
     Returns:
@@ -146,6 +154,7 @@ def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> fl
 
     standard_loss_db = the least channel insertion loss of optic and far_optic over cable_medium
 
+    Component: cable
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None. cable_medium: the fibre, as OM4.
     Returns:
@@ -167,6 +176,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
 
     copper_reach_m = 5 m passive up to 100 Gb/s and 3 m beyond; from 400 Gb/s, 5 m with amplifiers and 7 m with retimers
 
+    Component: cable
     Args:
         cable_medium: DAC, ACC or AEC. cable_bytes_per_s: speed of the link, else None [bytes/s].
         optic: part number of the cable, which gives the speed if none is stated.
@@ -185,7 +195,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
     """
     if FIBRES[cable_medium] != COPPER:
         return float("inf")
-    part = optics.named(optic) if optic else None
+    part = transceivers.find_optic(optic) if optic else None
     speed = cable_bytes_per_s or (part.line_bytes_per_s if part else None)
     if speed is None:
         raise MissingInput("cable_bytes_per_s")
@@ -197,6 +207,7 @@ def assembly_length_m(optic: str) -> float:
 
     assembly_length_m = length of optic
 
+    Component: cable
     Args:
         optic: part number of a DAC, ACC or AOC.
     Returns:
@@ -207,11 +218,11 @@ def assembly_length_m(optic: str) -> float:
 
     Source: catalog optics.
     """
-    length = optics.listed(optic, "optic").length_m
+    length = transceivers.require_optic(optic, "optic").length_m
     return float("inf") if length is None else length
 
 
-def _list_ends(optic: str, far_optic: str | None) -> tuple[optics.Optic, ...]:
+def _list_ends(optic: str, far_optic: str | None) -> tuple[transceivers.Transceiver, ...]:
     """Return the declared transceivers of a link."""
-    near = optics.listed(optic, "optic")
-    return (near, optics.listed(far_optic, "far_optic")) if far_optic else (near,)
+    near = transceivers.require_optic(optic, "optic")
+    return (near, transceivers.require_optic(far_optic, "far_optic")) if far_optic else (near,)

@@ -8,6 +8,7 @@ def server_group_units(server_units: float, servers: float) -> float:
 
     server_group_units = server_units · servers
 
+    Component: server
     Args:
         server_units: of one server. servers: of this kind.
     Returns:
@@ -26,6 +27,7 @@ def units_used(each_server_group_units: tuple[float, ...]) -> float:
 
     units_used = Σ server_group_units
 
+    Component: rack
     Args:
         each_server_group_units: of each kind of server.
     Returns:
@@ -44,6 +46,7 @@ def server_span_u(position_u: float | None, server_units: float) -> tuple[float,
 
     server_span_u = position_u, position_u + server_units − 1
 
+    Component: server
     Args:
         position_u: lowest unit that it takes, None where it is not stated. server_units: of one server.
     Returns:
@@ -63,6 +66,7 @@ def server_top_u(server_span_u: tuple[float, ...] | None) -> float | None:
 
     server_top_u = end of server_span_u
 
+    Component: server
     Args:
         server_span_u: its lowest and its highest unit, None where its position is not stated.
     Returns:
@@ -81,6 +85,7 @@ def units_taken_twice(known_server_span_u: tuple[tuple[float, ...] | None, ...])
 
     units_taken_twice = units of the overlaps of neighbouring server_span_u
 
+    Component: rack
     Args:
         known_server_span_u: lowest and highest unit of each kind of server, None where its position is not stated.
     Returns:
@@ -99,10 +104,11 @@ def units_taken_twice(known_server_span_u: tuple[tuple[float, ...] | None, ...])
 
 
 def first_taken_twice_u(known_server_span_u: tuple[tuple[float, ...] | None, ...]) -> float | None:
-    """Lowest rack unit in which two kinds of server overlap; None if there is none.
+    """Lowest rack unit in which two kinds of server overlap; none if there is none.
 
     first_taken_twice_u = least start of a server_span_u that lies within one below it
 
+    Component: rack
     Args:
         known_server_span_u: lowest and highest unit of each kind of server, None where its position is not stated.
     Returns:
@@ -126,6 +132,7 @@ def server_group_weight_kg(server_weight_kg: float, servers: float) -> float:
 
     server_group_weight_kg = server_weight_kg · servers
 
+    Component: server
     Args:
         server_weight_kg: of one server [kg]. servers: of this kind.
     Returns:
@@ -144,6 +151,7 @@ def carried_kg(each_server_group_weight_kg: tuple[float, ...]) -> float:
 
     carried_kg = Σ server_group_weight_kg
 
+    Component: rack
     Args:
         each_server_group_weight_kg: of every kind of server [kg].
     Returns:
@@ -162,6 +170,7 @@ def least_carried_kg(known_server_group_weight_kg: tuple[float, ...]) -> float:
 
     least_carried_kg = Σ server_group_weight_kg
 
+    Component: rack
     Args:
         known_server_group_weight_kg: of the kinds of server that are known [kg].
     Returns:
@@ -180,6 +189,7 @@ def least_weight_kg(rack_weight_kg: float, known_server_group_weight_kg: tuple[f
 
     least_weight_kg = rack_weight_kg + Σ server_group_weight_kg
 
+    Component: rack
     Args:
         rack_weight_kg: of the empty rack, 0 where it is not stated [kg].
         known_server_group_weight_kg: of the kinds of server that are known [kg].
@@ -207,6 +217,7 @@ def floor_load_kg_per_m2(
 
     floor_load_kg_per_m2 = least_weight_kg / stated_floor_area_m2, else footprint_share · least_weight_kg / footprint
 
+    Component: rack
     Args:
         least_weight_kg: of rack and servers [kg]. stated_floor_area_m2: that an engineer counts, None not stated [m²].
         rack_width_m: stated, else None [m]. rack_depth_m: stated, else None [m].
@@ -236,6 +247,7 @@ def foot_load_kg(least_weight_kg: float) -> float:
 
     foot_load_kg = least_weight_kg / 4
 
+    Component: rack
     Args:
         least_weight_kg: of rack and servers [kg].
     Returns:

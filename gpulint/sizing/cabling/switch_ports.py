@@ -22,7 +22,7 @@ def switch_ports(switch_type: str | None) -> float:
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None or found.split_ports is None:
         raise MissingInput("switch_ports")
     return found.split_ports
@@ -39,6 +39,7 @@ def ports_most(
 
     ports_most = switch_ports · ⌊port_bytes_per_s / min(uplink_bytes_per_s, downlink_bytes_per_s)⌋, at least those of switch_type
 
+    Component: switch
     Args:
         switch_type: model of the switch, by its listed name, else None.
         switch_ports: ports of the switch. port_bytes_per_s: speed of one that is not split, where it is known [bytes/s].
@@ -52,7 +53,7 @@ def ports_most(
 
     Source: definition; catalog switches.
     """
-    listed = switches.named(switch_type) if switch_type else None
+    listed = switches.find_switch(switch_type) if switch_type else None
     links = [rate for rate in (uplink_bytes_per_s, downlink_bytes_per_s) if rate]
     split = max(1, int(port_bytes_per_s // min(links))) if port_bytes_per_s and links else 1
     return max(switch_ports * split, (listed.split_ports or 0) if listed else 0)
@@ -66,14 +67,14 @@ def port_bytes_per_s(switch_type: str | None) -> float:
     Args:
         switch_type: model of the switch, by its listed name, else None.
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> port_bytes_per_s("QM9700") * 8 / 1e9
     400.0
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None:
         raise MissingInput("port_bytes_per_s")
     return found.port_bytes_per_s
@@ -87,7 +88,7 @@ def uplink_bytes_per_s(port_bytes_per_s: float) -> float:
     Args:
         port_bytes_per_s: speed of a port that is not split [bytes/s].
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> uplink_bytes_per_s(50e9)
     50000000000.0
@@ -105,7 +106,7 @@ def downlink_bytes_per_s(port_bytes_per_s: float) -> float:
     Args:
         port_bytes_per_s: speed of a port that is not split [bytes/s].
     Returns:
-        [bytes/s]
+        [line bytes/s]
 
     >>> downlink_bytes_per_s(50e9)
     50000000000.0
@@ -118,10 +119,11 @@ def downlink_bytes_per_s(port_bytes_per_s: float) -> float:
 def ports_used(
     each_cable_links: tuple[float, ...], uplinks: float | None = None, downlinks: float | None = None
 ) -> float:
-    """The links of a switch.
+    """Links of a switch: its uplinks and downlinks, or those of its cables, whichever is more.
 
     ports_used = max(uplinks + downlinks, Σ each_cable_links)
 
+    Component: switch
     Args:
         each_cable_links: links of each cable that begins or ends at the switch.
         uplinks: links to the switches above, where they are stated. downlinks: links to servers and to the switches below.
@@ -141,17 +143,18 @@ def switch_capacity_bytes_per_s(switch_type: str | None) -> float:
 
     switch_capacity_bytes_per_s = ports of switch_type · speed of a port
 
+    Component: switch
     Args:
         switch_type: model of the switch, by its listed name, else None.
     Returns:
-        [bytes/s] per direction
+        [line bytes/s] per direction
 
     >>> switch_capacity_bytes_per_s("SN5600") * 8 / 1e12  # 51.2 Tb/s
     51.2
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None:
         raise MissingInput("switch_type")
     return found.switch_ports * found.port_bytes_per_s
@@ -164,11 +167,12 @@ def links_bytes_per_s(
 
     links_bytes_per_s = uplinks · uplink_bytes_per_s + downlinks · downlink_bytes_per_s
 
+    Component: switch
     Args:
         uplinks: links to the switches above. uplink_bytes_per_s: speed of one [bytes/s].
         downlinks: links to servers and to the switches below. downlink_bytes_per_s: speed of one [bytes/s].
     Returns:
-        [bytes/s] per direction
+        [line bytes/s] per direction
 
     >>> links_bytes_per_s(32, 50e9, 32, 50e9) * 8 / 1e12
     25.6
@@ -183,6 +187,7 @@ def oversubscription(uplinks: float, uplink_bytes_per_s: float, downlinks: float
 
     oversubscription = downlinks · downlink_bytes_per_s / (uplinks · uplink_bytes_per_s)
 
+    Component: switch
     Args:
         uplinks: links to the switches above. uplink_bytes_per_s: speed of one [bytes/s].
         downlinks: links to servers and to the switches below. downlink_bytes_per_s: speed of one [bytes/s].
@@ -208,6 +213,7 @@ def oversubscription_allowed(
     oversubscription_allowed = training_oversubscription_most of training, oversubscription_most of inference, no limit of storage
     and management
 
+    Component: switch
     Args:
         switch_traffic: training, inference, storage or management.
         training_oversubscription_most: policy for training. oversubscription_most: policy for inference.
@@ -241,7 +247,7 @@ def switch_network(switch_type: str | None) -> str:
 
     Source: catalog switches.
     """
-    found = switches.named(switch_type) if switch_type else None
+    found = switches.find_switch(switch_type) if switch_type else None
     if found is None:
         raise MissingInput("switch_network")
     return found.network

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.catalog.hardware import air_classes as climate
+from gpulint.catalog.hardware import air_classes
 
 _AIR_J_PER_M3_K = 1.2 * 1005
 """Heat that a cubic metre of air at 20 °C and sea level takes for a kelvin: density times specific heat."""
@@ -13,10 +13,11 @@ def air_density_share(altitude_m: float) -> float:
 
     air_density_share = (1 − 2.25577·10⁻⁵ · altitude_m) ^ 5.25588
 
+    Component: rack
     Args:
         altitude_m: of the site [m].
     Returns:
-        ratio
+        [ratio]
     Validity: at equal temperature, as rooms are kept; up to 11 km.
 
     >>> round(air_density_share(0), 3), round(air_density_share(1600), 3)
@@ -41,6 +42,7 @@ def server_group_airflow_m3_per_s(
     server_group_airflow_m3_per_s = server_group_air_heat_w / (ρ · cp · air_rise_k), else what the vendor publishes, else
     server_group_air_heat_w · usual_air_m3_per_j / air_density_share
 
+    Component: server
     Args:
         servers: of this kind. server_group_air_heat_w: that they leave to air [W]. cooling: of the rack.
         air_rise_k: measured between inlet and outlet, None where it is not [K].
@@ -72,6 +74,7 @@ def needed_airflow_m3_per_s(each_server_group_airflow_m3_per_s: tuple[float, ...
 
     needed_airflow_m3_per_s = Σ server_group_airflow_m3_per_s
 
+    Component: rack row room
     Args:
         each_server_group_airflow_m3_per_s: of every kind of server [m³/s].
     Returns:
@@ -90,6 +93,7 @@ def least_airflow_m3_per_s(known_server_group_airflow_m3_per_s: tuple[float, ...
 
     least_airflow_m3_per_s = Σ server_group_airflow_m3_per_s
 
+    Component: rack row room
     Args:
         known_server_group_airflow_m3_per_s: of the kinds of server that are known [m³/s].
     Returns:
@@ -108,6 +112,7 @@ def lowest_inlet_max_c(known_server_inlet_max_c: tuple[float, ...]) -> float | N
 
     lowest_inlet_max_c = min server_inlet_max_c
 
+    Component: rack
     Args:
         known_server_inlet_max_c: published for the kinds of server that are known [°C].
     Returns:
@@ -126,6 +131,7 @@ def highest_inlet_min_c(known_server_inlet_min_c: tuple[float, ...]) -> float | 
 
     highest_inlet_min_c = max server_inlet_min_c
 
+    Component: rack
     Args:
         known_server_inlet_min_c: published for the kinds of server that are known [°C].
     Returns:
@@ -144,6 +150,7 @@ def class_inlet_max_c(inlet_class: str | None, altitude_m: float) -> float | Non
 
     class_inlet_max_c = allowable maximum − max(0, altitude_m − 900) / metres for a kelvin
 
+    Component: rack
     Args:
         inlet_class: A1 to A4 or H1, None where it is not stated. altitude_m: of the site [m].
     Returns:
@@ -157,7 +164,7 @@ def class_inlet_max_c(inlet_class: str | None, altitude_m: float) -> float | Non
     """
     if inlet_class is None:
         return None
-    row = climate.inlet_class(inlet_class)
+    row = air_classes.inlet_class(inlet_class)
     return row.allowable_max_c - max(0, altitude_m - row.derated_above_m) / row.metres_per_kelvin
 
 
@@ -166,6 +173,7 @@ def class_inlet_min_c(inlet_class: str | None) -> float | None:
 
     class_inlet_min_c = allowable minimum
 
+    Component: rack
     Args:
         inlet_class: A1 to A4 or H1, None where it is not stated.
     Returns:
@@ -176,7 +184,7 @@ def class_inlet_min_c(inlet_class: str | None) -> float | None:
 
     Source: as of class_inlet_max_c.
     """
-    return None if inlet_class is None else climate.inlet_class(inlet_class).allowable_min_c
+    return None if inlet_class is None else air_classes.inlet_class(inlet_class).allowable_min_c
 
 
 def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | None) -> float | None:
@@ -185,6 +193,7 @@ def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | 
 
     least_inlet_c = highest_inlet_min_c, else class_inlet_min_c
 
+    Component: rack
     Args:
         highest_inlet_min_c: that vendors state, None where none does [°C].
         class_inlet_min_c: of the class, None where none is stated [°C].
@@ -204,6 +213,7 @@ def recommended_inlet_max_c(inlet_class: str | None) -> float:
 
     recommended_inlet_max_c = recommended maximum
 
+    Component: rack
     Args:
         inlet_class: A1 to A4 or H1, None where it is not stated.
     Returns:
@@ -214,4 +224,4 @@ def recommended_inlet_max_c(inlet_class: str | None) -> float:
 
     Source: as of class_inlet_max_c.
     """
-    return climate.inlet_class(inlet_class or "A1").recommended_max_c
+    return air_classes.inlet_class(inlet_class or "A1").recommended_max_c

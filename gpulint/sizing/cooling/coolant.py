@@ -23,13 +23,14 @@ def server_group_flow_m3_per_s(
     server_group_flow_m3_per_s = what the vendor asks for, else server_group_liquid_heat_w / (ρ · cp · coolant_rise_k), else
     server_group_liquid_heat_w · usual_coolant_m3_per_j
 
+    Component: server
     Args:
         servers: of this kind. server_group_liquid_heat_w: that liquid takes from them [W]. coolant: water or PG25.
         coolant_rise_k: that the loop is designed for, None where it is not stated [K].
         usual_coolant_m3_per_j: that loops bring for the heat (fitted) [m³/J].
         server_flow_m3_per_s: that the vendor asks for, of one [m³/s].
     Returns:
-        [m³/s]
+        [liquid m³/s]
     Validity: one phase; a server that liquid takes no heat from needs none.
 
     >>> of_100_kw = server_group_flow_m3_per_s(1, 100_000, "water", 10, 2.5e-8)
@@ -54,10 +55,11 @@ def needed_flow_m3_per_s(each_server_group_flow_m3_per_s: tuple[float, ...]) -> 
 
     needed_flow_m3_per_s = Σ server_group_flow_m3_per_s
 
+    Component: rack cdu
     Args:
         each_server_group_flow_m3_per_s: of every kind of server [m³/s].
     Returns:
-        [m³/s]
+        [liquid m³/s]
 
     >>> needed_flow_m3_per_s((0.002, 0.001))
     0.003
@@ -72,10 +74,11 @@ def least_flow_m3_per_s(known_server_group_flow_m3_per_s: tuple[float, ...]) -> 
 
     least_flow_m3_per_s = Σ server_group_flow_m3_per_s
 
+    Component: rack cdu
     Args:
         known_server_group_flow_m3_per_s: of the kinds of server that are known [m³/s].
     Returns:
-        [m³/s]
+        [liquid m³/s]
 
     >>> least_flow_m3_per_s((0.002,))
     0.002
@@ -90,6 +93,7 @@ def loop_heat_w(each_server_group_loop_heat_w: tuple[float, ...]) -> float:
 
     loop_heat_w = Σ server_group_loop_heat_w
 
+    Component: cdu
     Args:
         each_server_group_loop_heat_w: of every kind of server whose rack names the unit [W].
     Returns:
@@ -108,6 +112,7 @@ def least_loop_heat_w(known_server_group_loop_heat_w: tuple[float, ...]) -> floa
 
     least_loop_heat_w = Σ server_group_loop_heat_w
 
+    Component: cdu
     Args:
         known_server_group_loop_heat_w: of the kinds of server that are known [W].
     Returns:
@@ -126,6 +131,7 @@ def redundant_racks(known_racks_redundant: tuple[bool, ...]) -> float:
 
     redundant_racks = Σ is_redundant
 
+    Component: cdu
     Args:
         known_racks_redundant: of each rack that names the unit.
     Returns:

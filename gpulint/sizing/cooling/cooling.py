@@ -20,12 +20,13 @@ def captured_share(
 
     captured_share = 1 in a bath, 0 of a server that is cooled by air, else the share that is measured, published or usual
 
+    Component: server
     Args:
         cooling: of the rack. cdu: that feeds it, None where nothing names one. server_cooling: air, liquid or hybrid.
         server_liquid_share: published for the server (ratio). liquid_capture: measured in the rack (ratio).
         usual_residual_share: that cold plates leave to air in general (ratio, fitted).
     Returns:
-        ratio
+        [ratio]
     Validity: a server of which nothing is known gives all its heat to the air of a rack that has nothing else; unknown of cold
     plates that no liquid reaches.
 
@@ -57,6 +58,7 @@ def server_group_liquid_heat_w(server_group_heat_w: float, captured_share: float
 
     server_group_liquid_heat_w = server_group_heat_w · captured_share
 
+    Component: server
     Args:
         server_group_heat_w: of these servers [W]. captured_share: that goes into liquid (ratio).
     Returns:
@@ -75,6 +77,7 @@ def server_group_air_heat_w(server_group_heat_w: float, captured_share: float) -
 
     server_group_air_heat_w = server_group_heat_w · (1 − captured_share)
 
+    Component: server
     Args:
         server_group_heat_w: of these servers [W]. captured_share: that goes into liquid (ratio).
     Returns:
@@ -93,6 +96,7 @@ def server_group_room_heat_w(server_group_air_heat_w: float, cooling: str | None
 
     server_group_room_heat_w = server_group_air_heat_w, and 0 behind a rear door that takes it
 
+    Component: server
     Args:
         server_group_air_heat_w: that leaves the servers in air [W]. cooling: of the rack.
     Returns:
@@ -114,6 +118,7 @@ def server_group_loop_heat_w(
 
     server_group_loop_heat_w = server_group_liquid_heat_w, and the heat of their air where a rear door takes it
 
+    Component: server
     Args:
         server_group_liquid_heat_w: from cold plates [W]. server_group_air_heat_w: in air [W]. cooling: of the rack.
     Returns:
@@ -132,6 +137,7 @@ def heat_w(each_server_group_heat_w: tuple[float, ...]) -> float:
 
     heat_w = Σ server_group_heat_w
 
+    Component: rack row room site facility
     Args:
         each_server_group_heat_w: of every kind of server [W].
     Returns:
@@ -150,6 +156,7 @@ def least_heat_w(known_server_group_heat_w: tuple[float, ...]) -> float:
 
     least_heat_w = Σ server_group_heat_w
 
+    Component: rack row room site facility
     Args:
         known_server_group_heat_w: of the kinds of server that are known [W].
     Returns:
@@ -168,6 +175,7 @@ def air_heat_w(each_server_group_air_heat_w: tuple[float, ...]) -> float:
 
     air_heat_w = Σ server_group_air_heat_w
 
+    Component: rack row room site facility
     Args:
         each_server_group_air_heat_w: of every kind of server [W].
     Returns:
@@ -186,6 +194,7 @@ def least_air_heat_w(known_server_group_air_heat_w: tuple[float, ...]) -> float:
 
     least_air_heat_w = Σ server_group_air_heat_w
 
+    Component: rack row room site facility
     Args:
         known_server_group_air_heat_w: of the kinds of server that are known [W].
     Returns:
@@ -204,6 +213,7 @@ def row_taken_w(least_room_heat_w: float, cooling_installed_w: float | None) -> 
 
     row_taken_w = min(least_room_heat_w, cooling_installed_w), 0 where the row states none
 
+    Component: row
     Args:
         least_room_heat_w: that servers of known heat leave to the air of the row [W].
         cooling_installed_w: that the units of the row take away, None where none are stated [W].
@@ -224,6 +234,7 @@ def room_heat_w(each_server_group_room_heat_w: tuple[float, ...], known_row_take
 
     room_heat_w = Σ server_group_room_heat_w − Σ row_taken_w
 
+    Component: row room
     Args:
         each_server_group_room_heat_w: of every kind of server [W]. known_row_taken_w: by the units of each row [W].
     Returns:
@@ -243,6 +254,7 @@ def least_room_heat_w(known_server_group_room_heat_w: tuple[float, ...], known_r
 
     least_room_heat_w = Σ server_group_room_heat_w − Σ row_taken_w
 
+    Component: row room
     Args:
         known_server_group_room_heat_w: of the kinds of server that are known [W].
         known_row_taken_w: by the units of each row [W].

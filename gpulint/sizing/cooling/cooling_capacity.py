@@ -14,6 +14,7 @@ def cooling_installed_w(
 
     cooling_installed_w = cooling_capacity_w, else cooling_units · cooling_unit_w
 
+    Component: rack row room site facility cdu
     Args:
         cooling_capacity_w: of all together, None where it is not stated [W]. cooling_units: alike, None not stated.
         cooling_unit_w: of one of them, None not stated [W].
@@ -37,6 +38,7 @@ def cooling_reserved_w(
 
     cooling_reserved_w = (cooling_units − reserve) · cooling_unit_w, the reserve 1 for N+1, 2 for N+2, half for 2N
 
+    Component: row room site facility cdu
     Args:
         cooling_redundancy: N, N+1, N+2 or 2N, None where none is promised. cooling_units: alike, the reserve among them.
         cooling_unit_w: of one of them [W].
@@ -64,6 +66,7 @@ def cooled_heat_w(cooling: str | None, heat_w: float, air_heat_w: float) -> floa
 
     cooled_heat_w = air_heat_w, of cold plates heat_w − air_heat_w, of a bath heat_w
 
+    Component: rack
     Args:
         cooling: of the rack. heat_w: of its servers [W]. air_heat_w: that they leave to air [W].
     Returns:
@@ -84,6 +87,7 @@ def least_cooled_heat_w(cooling: str | None, least_heat_w: float, least_air_heat
 
     least_cooled_heat_w = least_air_heat_w, of cold plates least_heat_w − least_air_heat_w, of a bath least_heat_w
 
+    Component: rack
     Args:
         cooling: of the rack. least_heat_w: of its known servers [W]. least_air_heat_w: that they leave to air [W].
     Returns:
@@ -108,6 +112,7 @@ def density_from_w(
 
     density_from_w = the threshold of the kind of cooling
 
+    Component: rack
     Args:
         cooling: of the rack. room_rack_from_w: of open room air [W]. contained_rack_from_w: of a contained aisle [W].
         in_row_rack_from_w: of units in the row [W]. rear_door_rack_from_w: of a rear-door exchanger [W].
@@ -140,6 +145,7 @@ def density_most_w(
 
     density_most_w = the threshold of the kind of cooling
 
+    Component: rack
     Args:
         cooling: of the rack. room_rack_most_w: of open room air [W]. contained_rack_most_w: of a contained aisle [W].
         in_row_rack_most_w: of units in the row [W]. rear_door_rack_most_w: of a rear-door exchanger [W].
@@ -166,6 +172,7 @@ def residual_most_w(
 
     residual_most_w = the threshold of what takes the air's heat, a contained aisle where nothing states it
 
+    Component: rack
     Args:
         air_cooling: what takes the heat that liquid leaves. room_rack_most_w: of open room air [W].
         contained_rack_most_w: of a contained aisle [W]. in_row_rack_most_w: of units in the row [W].

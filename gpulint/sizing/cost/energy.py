@@ -15,7 +15,7 @@ def busy_board_share(
     Args:
         task: training or inference. loaded_board_share, training_board_share: of the board's power (fitted).
     Returns:
-        ratio
+        [ratio]
 
     >>> busy_board_share("training", 0.6, 0.76)
     0.76

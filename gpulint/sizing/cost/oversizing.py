@@ -39,7 +39,7 @@ def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
     Args:
         copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one GPU or slice [bytes].
     Returns:
-        ratio; activations and libraries come on top.
+        [ratio]; activations and libraries come on top.
 
     >>> round(card_share(6.22e9, 85.0e9), 3)
     0.073
@@ -234,7 +234,7 @@ def step_share(
         training_needed_bytes: of a step on one GPU, of which kept_activation_bytes and loss_bytes grow with the
         micro-batch [bytes]. training_copies: data-parallel ranks. device_memory_bytes: of one GPU [bytes].
     Returns:
-        ratio; what one layer needs besides what is kept grows too, by less.
+        [ratio]; what one layer needs besides what is kept grows too, by less.
 
     >>> round(step_share(5e9, 0.1e9, 1.6e9, 8, 85e9), 2)
     0.2
@@ -365,7 +365,7 @@ def load_share(
         grown_tokens_per_s, grown_concurrency: the same with its growth [tokens/s], [requests].
         service_tokens_per_s, service_concurrency: what all replicas carry [tokens/s], [requests].
     Returns:
-        ratio; 1 where no load is stated, since all of it may be wanted.
+        [ratio]; 1 where no load is stated, since all of it may be wanted.
 
     >>> load_share(500, None, None, 256, 0, 500, 4000), load_share(None, None, None, 256, 0, 0, 4000)
     (0.125, 1.0)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpulint import units
-from gpulint.catalog import gpu_sharing as shares
-from gpulint.catalog import hardware
+from gpulint.catalog import gpu_sharing, hardware
 
 
 def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) -> float:
@@ -15,7 +14,7 @@ def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) 
     Args:
         accelerator: id. mig_profile: of the slice, None of a whole GPU. sharing: how a GPU is shared (time-slicing, MPS).
     Returns:
-        ratio
+        [ratio]
     Validity: unknown if GPUs are shared and their clients are not stated; it assumes that all shares are taken.
 
     >>> slice_share("h100-sxm-80gb", None, None), slice_share("h100-sxm-80gb", "3g.40gb", None)
@@ -25,7 +24,7 @@ def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) 
 
     Source: NVIDIA MIG User Guide, supported profiles: instances available; GKE, time-sharing GPUs: clients per GPU.
     """
-    clients = shares.clients(sharing) if sharing else 1
+    clients = gpu_sharing.parse_clients(sharing) if sharing else 1
     if not clients:
         raise LookupError("the GPU is shared and its number of clients is not stated")
     slices = hardware.slices_per_card(mig_profile, accelerator) if mig_profile else 1

@@ -15,10 +15,11 @@ def busy_share(utilization: float | None, busy_time_share: float) -> float:
 
     busy_share = utilization where it is stated, else busy_time_share
 
+    Component: server
     Args:
         utilization: as stated (ratio). busy_time_share: of clusters that publish it (fitted).
     Returns:
-        ratio
+        [ratio]
 
     >>> busy_share(0.8, 0.54), busy_share(None, 0.54)
     (0.8, 0.54)
@@ -35,6 +36,7 @@ def group_average_w(group_idle_w: float, group_busy_w: float, busy_share: float)
 
     group_average_w = group_idle_w + (group_busy_w − group_idle_w) · busy_share
 
+    Component: server
     Args:
         group_idle_w: without work [W]. group_busy_w: while all compute [W].
         busy_share: share of the time in which they compute (ratio).
@@ -54,6 +56,7 @@ def average_load_w(each_group_average_w: Sequence[float]) -> float:
 
     average_load_w = Σ group_average_w
 
+    Component: rack row room site facility pool
     Args:
         each_group_average_w: of each kind of server [W].
     Returns:
@@ -72,6 +75,7 @@ def energy_year_j(average_load_w: float, site_pue: float | None) -> float:
 
     energy_year_j = average_load_w · site_pue · 8760 h
 
+    Component: rack row room site facility pool
     Args:
         average_load_w: of the servers [W]. site_pue: power of the whole site against that of its machines (ratio).
     Returns:
@@ -92,6 +96,7 @@ def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float | None) -> flo
 
     energy_year_usd = energy_year_j / 3.6e6 · site_usd_per_kwh
 
+    Component: rack row room site facility pool
     Args:
         energy_year_j: of the site [J]. site_usd_per_kwh: price of electricity [USD/kWh].
     Returns:
@@ -112,6 +117,7 @@ def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float | None) -> floa
 
     co2_year_kg = energy_year_j / 3.6e6 · site_co2_kg_per_kwh
 
+    Component: rack row room site facility pool
     Args:
         energy_year_j: of the site [J]. site_co2_kg_per_kwh: of the grid [kg/kWh].
     Returns:
@@ -133,6 +139,7 @@ def overhead_year_usd(energy_year_usd: float, site_pue: float | None) -> float:
 
     overhead_year_usd = energy_year_usd · (1 − 1 / site_pue)
 
+    Component: rack row room site facility pool
     Args:
         energy_year_usd: of the site [USD]. site_pue: power of the whole site against that of its machines (ratio).
     Returns:

@@ -5,7 +5,7 @@ everything else.
 from __future__ import annotations
 
 from gpulint import units
-from gpulint.sizing.interconnect import layout as parallelism
+from gpulint.sizing.interconnect import layout
 from gpulint.sizing.memory import kv_cache
 
 
@@ -180,7 +180,7 @@ def static_memory_fraction(
         static_reserve_bytes: left outside [bytes]. modality: text, vision or audio.
         vision_static_reduction: for image encoders (fitted).
     Returns:
-        ratio
+        [ratio]
 
     >>> static_memory_fraction(81559 * 2**20, 0, 13440 * 2**20, "text", 0.1)
     0.835
@@ -405,7 +405,7 @@ def heads_remainder(attention_heads: int, attention_ranks: int) -> int:
 
     Source: SGLang v0.5.23, srt/models/qwen2.py.
     """
-    return parallelism.heads_remainder(attention_heads, attention_ranks)
+    return layout.heads_remainder(attention_heads, attention_ranks)
 
 
 def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, attention_ranks: int) -> int:
@@ -422,7 +422,7 @@ def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, attention_ranks:
 
     Source: SGLang v0.5.23, srt/models/qwen2.py.
     """
-    return parallelism.kv_heads_remainder(kv_heads, kv_lora_rank, attention_ranks)
+    return layout.kv_heads_remainder(kv_heads, kv_lora_rank, attention_ranks)
 
 
 def kv_entry_bytes(

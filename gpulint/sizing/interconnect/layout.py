@@ -13,7 +13,7 @@ def stage_share(layers: int, pipeline_parallel: int) -> float:
     Args:
         layers: of the model. pipeline_parallel: stages.
     Returns:
-        ratio
+        [ratio]
 
     >>> stage_share(61, 2)  # DeepSeek-V3 in two stages: 31 and 30 layers
     0.5081967213114754
@@ -123,7 +123,7 @@ def stage_excess(stage_share: float, pipeline_parallel: int) -> float:
     Args:
         stage_share: of the layers on the fullest stage. pipeline_parallel: stages.
     Returns:
-        ratio
+        [ratio]
 
     >>> round(stage_excess(4 / 28, 8), 3)  # 28 layers in eight stages of 4 and 3
     0.143

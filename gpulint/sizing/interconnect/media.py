@@ -100,7 +100,7 @@ def rail_oversubscription(network_oversubscription: float, rail_optimized: bool 
     Args:
         network_oversubscription: what nodes can send against what the switches above carry. rail_optimized: as stated, else None.
     Returns:
-        ratio
+        [ratio]
     Validity: for groups of as many nodes as one set of rail switches connects (32 in NVIDIA's reference design). An all-to-all
         leaves the rails in any case.
 

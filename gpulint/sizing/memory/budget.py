@@ -143,7 +143,7 @@ def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:
     Args:
         headroom_bytes, memory_budget_bytes: [bytes]
     Returns:
-        ratio
+        [ratio]
 
     >>> headroom(20.0, 80.0)
     0.25
@@ -179,7 +179,7 @@ def lora_share(lora_bytes: float, memory_budget_bytes: float) -> float:
     Args:
         lora_bytes, memory_budget_bytes: [bytes]
     Returns:
-        ratio
+        [ratio]
 
     >>> lora_share(4.0, 80.0)
     0.05
@@ -205,7 +205,7 @@ def single_gpu_share(
         weight_bytes: of the model [bytes]. kv_needed_bytes, reserve_bytes: on one of the present GPUs [bytes].
         tensor_parallel, pipeline_parallel: ranks of the present layout. memory_budget_bytes: of one GPU [bytes].
     Returns:
-        ratio
+        [ratio]
     Validity: an upper bound: replicated KV heads are counted once for each rank, and the communication buffers of the
         present layout stay in the reserve.
 

@@ -14,7 +14,7 @@ def card_memory_utilization(
         gpu_memory_utilization: own share. earlier_memory_utilization: sum of the earlier ones' shares, else None.
         earlier_engines: engines started before.
     Returns:
-        ratio; above 1 this engine finds less free memory than it is given.
+        [ratio]; above 1 this engine finds less free memory than it is given.
 
     >>> card_memory_utilization(0.9, None, 1), card_memory_utilization(0.5, 0.4, 1), card_memory_utilization(0.9, 0.0, 0)
     (1.8, 0.9, 0.9)
@@ -36,7 +36,7 @@ def host_weight_share(
     Args:
         host_memory_bytes: limit, else None [bytes]. weight_bytes_per_gpu: [bytes]. ranks_per_pod: ranks.
     Returns:
-        ratio; None without a limit.
+        [ratio]; None without a limit.
 
     >>> host_weight_share(7.0, 15.9, 1) < 0.5
     True

@@ -64,7 +64,7 @@ def draft_share(
         draft_weight_bytes_per_gpu: [bytes]. draft_tensor_parallel: ranks of the draft, else None: those of the model.
         tensor_parallel: ranks of the model. weight_bytes: of the model [bytes].
     Returns:
-        ratio; 0 without a draft.
+        [ratio]; 0 without a draft.
 
     >>> draft_share(4.0, 1, 4, 16.0), draft_share(1.0, None, 4, 16.0)
     (0.25, 0.25)

@@ -56,7 +56,7 @@ def bytes_per_activation(weight_dtype: str) -> float:
     return 4.0 if weight_dtype in {"float", "float32"} else 2.0
 
 
-def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
+def list_parameters(named_parameters: float, named_parameter_ratio: float) -> float:
     """Parameters of a model of which only the name is known.
 
     parameters = named_parameters · named_parameter_ratio
@@ -267,7 +267,7 @@ def weight_bytes_per_gpu(
 
 
 def table_bytes(vocab: int, hidden: int, bytes_per_activation: float) -> float:
-    """Bytes of the embedding table. The output head has the same size.
+    """Bytes of the embedding table or of the output head.
 
     table_bytes = vocab · hidden · B
 
@@ -293,7 +293,7 @@ def stated_size_ratio(stated_parameters: float | None, parameters: float) -> flo
     Args:
         stated_parameters: count in the name, else None. parameters: of the checkpoint.
     Returns:
-        ratio; None where the name states none.
+        [ratio]; None where the name states none.
 
     >>> stated_size_ratio(70e9, 8.03e9) > 8
     True

@@ -26,23 +26,23 @@ Draws = tuple[tuple[Draw, ...], ...]
 """For every group of servers, its draw from each feed."""
 
 
-def on(feed: str, groups: Draws) -> tuple[Draw, ...]:
+def find_draws(feed: str, groups: Draws) -> tuple[Draw, ...]:
     """Return the draws of all groups from one feed."""
     return tuple(draw for draws in groups for draw in draws if draw.feed == feed)
 
 
-def load_w(feed: str, groups: Draws) -> float:
+def sum_load_w(feed: str, groups: Draws) -> float:
     """Return the total draw of all groups from one feed."""
-    return sum((draw.draw_w for draw in on(feed, groups)), 0.0)
+    return sum((draw.draw_w for draw in find_draws(feed, groups)), 0.0)
 
 
-def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], groups: Draws) -> Mapping[str, Draws]:
+def redistribute_losses(feed: str, names: Sequence[str], sides: Sequence[str], groups: Draws) -> Mapping[str, Draws]:
     """Return the draws after the loss of each other side, by side."""
     of = dict(zip(names, sides, strict=True))
-    return {side: tuple(without(draws, of, side) for draws in groups) for side in sides if side != of.get(feed)}
+    return {side: tuple(redistribute(draws, of, side) for draws in groups) for side in sides if side != of.get(feed)}
 
 
-def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple[Draw, ...]:
+def redistribute(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple[Draw, ...]:
     """Return the draws of a group when a side is lost.
 
     The remaining supplies share the total equally.
@@ -58,7 +58,7 @@ def _sum_draws(draws: Iterable[Draw]) -> float:
     return sum(draw.draw_w for draw in draws)
 
 
-def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
+def parse_counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
     """Return the counts of a map in a file, such as cords by feed; raise MissingInput if one is not a
     number.
 

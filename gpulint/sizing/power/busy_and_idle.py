@@ -10,6 +10,7 @@ def idle_w(server_w: float, idle_server_share: float, server_idle_w: float | Non
 
     idle_w = server_idle_w, or server_w · idle_server_share where none is published
 
+    Component: server
     Args:
         server_w: planned maximum of one [W]. idle_server_share: of that maximum (fitted).
         server_idle_w: as published or measured [W].
@@ -29,6 +30,7 @@ def busy_w(server_w: float, busy_server_share: float, idle_w: float, server_max_
 
     busy_w = max(idle_w, min(server_w, uncapped maximum · busy_server_share))
 
+    Component: server
     Args:
         server_w: planned maximum of one, a cap of its GPUs taken into account [W].
         busy_server_share: of the maximum without a cap (fitted). idle_w: of one [W]. server_max_w: published maximum [W].
@@ -50,6 +52,7 @@ def group_idle_w(idle_w: float, servers: float) -> float:
 
     group_idle_w = idle_w · servers
 
+    Component: server
     Args:
         idle_w: of one [W]. servers: alike.
     Returns:
@@ -68,6 +71,7 @@ def group_busy_w(busy_w: float, servers: float) -> float:
 
     group_busy_w = busy_w · servers
 
+    Component: server
     Args:
         busy_w: of one [W]. servers: alike.
     Returns:
@@ -86,6 +90,7 @@ def idle_load_w(each_group_idle_w: Sequence[float]) -> float:
 
     idle_load_w = Σ group_idle_w
 
+    Component: rack row room site facility pool
     Args:
         each_group_idle_w: of each kind of server [W].
     Returns:
@@ -104,6 +109,7 @@ def busy_load_w(each_group_busy_w: Sequence[float]) -> float:
 
     busy_load_w = Σ group_busy_w
 
+    Component: rack row room site facility pool
     Args:
         each_group_busy_w: of each kind of server [W].
     Returns:

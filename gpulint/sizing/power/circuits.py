@@ -30,6 +30,7 @@ def governing_code(feed_voltage_v: float, electrical_code: str | None) -> str:
 
     governing_code = electrical_code; NEC at 120, 208, 277, 347, 480, 600 V; IEC at 220, 230, 380, 400 V
 
+    Component: feed panel
     Args:
         feed_voltage_v: nominal, between lines where there are three phases [V]. electrical_code: NEC or IEC as stated.
     Returns:
@@ -55,6 +56,7 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
 
     line_voltage_v = feed_voltage_v
 
+    Component: feed panel
     Args:
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
     Returns:
@@ -79,6 +81,7 @@ def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str
 
     is_voltage_per_leg = feed_phases is 3; 120, 127, 220, 230, 240 or 277 V; not wired in delta, nor in wye at 220 V
 
+    Component: feed panel
     Args:
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
     Returns:
@@ -98,6 +101,7 @@ def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -
 
     supply_v = line_voltage_v up to 250 V, line_voltage_v / √3 above it
 
+    Component: feed panel
     Args:
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
     Returns:
@@ -124,11 +128,12 @@ def continuous_share(
 
     continuous_share = breaker_continuous_share; 1 / 1.25 under the NEC, 1 under IEC; else 1 / continuous_load_ratio
 
+    Component: feed panel
     Args:
         breaker_continuous_share: as stated (ratio). continuous_load_ratio: where the code is not known (ratio, assumed).
         governing_code: NEC or IEC.
     Returns:
-        ratio
+        [ratio]
     Validity: a breaker that is listed for continuous use at 100 % of its rating says so with `derating: 1`. IEC asks that the
         load stay within the rating; what a crowded panel takes off is its maker's to say, and is stated as `derating`.
 
@@ -150,6 +155,7 @@ def is_breaker_derated(breaker_a: float, governing_code: str | None = None) -> b
 
     is_breaker_derated = breaker_a is 12, 16, 24 or 48 A under the NEC
 
+    Component: feed panel
     Args:
         breaker_a: as stated [A]. governing_code: NEC or IEC.
     Returns:
@@ -169,6 +175,7 @@ def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: 
 
     breaker_usable_a = breaker_a · continuous_share
 
+    Component: feed panel
     Args:
         breaker_a: rating of the breaker [A]. continuous_share: ratio. governing_code: NEC or IEC.
     Returns:
@@ -190,6 +197,7 @@ def feed_usable_a(breaker_usable_a: float, pdu_a: float | None) -> float:
 
     feed_usable_a = min(breaker_usable_a, pdu_a)
 
+    Component: feed panel
     Args:
         breaker_usable_a: of the breaker [A]. pdu_a: of the rack's distribution unit per line, as its plate says [A].
     Returns:
@@ -210,6 +218,7 @@ def feed_usable_va(line_voltage_v: float, feed_phases: int, feed_usable_a: float
 
     feed_usable_va = line_voltage_v · feed_usable_a · √3 with three phases, · 1 with one
 
+    Component: feed panel
     Args:
         line_voltage_v: between lines [V]. feed_phases: 1 or 3. feed_usable_a: per line [A].
     Returns:
@@ -228,6 +237,7 @@ def supply_power_factor(power_factor: float | None, va_per_w: float) -> float:
 
     supply_power_factor = power_factor; 1 / va_per_w where it is not stated
 
+    Component: panel rack row room site facility
     Args:
         power_factor: as stated (ratio). va_per_w: apparent power for each watt of a supply with correction (assumed) [VA/W].
     Returns:
@@ -248,6 +258,7 @@ def load_w(each_server_group_w: tuple[float, ...], each_switch_w: tuple[float, .
 
     load_w = Σ server_group_w + Σ switch_w
 
+    Component: rack row room site facility
     Args:
         each_server_group_w: of every group of servers [W]. each_switch_w: of every switch, 0 where it is not stated [W].
     Returns:
@@ -267,6 +278,7 @@ def least_load_w(known_server_group_w: tuple[float, ...], each_switch_w: tuple[f
 
     least_load_w = Σ server_group_w + Σ switch_w
 
+    Component: rack row room site facility
     Args:
         known_server_group_w: of the groups of servers that are known [W]. each_switch_w: of every switch, 0 where it is not
             stated [W].
@@ -286,6 +298,7 @@ def load_va(load_w: float, supply_power_factor: float) -> float:
 
     load_va = load_w / supply_power_factor
 
+    Component: rack row room site facility
     Args:
         load_w: of all servers [W]. supply_power_factor: under load (ratio).
     Returns:
@@ -304,6 +317,7 @@ def least_load_va(least_load_w: float, supply_power_factor: float) -> float:
 
     least_load_va = least_load_w / supply_power_factor
 
+    Component: rack row room site facility
     Args:
         least_load_w: of the servers that are known [W]. supply_power_factor: under load (ratio).
     Returns:
@@ -323,6 +337,7 @@ def rack_usable_va(each_feed_usable_va: tuple[float, ...]) -> float | None:
 
     rack_usable_va = Σ feed_usable_va
 
+    Component: rack
     Args:
         each_feed_usable_va: of every feed [VA].
     Returns:

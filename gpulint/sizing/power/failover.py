@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gpulint.catalog.errors import MissingInput
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draws
 
 REDUNDANT = ("N+1", "2N")
@@ -19,6 +19,7 @@ def failing_side(feed_side: str | None, feed_name: str) -> str:
 
     failing_side = feed_side, else feed_name
 
+    Component: feed
     Args:
         feed_side: as stated. feed_name: of the feed.
     Returns:
@@ -37,6 +38,7 @@ def sides_count(failing_sides: tuple[str, ...]) -> int:
 
     sides_count = |failing_sides|
 
+    Component: rack
     Args:
         failing_sides: of every feed, what fails together.
     Returns:
@@ -55,6 +57,7 @@ def is_redundant(redundancy: str | None) -> bool:
 
     is_redundant = redundancy is N+1 or 2N
 
+    Component: rack
     Args:
         redundancy: N, N+1 or 2N, None where nothing is promised.
     Returns:
@@ -80,6 +83,7 @@ def survivors_va(
 
     survivors_va = Σ feed_usable_va of the other sides; with 2N also half of Σ feed_usable_va, whatever fails
 
+    Component: rack
     Args:
         known_feed_draws: of the groups of servers that are known. feed_names, failing_sides, each_feed_usable_va: of all feeds
         of the rack, in the same order [VA]. redundancy: N, N+1 or 2N.
@@ -112,6 +116,7 @@ def least_surviving_va(
 
     least_surviving_va = Σ draws without that side / supply_power_factor
 
+    Component: rack
     Args:
         known_feed_draws: of the groups of servers that are known. feed_names, failing_sides, each_feed_usable_va: of all feeds
         of the rack, in the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
@@ -142,6 +147,7 @@ def surviving_va(
 
     surviving_va = Σ draws without that side / supply_power_factor
 
+    Component: rack
     Args:
         each_feed_draws: of every group of servers. feed_names, failing_sides, each_feed_usable_va: of all feeds of the rack, in
         the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
@@ -188,7 +194,7 @@ def _remaining_w(group_draws: Draws, sides: Mapping[str, str], lost: str) -> flo
     """Return the watts on the remaining feeds of a rack after the loss of a side, for loads with
     known cords.
     """
-    after = (draw for group in group_draws for draw in draws.without(group, sides, lost))
+    after = (draw for group in group_draws for draw in _feed_loads.redistribute(group, sides, lost))
     return sum(draw.draw_w for draw in after if draw.moves and draw.feed in sides)
 
 
@@ -213,6 +219,7 @@ def feed_failover_va(
 
     feed_failover_va = max over sides s of Σ draws without s / supply_power_factor
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
         known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
@@ -227,8 +234,8 @@ def feed_failover_va(
 
     Source: definition.
     """
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    loads = [draws.load_w(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
+    lost = _feed_loads.redistribute_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    loads = [_feed_loads.sum_load_w(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
     return max(loads) / supply_power_factor
 
 
@@ -237,6 +244,7 @@ def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], f
 
     corded_sides = |sides of the feeds with a cord|
 
+    Component: server
     Args:
         cords: of one server by feed, None where they are not stated.
         feed_names, failing_sides: of all feeds of the rack, in the same order.
@@ -248,7 +256,7 @@ def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], f
 
     Source: definition.
     """
-    plugged = draws.counts(cords, "cords")
+    plugged = _feed_loads.parse_counts(cords, "cords")
     return len({side for feed, side in zip(feed_names, failing_sides, strict=True) if plugged.get(feed)})
 
 
@@ -257,6 +265,7 @@ def behind_transfer_switch(psus: int, corded_supplies: float, corded_sides: int)
 
     behind_transfer_switch = psus is 1 and corded_supplies = corded_sides > 1
 
+    Component: server
     Args:
         psus: of one server. corded_supplies: cords of one server. corded_sides: that they reach.
     Returns:
@@ -278,6 +287,7 @@ def supplies_left(
 
     supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
 
+    Component: server
     Args:
         psus: of one server. cords: of one server by feed, None where they are not stated.
         feed_names, failing_sides: of all feeds of the rack, in the same order.
@@ -297,7 +307,7 @@ def supplies_left(
         return None
     if cords is None:
         return psus - math.ceil(psus / len({*failing_sides}))
-    plugged = draws.counts(cords, "cords")
+    plugged = _feed_loads.parse_counts(cords, "cords")
     on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
     return min(psus, sum(plugged.values())) - max(on)
 
@@ -313,6 +323,7 @@ def supplies_needed(
 
     supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
 
+    Component: server
     Args:
         server_w: planned maximum of one [W]. server_max_w: published maximum of one [W].
         psus_needed: for full load, as published. psu_w: what one supply gives [W]. supply_efficiency: ratio (assumed).

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import outlets
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draw, Draws
 
 WHOLE = frozenset({"busbar", "three-phase"})
@@ -20,6 +20,7 @@ def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
 
     cords_stated = cords of every group ≠ None
 
+    Component: rack
     Args:
         each_cords: of every group of servers.
     Returns:
@@ -38,10 +39,11 @@ def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) ->
 
     share = cords on the feed / cords; 1 / feeds where no cords are stated
 
+    Component: server
     Args:
         cords: of one server by feed, None where they are not stated. feed_names: of the rack.
     Returns:
-        ratio by feed
+        [ratio] by feed
     Validity: supplies share a load evenly; one that sleeps while others carry it is not in it.
 
     >>> cord_shares(None, ("A", "B")), cord_shares({"A": 4, "B": 2}, ("A", "B"))["A"]
@@ -55,7 +57,7 @@ def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) ->
         raise MissingInput("feed_name")
     if cords is None:
         return dict.fromkeys(feed_names, 1 / len(feed_names))
-    plugged = draws.counts(cords, "cords")
+    plugged = _feed_loads.parse_counts(cords, "cords")
     total = sum(plugged.values())
     if not total:
         raise MissingInput("cords")
@@ -74,6 +76,7 @@ def feed_draws(
 
     draw_w = server_group_w · share; supplies = servers · psus · share
 
+    Component: server
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
         psus: of one server. psu_inlet: of a supply; a busbar feeds all three phases equally and has no inlet.
@@ -105,7 +108,7 @@ def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | N
     if psus is None or (not psus and group_w):
         return None
     small = group_w / servers / psus <= ONE_PHASE_MOST_W
-    return servers * psus if small or outlets.rated_for(inlet or "") else None
+    return servers * psus if small or outlets.find_rating(inlet or "") else None
 
 
 def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ...]:
@@ -113,6 +116,7 @@ def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ..
 
     draw_w = switch_w / feeds
 
+    Component: switch
     Args:
         switch_w: of the switch, 0 where it is not stated [W]. feed_names: of the rack.
     Returns:
@@ -132,6 +136,7 @@ def each_feed_draws(each_server_draws: Draws, each_switch_draws: Draws) -> Draws
 
     each_feed_draws = each_server_draws, each_switch_draws
 
+    Component: rack
     Args:
         each_server_draws: of every group of servers. each_switch_draws: of every switch.
     Returns:
@@ -150,6 +155,7 @@ def known_feed_draws(known_server_draws: Draws, each_switch_draws: Draws) -> Dra
 
     known_feed_draws = known_server_draws, each_switch_draws
 
+    Component: rack
     Args:
         known_server_draws: of the groups of servers that are known. each_switch_draws: of every switch.
     Returns:
@@ -168,6 +174,7 @@ def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
 
     feed_load_w = Σ draw_w
 
+    Component: feed
     Args:
         feed_name: of the feed. each_feed_draws: of every group of servers of the rack.
     Returns:
@@ -178,7 +185,7 @@ def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
 
     Source: definition.
     """
-    return draws.load_w(feed_name, each_feed_draws)
+    return _feed_loads.sum_load_w(feed_name, each_feed_draws)
 
 
 def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
@@ -186,6 +193,7 @@ def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
 
     feed_load_va = feed_load_w / supply_power_factor
 
+    Component: feed
     Args:
         feed_load_w: of the feed [W]. supply_power_factor: ratio.
     Returns:
@@ -204,6 +212,7 @@ def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_fac
 
     least_feed_load_va = Σ draw_w / supply_power_factor
 
+    Component: feed
     Args:
         feed_name: of the feed. known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
     Returns:
@@ -214,7 +223,7 @@ def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_fac
 
     Source: definition.
     """
-    return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
+    return _feed_loads.sum_load_w(feed_name, known_feed_draws) / supply_power_factor
 
 
 def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) -> tuple[Draw, ...]:
@@ -222,6 +231,7 @@ def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) 
 
     corded_draws = feed_draws; none where no cords are stated
 
+    Component: server
     Args:
         feed_draws: of the group. cords: of one server by feed, None where they are not stated.
     Returns:
@@ -242,6 +252,7 @@ def corded_feed_va(
 
     corded_feed_va = Σ draw_w / supply_power_factor
 
+    Component: feed
     Args:
         feed_name: of the feed. known_corded_draws: of the groups of servers whose power and cords are known.
         each_switch_draws: of every switch. supply_power_factor: ratio.
@@ -253,7 +264,7 @@ def corded_feed_va(
 
     Source: definition.
     """
-    return draws.load_w(feed_name, (*known_corded_draws, *each_switch_draws)) / supply_power_factor
+    return _feed_loads.sum_load_w(feed_name, (*known_corded_draws, *each_switch_draws)) / supply_power_factor
 
 
 def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
@@ -261,6 +272,7 @@ def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
 
     plugged_supplies = Σ cords, at most psus
 
+    Component: server
     Args:
         psus: of one server. cords: of one server by feed, None where they are not stated.
     Returns:
@@ -279,6 +291,7 @@ def corded_supplies(cords: Mapping[str, str] | None) -> float:
 
     corded_supplies = Σ cords
 
+    Component: server
     Args:
         cords: of one server by feed, None where they are not stated.
     Returns:
@@ -289,7 +302,7 @@ def corded_supplies(cords: Mapping[str, str] | None) -> float:
 
     Source: definition.
     """
-    return sum(draws.counts(cords, "cords").values(), 0.0)
+    return sum(_feed_loads.parse_counts(cords, "cords").values(), 0.0)
 
 
 def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
@@ -297,6 +310,7 @@ def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) 
 
     unknown_feeds = cords − feed_names
 
+    Component: server
     Args:
         cords: of one server by feed, None where they are not stated. feed_names: of the rack.
     Returns:
@@ -315,6 +329,7 @@ def feeds(feed_names: tuple[str, ...]) -> int:
 
     feeds = |feed_names|
 
+    Component: rack
     Args:
         feed_names: of the rack.
     Returns:

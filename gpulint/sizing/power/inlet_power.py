@@ -12,6 +12,7 @@ def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
 
     server_inlets_w = inlets_w · inlet_share
 
+    Component: server
     Args:
         inlets_w: what is stated as the most of every inlet, added up, else None [W]. inlet_share: of that sum the server
         draws at most (ratio, fitted).

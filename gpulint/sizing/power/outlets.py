@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gpulint import units
 from gpulint.catalog.errors import MissingInput
 from gpulint.catalog.hardware import outlets
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power.circuits import PHASES
 
 CONTINUOUS = 0.8
@@ -26,6 +26,7 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
 
     outlet_needs = {psu_inlet: servers · plugged_supplies}
 
+    Component: server
     Args:
         servers: of the group. plugged_supplies: of one server. psu_inlet: of a supply, as C20.
     Returns:
@@ -37,8 +38,8 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
 
     Source: definition.
     """
-    inlet = outlets.inlet(psu_inlet)
-    return {inlet: servers * plugged_supplies} if inlet in outlets.every_inlet() else {}
+    inlet = outlets.parse_inlet(psu_inlet)
+    return {inlet: servers * plugged_supplies} if inlet in outlets.list_inlets() else {}
 
 
 def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
@@ -46,6 +47,7 @@ def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
 
     outlets_needed = Σ outlet_needs
 
+    Component: rack
     Args:
         each_outlet_needs: of every group of servers that is known.
     Returns:
@@ -64,6 +66,7 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 
     outlets_there = Σ outlets
 
+    Component: rack
     Args:
         each_feed_outlets: of every feed, by kind.
     Returns:
@@ -74,16 +77,21 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 
     Source: definition.
     """
-    return sum(sum(draws.counts(feed, "outlets").values()) for feed in each_feed_outlets) if each_feed_outlets else None
+    return (
+        sum(sum(_feed_loads.parse_counts(feed, "outlets").values()) for feed in each_feed_outlets)
+        if each_feed_outlets
+        else None
+    )
 
 
 def inlet_without_outlet(
     each_outlet_needs: tuple[Mapping[str, float], ...], each_feed_outlets: tuple[Mapping[str, str], ...]
 ) -> str | None:
-    """Inlet type for which a rack has too few outlets; None if there are enough.
+    """Inlet type for which a rack has too few outlets; none if there are enough.
 
     inlets with the fewest kinds of outlet choose first, the outlets that serve the fewest inlets go first
 
+    Component: rack
     Args:
         each_outlet_needs: of every group of servers that is known. each_feed_outlets: of every feed, by kind.
     Returns:
@@ -98,9 +106,9 @@ def inlet_without_outlet(
     """
     left: dict[frozenset[str], float] = {}
     for word, count in (
-        (word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items()
+        (word, count) for feed in each_feed_outlets for word, count in _feed_loads.parse_counts(feed, "outlets").items()
     ):
-        left[outlets.inlets(word)] = left.get(outlets.inlets(word), 0) + count
+        left[outlets.find_inlets(word)] = left.get(outlets.find_inlets(word), 0) + count
     needs: dict[str, float] = {}
     for inlet, count in ((inlet, count) for group in each_outlet_needs for inlet, count in group.items()):
         needs[inlet] = needs.get(inlet, 0) + count
@@ -116,6 +124,7 @@ def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapp
 
     inlets_short = Σ outlet_needs of inlet_without_outlet
 
+    Component: rack
     Args:
         inlet_without_outlet: the kind of inlet, None where each finds an outlet. each_outlet_needs: of every group of servers.
     Returns:
@@ -134,6 +143,7 @@ def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: 
 
     outlets_that_take_them = Σ outlets that serve inlet_without_outlet
 
+    Component: rack
     Args:
         inlet_without_outlet: the kind of inlet, None where each finds an outlet. each_feed_outlets: of every feed, by kind.
     Returns:
@@ -145,8 +155,10 @@ def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: 
 
     Source: IEC 60320-3:2014 (which connector fits which inlet).
     """
-    every = ((word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items())
-    return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
+    every = (
+        (word, count) for feed in each_feed_outlets for word, count in _feed_loads.parse_counts(feed, "outlets").items()
+    )
+    return sum((count for word, count in every if inlet_without_outlet in outlets.find_inlets(word)), 0.0)
 
 
 def supply_a(
@@ -161,6 +173,7 @@ def supply_a(
 
     supply_a = server_w / plugged_supplies / V / power factor
 
+    Component: server
     Args:
         server_w: of one server [W]. plugged_supplies: of one server. each_supply_v: at the outlets of every feed [V].
         supply_power_factor: ratio. supplies_needed: for what the server draws.
@@ -195,6 +208,7 @@ def supply_after_loss_a(
 
     supply_after_loss_a = server_w / supplies_left / V / power factor
 
+    Component: server
     Args:
         server_w: of one server [W]. supplies_left: after the loss. supplies_needed: for what the server draws.
         each_supply_v: at the outlets of every feed [V]. supply_power_factor: ratio.
@@ -212,10 +226,11 @@ def supply_after_loss_a(
 
 
 def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: float | None = None) -> float | None:
-    """Continuous current limit of a supply's outlet and cord; None if it uses no outlet.
+    """Continuous current limit of a supply's outlet and cord; none if it uses no outlet.
 
     outlet_a = 0.8 · rating in North America; the rating of IEC 60320 elsewhere
 
+    Component: server
     Args:
         psu_inlet: of a supply, as C20. known_governing_codes: of the feeds of the rack. psu_w: what a supply gives [W].
     Returns:
@@ -228,7 +243,7 @@ def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: floa
 
     Source: IEC 60320-1:2021; UL 498 with NFPA 70 (NEC) 2023, 210.20(A): 80 % of 15 and 20 A.
     """
-    rated = outlets.rated_for(psu_inlet)
+    rated = outlets.find_rating(psu_inlet)
     if rated is None:
         return None
     if psu_w is not None and psu_w > MOST_V * rated[1]:
@@ -243,6 +258,7 @@ def accepted_v(
 
     accepted_v = psu_volts_min, psu_volts_max; 0 and 250 V of an unknown supply with an inlet of IEC 60320
 
+    Component: server
     Args:
         psu_volts_min, psu_volts_max: nominal input of the supplies [V]. psu_inlet: of a supply, as C20.
     Returns:
@@ -253,7 +269,7 @@ def accepted_v(
 
     Source: IEC 60320-1:2021, clause 1: couplers for up to 250 V.
     """
-    if psu_volts_max is None and outlets.rated_for(psu_inlet or "") is None:
+    if psu_volts_max is None and outlets.find_rating(psu_inlet or "") is None:
         raise MissingInput("psu_volts_max")
     return psu_volts_min or 0, COUPLER_MOST_V if psu_volts_max is None else psu_volts_max
 
@@ -263,6 +279,7 @@ def supply_range(accepted_v: tuple[float, ...]) -> str:
 
     supply_range = lowest to highest
 
+    Component: server
     Args:
         accepted_v: lowest and highest nominal voltage [V].
     Returns:
@@ -284,10 +301,11 @@ def unsuitable_v(
     each_supply_v: tuple[float, ...],
     each_feed_voltage_v: tuple[float, ...],
 ) -> float | None:
-    """Voltage at an outlet that the supplies of a server do not accept; None if all are suitable.
+    """Voltage at an outlet that the supplies of a server do not accept; none if all are suitable.
 
     unsuitable_v = V at the outlet where neither it nor the voltage between lines lies from 0.9 · least to 1.1 · most
 
+    Component: server
     Args:
         accepted_v: lowest and highest nominal voltage [V]. cords: of one server by feed, None where they are not stated.
         feed_names: of the rack.
@@ -315,16 +333,17 @@ def unsuitable_v(
 
 
 def _feeds_with_cords(cords: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(feed for feed, count in draws.counts(cords, "cords").items() if count)
+    return tuple(feed for feed, count in _feed_loads.parse_counts(cords, "cords").items() if count)
 
 
 def least_supply_v(
     cords: Mapping[str, str] | None, feed_names: tuple[str, ...], each_supply_v: tuple[float, ...]
 ) -> float | None:
-    """Lowest voltage that a supply of a server may get; None if its rack has no feed.
+    """Lowest voltage that a supply of a server may get; none if its rack has no feed.
 
     least_supply_v = min(supply_v) of the feeds with a cord; max(supply_v) where no cords are stated
 
+    Component: server
     Args:
         cords: of one server by feed, None where they are not stated. feed_names: of the rack.
         each_supply_v: at the outlets of every feed, in the same order [V].

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draws
 
 PHASES = 3
@@ -26,6 +26,7 @@ def feed_when_lost(
 
     feed_when_lost[s] = Σ draws without s, 0 where it is its own side; feed_when_lost[""] = Σ draws
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
         known_feed_draws: of the groups of servers that are known. is_redundant: the rack must survive the loss of a side.
@@ -39,12 +40,12 @@ def feed_when_lost(
 
     Source: definition.
     """
-    now = {NOW: draws.load_w(feed_name, known_feed_draws)}
+    now = {NOW: _feed_loads.sum_load_w(feed_name, known_feed_draws)}
     if not is_redundant:
         return now
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    lost = _feed_loads.redistribute_losses(feed_name, feed_names, failing_sides, known_feed_draws)
     own = dict(zip(feed_names, failing_sides, strict=True))[feed_name]
-    return now | {own: 0.0} | {side: draws.load_w(feed_name, each) for side, each in lost.items()}
+    return now | {own: 0.0} | {side: _feed_loads.sum_load_w(feed_name, each) for side, each in lost.items()}
 
 
 def panel_when_lost(
@@ -56,6 +57,7 @@ def panel_when_lost(
 
     panel_when_lost[s] = load_diversity · Σ over feeds and panels of what each carries without s, or as it is
 
+    Component: panel
     Args:
         each_feed_when_lost: of every feed connected to it [W by side]. each_panel_when_lost: of every panel [W by side].
         load_diversity: largest load of all at once against the sum of their largest (ratio).
@@ -80,6 +82,7 @@ def panel_load_w(
 
     panel_load_w = load_diversity · (Σ feed_load_w + Σ panel_load_w)
 
+    Component: panel
     Args:
         each_panel_feed_w: of every feed [W]. each_subpanel_w: of every panel [W].
         load_diversity: largest load of all at once against the sum of their largest (ratio).
@@ -100,6 +103,7 @@ def least_panel_load_w(panel_when_lost: Mapping[str, float]) -> float:
 
     least_panel_load_w = panel_when_lost[""]
 
+    Component: panel
     Args:
         panel_when_lost: of the panel [W by side].
     Returns:
@@ -118,6 +122,7 @@ def panel_failover_w(panel_when_lost: Mapping[str, float]) -> float:
 
     panel_failover_w = max over sides of panel_when_lost
 
+    Component: panel
     Args:
         panel_when_lost: of the panel [W by side].
     Returns:
@@ -142,6 +147,7 @@ def panel_capacity_w(
 
     panel_capacity_w = min(feed_usable_va · supply_power_factor, power_limit_w)
 
+    Component: panel
     Args:
         power_limit_w: as stated [W]. supply_power_factor: ratio. breaker_a: its rating [A]. feed_usable_va: by that [VA].
     Returns:
@@ -164,6 +170,7 @@ def planned_load_w(load_w: float, load_diversity: float) -> float:
 
     planned_load_w = load_w · load_diversity
 
+    Component: rack row room site facility
     Args:
         load_w: of all servers [W]. load_diversity: largest load of all at once against the sum of their largest (ratio).
     Returns:
@@ -182,6 +189,7 @@ def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
 
     least_planned_load_w = least_load_w · load_diversity
 
+    Component: rack row room site facility
     Args:
         least_load_w: of the servers that are known [W].
         load_diversity: largest load of all at once against the sum of their largest (ratio).
@@ -197,10 +205,11 @@ def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
 
 
 def shared_panel(feed_panels: tuple[str | None, ...], failing_sides: tuple[str, ...]) -> str | None:
-    """Panel that feeds more than one side of a rack; None if there is none.
+    """Panel that feeds more than one side of a rack; none if there is none.
 
     shared_panel = the first panel with feeds of two sides
 
+    Component: rack
     Args:
         feed_panels, failing_sides: of all feeds of the rack, in the same order.
     Returns:
@@ -219,14 +228,15 @@ def shared_panel(feed_panels: tuple[str | None, ...], failing_sides: tuple[str, 
 
 
 def feed_rating(feed_voltage_v: float, breaker_a: float) -> tuple[float, float]:
-    """Voltage of a feed and rating of its breaker.
+    """Voltage of a feed in volts and rating of its breaker in amperes.
 
     feed_rating = feed_voltage_v, breaker_a
 
+    Component: feed
     Args:
         feed_voltage_v: as stated [V]. breaker_a: its rating [A].
     Returns:
-        [V], [A]
+        volts and amperes
 
     >>> feed_rating(208, 60)
     (208, 60)
@@ -239,10 +249,11 @@ def feed_rating(feed_voltage_v: float, breaker_a: float) -> tuple[float, float]:
 def largest_feed_breaker_a(
     each_feed_rating: tuple[tuple[float, float], ...], feed_voltage_v: float | None = None
 ) -> float | None:
-    """Largest breaker among a panel's feeds at the panel's own voltage; None if unknown.
+    """Largest breaker among a panel's feeds at the panel's own voltage, if it is known.
 
     largest_feed_breaker_a = max(breaker_a) of feeds at feed_voltage_v, between lines or to neutral
 
+    Component: panel
     Args:
         each_feed_rating: voltage and breaker of every feed of which both are known [V, A].
         feed_voltage_v: of the panel, as stated [V].

@@ -10,6 +10,7 @@ def server_group_gpus(server_gpus: float, servers: float) -> float:
 
     server_group_gpus = server_gpus · servers
 
+    Component: server
     Args:
         server_gpus: of one server. servers: alike.
     Returns:
@@ -28,6 +29,7 @@ def held_gpus(each_server_group_gpus: Sequence[float]) -> float:
 
     held_gpus = Σ server_group_gpus
 
+    Component: pool rack row room site facility
     Args:
         each_server_group_gpus: GPUs of each kind of server.
     Returns:
@@ -46,6 +48,7 @@ def held_servers(each_server_count: Sequence[float]) -> float:
 
     held_servers = Σ servers
 
+    Component: pool rack row room site facility
     Args:
         each_server_count: how many there are of each kind.
     Returns:
@@ -70,6 +73,7 @@ def pool_busy_gpus(
 
     pool_busy_gpus = min(held, services + jobs), jobs from none (queue_share 0) over the largest (0.5) to all (1)
 
+    Component: server
     Args:
         pool_gpus_held: GPUs of the pool. pool_service_gpus: of services, which always run. pool_queued_gpus: of all jobs.
         pool_largest_job_gpus: of the largest job. queue_share: how many of the jobs run at once (assumed).
@@ -96,6 +100,7 @@ def group_busy_gpus(
 
     From what the rest of the pool cannot take (packing_share 0) over their part of the pool (0.5) to all they can take (1).
 
+    Component: server
     Args:
         server_group_gpus: of these servers. pool_gpus_held: of the whole pool. pool_busy_gpus: that compute in the pool.
         packing_share: whether the scheduler fills these servers last or first (assumed).
@@ -127,6 +132,7 @@ def placed_group_w(
 
     placed_group_w = group_idle_w + (group_busy_w − group_idle_w) · group_busy_gpus / server_group_gpus
 
+    Component: server
     Args:
         group_idle_w: without work [W]. group_busy_w: while all compute [W].
         packing_share: 0 where as little as possible is assumed. server_group_gpus: of these servers.
@@ -150,6 +156,7 @@ def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: 
 
     placed_load_w = Σ placed_group_w
 
+    Component: rack row room site facility
     Args:
         each_placed_group_w: of each kind of server of which it is known [W].
         each_pool_service_gpus: of the pool of each, None where nothing is placed on it.
@@ -169,6 +176,7 @@ def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> f
 
     placed_load_va = placed_load_w / supply_power_factor
 
+    Component: rack row room site facility
     Args:
         placed_load_w: of the servers, None where nothing is placed [W]. supply_power_factor: under load (ratio).
     Returns:
@@ -187,6 +195,7 @@ def placed_cooled_heat_w(placed_load_w: float | None, heat_w: float, cooled_heat
 
     placed_cooled_heat_w = placed_load_w · cooled_heat_w / heat_w
 
+    Component: rack
     Args:
         placed_load_w: of the servers, None where nothing is placed [W]. heat_w: of all of them [W].
         cooled_heat_w: of it that what cools the rack has to take [W].
@@ -206,6 +215,7 @@ def placed_room_heat_w(placed_load_w: float | None, heat_w: float, room_heat_w: 
 
     placed_room_heat_w = placed_load_w · room_heat_w / heat_w
 
+    Component: row room
     Args:
         placed_load_w: of the servers, None where nothing is placed [W]. heat_w: of all of them [W].
         room_heat_w: of it that goes to the air of the room [W].

@@ -10,11 +10,12 @@ def serving_clock_share(board_w: float, power_cap_w: float | None, serving_power
 
     serving_clock_share = min(1, power_cap_w / board_w) ^ serving_power_exponent
 
+    Component: server
     Args:
         board_w: power of the board [W]. power_cap_w: limit that is set, else None [W].
         serving_power_exponent: how throughput follows the limit (fitted).
     Returns:
-        ratio
+        [ratio]
     Validity: from 0.5 to 1 of the board's power. Decoding small batches draws less than half of the board, and no limit
         above that costs it anything; full batches and prompts follow the clock.
 
@@ -32,10 +33,11 @@ def serving_cost_of_cap(serving_clock_share: float) -> float:
 
     serving_cost_of_cap = 1 − serving_clock_share
 
+    Component: server
     Args:
         serving_clock_share: that is left (ratio).
     Returns:
-        ratio
+        [ratio]
 
     >>> round(serving_cost_of_cap(0.8), 2)
     0.2
@@ -50,10 +52,11 @@ def training_cost_of_cap(clock_share: float) -> float:
 
     training_cost_of_cap = 1 − clock_share
 
+    Component: server
     Args:
         clock_share: that is left (ratio).
     Returns:
-        ratio
+        [ratio]
 
     >>> round(training_cost_of_cap(0.85), 2)
     0.15

@@ -18,6 +18,7 @@ def server_title(server_name: str | None, server_type: str | None = None) -> str
 
     server_title = server_type, else server_name
 
+    Component: server
     Args:
         server_name: what the file calls it, else None. server_type: machine of the catalog or of the file.
     Returns:
@@ -37,6 +38,7 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
 
     near_server_type = the listed name with the same letters and digits but for a slip inside a long word
 
+    Component: server
     Args:
         server_type: name of the machine. server_max_w: its maximum power, where anything states it [W].
         accelerator: what it holds, where anything states it.
@@ -51,10 +53,12 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
 
     Source: Ratcliff and Metzener, Pattern Matching: The Gestalt Approach, Dr. Dobb's Journal, 1988.
     """
-    if server_max_w is not None or accelerator is not None or servers.named(server_type) is not None:
+    if server_max_w is not None or accelerator is not None or servers.find_server(server_type) is not None:
         return None
     written = _split(server_type)
-    listed = ((server.id, name) for server in servers.servers() for name in (server.id, f"{server.vendor} {server.id}"))
+    listed = (
+        (server.id, name) for server in servers.list_servers() for name in (server.id, f"{server.vendor} {server.id}")
+    )
     return next((server_id for server_id, name in listed if _is_misspelled(written, _split(name))), None)
 
 

@@ -19,6 +19,7 @@ def server_estimated_w(
 
     server_estimated_w = min(server_gpus · board_w · board_overhead + host_w, psus · psu_w)
 
+    Component: server
     Args:
         server_gpus: accelerators in it. board_w: of one [W]. board_overhead: all that grows with the accelerators against
         their boards: fans, switches, network cards, loss of the supplies (ratio, fitted). host_w: processors, memory, drives
@@ -44,11 +45,12 @@ def boards_share(server_gpus: int, board_w: float, power_cap_w: float | None, se
 
     boards_share = server_gpus · min(board_w, power_cap_w) / server_max_w
 
+    Component: server
     Args:
         server_gpus: accelerators in it. board_w: of one [W]. power_cap_w: limit that is set for each GPU, else None [W].
         server_max_w: maximum power of the server [W].
     Returns:
-        ratio
+        [ratio]
     Validity: 0.45 to 0.61 of the maxima that are published for boards of eight, 0.65 to 0.76 for racks in liquid.
 
     >>> round(boards_share(8, 700, None, 10200), 2), boards_share(8, 700, None, 5600)
@@ -64,11 +66,12 @@ def heat_share(server_heat_w: float, server_max_w: float, server_measured_w: flo
 
     heat_share = server_heat_w / (server_measured_w, else server_max_w − capped_w)
 
+    Component: server
     Args:
         server_heat_w: heat of one [W]. server_max_w: maximum power of one [W].
         server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the GPUs saves [W].
     Returns:
-        ratio
+        [ratio]
     Validity: 0.97 to 1.11 of the machines of catalog/servers.csv that publish both; physics says 1.
 
     >>> round(heat_share(11300, 10200, None, 0.0), 2), heat_share(8000, 10200, 8000, 0.0)
@@ -85,11 +88,12 @@ def planned_share(server_max_w: float, published_max_w: float | None, capped_w: 
 
     planned_share = server_max_w / (published_max_w − capped_w)
 
+    Component: server
     Args:
         server_max_w: maximum power of one [W]. published_max_w: of a server that comes in one make only, else None [W].
         capped_w: that a limit of the GPUs saves [W].
     Returns:
-        ratio
+        [ratio]
     Validity: sources of one vendor differ by up to a twentieth (DGX B300: 14.5, 15 and 15.1 kW), integrators of NVL72 racks
         by a tenth.
 
@@ -106,10 +110,11 @@ def idle_share(server_idle_w: float, server_w: float) -> float:
 
     idle_share = server_idle_w / server_w
 
+    Component: server
     Args:
         server_idle_w: power without work [W]. server_w: planned maximum [W].
     Returns:
-        ratio
+        [ratio]
 
     >>> round(idle_share(1490, 6500), 2)
     0.23
@@ -120,14 +125,15 @@ def idle_share(server_idle_w: float, server_w: float) -> float:
 
 
 def measured_share(server_measured_w: float | None, server_max_w: float) -> float | None:
-    """Highest measured power of a server relative to its maximum; None without a measurement.
+    """Highest measured power of a server relative to its maximum; none without a measurement.
 
     measured_share = server_measured_w / server_max_w
 
+    Component: server
     Args:
         server_measured_w: highest that was measured, else None [W]. server_max_w: maximum power [W].
     Returns:
-        ratio
+        [ratio]
 
     >>> round(measured_share(8400, 10200), 2), measured_share(None, 10200)
     (0.82, None)
@@ -142,6 +148,7 @@ def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w:
 
     capped_w = server_gpus · max(0, board_w − power_cap_w)
 
+    Component: server
     Args:
         power_cap_w: limit that is set for each GPU, else None [W]. server_gpus: accelerators in it. board_w: of one [W].
     Returns:
@@ -161,14 +168,15 @@ def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w:
 
 
 def board_under_cap(power_cap_w: float | None, board_w: float) -> tuple[float | None, float]:
-    """Power limit of a server's GPUs, and the maximum power of their boards.
+    """Power limit of a server's GPUs and the maximum power of their boards, in watts.
 
     board_under_cap = power_cap_w, board_w
 
+    Component: server
     Args:
         power_cap_w: limit that is set for each GPU, else None [W]. board_w: of one [W].
     Returns:
-        [W], [W]
+        watts, twice
 
     >>> board_under_cap(500, 700)
     (500, 700)
@@ -186,6 +194,7 @@ def board_under_cap_most_w(
 
     board_under_cap_most_w = max(board_w) where power_cap_w is alike
 
+    Component: server
     Args:
         power_cap_w: limit that is set for each GPU, else None [W]. known_board_under_cap: limits and boards of all servers [W].
     Returns:
@@ -213,6 +222,7 @@ def server_w(
     server_w = server_measured_w, or (server_max_w, or server_estimated_w, or server_inlets_w) − capped_w;
     server_max_w itself where it is below published_max_w by as much already
 
+    Component: server
     Args:
         server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the GPUs saves [W].
         server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
@@ -248,6 +258,7 @@ def server_planned_heat_w(
 
     server_planned_heat_w = server_w · max(1, server_heat_w / server_max_w), and server_w of a measured one
 
+    Component: server
     Args:
         server_w: planned maximum [W]. server_measured_w: highest that was measured, else None [W].
         server_heat_w: that its vendor publishes [W]. server_max_w: that its vendor publishes [W].
@@ -273,6 +284,7 @@ def server_group_w(server_w: float, servers: int) -> float:
 
     server_group_w = server_w · servers
 
+    Component: server
     Args:
         server_w: of one [W]. servers: of this kind.
     Returns:
@@ -291,6 +303,7 @@ def server_group_heat_w(server_planned_heat_w: float, servers: int) -> float:
 
     server_group_heat_w = server_planned_heat_w · servers
 
+    Component: server
     Args:
         server_planned_heat_w: of one [W]. servers: of this kind.
     Returns:

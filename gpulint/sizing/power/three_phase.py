@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draw, Draws
 from gpulint.sizing.power.circuits import LINE_TO_LINE_MOST_V, PHASES
 
@@ -23,6 +23,7 @@ def feed_line_a(
 
     feed_line_a = max(Σ W / √3, most of a group on its own) / (V · power factor); between lines √(a² + b² + ab) of two neighbours
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_phases: 1 or 3. line_voltage_v: between lines [V]. supply_power_factor: ratio.
         known_feed_draws: of the groups of servers of the rack that are known.
@@ -39,7 +40,9 @@ def feed_line_a(
     Source: Server Technology, How do I calculate power from 3-phase LED readings, 2010 (law of cosines); Hsu, How to Calculate
         Current on a 3-phase, 208V Rack PDU, Raritan 2011.
     """
-    return _line_a(draws.on(feed_name, known_feed_draws), feed_phases, line_voltage_v, supply_power_factor)
+    return _line_a(
+        _feed_loads.find_draws(feed_name, known_feed_draws), feed_phases, line_voltage_v, supply_power_factor
+    )
 
 
 def feed_failover_line_a(
@@ -55,6 +58,7 @@ def feed_failover_line_a(
 
     feed_failover_line_a = max over sides s of feed_line_a without s
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order. feed_phases: 1 or 3.
         line_voltage_v: between lines [V]. supply_power_factor: ratio.
@@ -68,8 +72,8 @@ def feed_failover_line_a(
 
     Source: as feed_line_a.
     """
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    cases = [draws.on(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
+    lost = _feed_loads.redistribute_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    cases = [_feed_loads.find_draws(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
     return max(_line_a(draws_on_feed, feed_phases, line_voltage_v, supply_power_factor) for draws_on_feed in cases)
 
 
@@ -86,10 +90,11 @@ def feed_line_share(feed_line_a: float, feed_usable_a: float) -> float:
 
     feed_line_share = feed_line_a / feed_usable_a
 
+    Component: feed
     Args:
         feed_line_a: of the most loaded line [A]. feed_usable_a: per line [A].
     Returns:
-        ratio
+        [ratio]
 
     >>> feed_line_share(24.0, 48.0)
     0.5
@@ -110,6 +115,7 @@ def feed_lines_a(
 
     feed_lines_a = W of a phase · √3 / V / power factor above 250 V; √(a² + b² + ab) of two neighbours / V / power factor
 
+    Component: feed
     Args:
         feed_name: of the feed. feed_phases: 1 or 3. line_voltage_v: between lines [V]. supply_power_factor: ratio.
         each_feed_draws: of every group of servers of the rack.
@@ -123,7 +129,7 @@ def feed_lines_a(
 
     Source: as feed_line_a.
     """
-    feed_draws = draws.on(feed_name, each_feed_draws)
+    feed_draws = _feed_loads.find_draws(feed_name, each_feed_draws)
     if feed_phases != PHASES:
         return (sum(draw.draw_w for draw in feed_draws) / line_voltage_v / supply_power_factor,)
     if any(draw.supplies is None or draw.supplies != int(draw.supplies) for draw in feed_draws):
@@ -136,10 +142,11 @@ def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
 
     phase_imbalance = max |I − average| / average
 
+    Component: feed
     Args:
         feed_lines_a: of each line [A].
     Returns:
-        ratio
+        [ratio]
     Validity: 0 of a single phase, and of a feed that carries nothing.
 
     >>> phase_imbalance((45.0, 38.0, 52.0)), phase_imbalance((20.0,))

@@ -44,7 +44,7 @@ def kernel_format(weight_format: str) -> str:
 def decoder_kind(
     kv_lora_rank: int | None, indexer_head_dim: int | None, linear_attention_layers: int, moe_layers: int
 ) -> str:
-    """Kind of the model's layers, in the classes for which kernels differ.
+    """Kind of the layers: dense, mixture (routed experts), latent (MLA), sparse (an indexer) or recurrent.
 
     The first of these that a model has: an indexer, latent attention, recurrent states, routed experts; else it is dense.
 

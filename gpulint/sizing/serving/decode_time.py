@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.sizing.interconnect import _bandwidth
 
 
 def shared_matrix_s(
@@ -134,7 +134,7 @@ def crossing_sum_s(
     if attention_ranks <= max(1, link_domain_gpus) or link_domain_gpus <= 1 or not tensor_bus_bytes_per_s:
         return 0.0
     payload = wave_tokens * hidden * bytes_per_activation
-    return fabric.all_reduce_s(payload, attention_ranks, tensor_bus_bytes_per_s, tensor_hop_s or 0.0)
+    return _bandwidth.all_reduce_s(payload, attention_ranks, tensor_bus_bytes_per_s, tensor_hop_s or 0.0)
 
 
 def decode_traffic_s(

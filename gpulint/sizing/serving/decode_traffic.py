@@ -108,7 +108,7 @@ def wave_tokens(wave_batch: int, draft_tokens: int) -> int:
     Args:
         wave_batch: sequences. draft_tokens: drafted ahead of each step.
     Returns:
-        tokens.
+        [tokens].
 
     >>> wave_tokens(16, 0), wave_tokens(16, 3)
     (16, 64)
@@ -126,7 +126,7 @@ def step_output_tokens(draft_tokens: int, rejected_share: float) -> float:
     Args:
         draft_tokens: drafted ahead of each step. rejected_share: of drafts whose forerunners were accepted (fitted).
     Returns:
-        tokens.
+        [tokens].
 
     >>> step_output_tokens(0, 0.3), round(step_output_tokens(3, 0.3), 2)
     (1.0, 2.53)
@@ -180,7 +180,7 @@ def touched_expert_share(experts: int | None, experts_per_token: int | None, mee
     Args:
         experts: E, routed experts of a layer, else None. experts_per_token: k. meeting_tokens: of one step.
     Returns:
-        ratio; 0 without routed experts.
+        [ratio]; 0 without routed experts.
     Validity: even routing; a router with favourites touches fewer.
 
     >>> round(touched_expert_share(256, 8, 1), 5), round(touched_expert_share(256, 8, 64), 3)

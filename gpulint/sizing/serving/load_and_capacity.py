@@ -286,7 +286,7 @@ def communication_share(exposed_communication_s: float, step_s: float) -> float:
     Args:
         exposed_communication_s: that no computation hides [s]. step_s: the whole step [s].
     Returns:
-        ratio
+        [ratio]
 
     >>> communication_share(0.3, 1.0)
     0.3

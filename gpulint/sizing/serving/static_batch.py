@@ -365,7 +365,7 @@ def generation_reserved_bytes(
     generation_held_bytes: float,
     generation_slack_bytes: float,
 ) -> float:
-    """Memory that PyTorch's allocator reserves at the peak.
+    """Memory that PyTorch's allocator reserves at the peak of generation.
 
     generation_reserved_bytes = generation_peak_bytes + generation_slack_bytes
                                 + (prompt_excess · prompt_work_bytes + cache_growth_excess · cache) where the cache is grown

@@ -4,7 +4,7 @@ it.
 
 from __future__ import annotations
 
-from gpulint.sizing.training import exchange_time as training_exchange
+from gpulint.sizing.training import exchange_time
 
 
 def world_size(gpus_per_replica: int, processes_per_pod: int | None, pods_per_replica: int) -> int:
@@ -153,7 +153,7 @@ def micro_batches(global_batch_size: int | None, micro_batch_size: int | None, t
 def pipeline_bubble(
     pipeline_parallel: int, virtual_stages: int, micro_batches: float, pipeline_schedule: str | None
 ) -> float:
-    """Share of a step in which pipeline stages wait for each other.
+    """Share of a training step in which pipeline stages wait for each other.
 
     pipeline_bubble = (pp − 1) / (v · m + pp − 1); less with a zero-bubble schedule
 
@@ -161,14 +161,14 @@ def pipeline_bubble(
         pipeline_parallel: stages. virtual_stages: v, parts of the model on each. micro_batches: m, of a step.
         pipeline_schedule: order of work, else None.
     Returns:
-        ratio
+        [ratio]
 
     >>> round(pipeline_bubble(8, 1, 32, None), 3), pipeline_bubble(1, 1, 4, None)
     (0.179, 0.0)
 
     Source: Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2.
     """
-    ratio = training_exchange.bubble_ratio(pipeline_parallel, virtual_stages, micro_batches, pipeline_schedule)
+    ratio = exchange_time.bubble_ratio(pipeline_parallel, virtual_stages, micro_batches, pipeline_schedule)
     return ratio / (1 + ratio)
 
 

@@ -35,7 +35,7 @@ def checkpoint_stall(checkpoint_write_s: float, checkpoint_interval_s: float, ch
         checkpoint_write_s: of one checkpoint [s]. checkpoint_interval_s: between two [s].
         checkpoint_in_background: the run goes on while a copy in host memory is written.
     Returns:
-        ratio
+        [ratio]
     Validity: the copy to host memory, seconds at most, is left out; a save in the background waits for the one before. Slow
         writing and slow steps coincide in the worst scenario, although slow writing with fast steps would be worse.
 
@@ -58,7 +58,7 @@ def repeated_share(checkpoint_interval_s: float, mean_time_between_failures_s: f
     Args:
         checkpoint_interval_s: between two checkpoints [s]. mean_time_between_failures_s: of the run [s].
     Returns:
-        ratio
+        [ratio]
     Validity: failures come at random, and a restart goes on from the last checkpoint at once; its own time comes on top.
 
     >>> round(repeated_share(3600.0, 36000.0), 3), round(repeated_share(36000.0, 36000.0), 2)

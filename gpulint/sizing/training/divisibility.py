@@ -4,7 +4,7 @@ term takes.
 
 from __future__ import annotations
 
-from gpulint.sizing.training import model_states as states
+from gpulint.sizing.training import model_states
 
 
 def copy_batch_remainder(global_batch_size: int | None, training_copies: int) -> int:
@@ -33,7 +33,7 @@ def generations_remainder(
     gradient_accumulation_steps: int | None,
     world_size: int,
 ) -> int:
-    """Completions of a step left over after equal division over the prompts.
+    """Completions of a training step left over after equal division over the prompts.
 
     generations_remainder = (micro_batch_size · gradient_accumulation_steps · world_size) mod generations
 
@@ -141,7 +141,7 @@ def state_share(state_bytes_per_gpu: float, device_memory_bytes: float) -> float
     Args:
         state_bytes_per_gpu, device_memory_bytes: [bytes].
     Returns:
-        ratio
+        [ratio]
 
     >>> state_share(48.0, 80.0)
     0.6
@@ -159,7 +159,7 @@ def loss_share(loss_bytes: float, device_memory_bytes: float) -> float:
     Args:
         loss_bytes, device_memory_bytes: [bytes].
     Returns:
-        ratio
+        [ratio]
 
     >>> loss_share(20.0, 80.0)
     0.25
@@ -177,7 +177,7 @@ def training_headroom(training_headroom_bytes: float, device_memory_bytes: float
     Args:
         training_headroom_bytes, device_memory_bytes: [bytes].
     Returns:
-        ratio; negative when a step does not fit
+        [ratio]; negative when a step does not fit
 
     >>> training_headroom(8.0, 80.0)
     0.1
@@ -204,7 +204,7 @@ def resident_headroom(
     sharding_stage: int,
     shard_share: float,
 ) -> float:
-    """Memory that a step would leave without any offloading, as a share of the GPU.
+    """Memory that a training step would leave without any offloading, as a share of the GPU.
 
     resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − states kept on the GPU − the step's temporaries)
                         / device_memory_bytes
@@ -215,7 +215,7 @@ def resident_headroom(
         gradient_bytes_per_parameter, optimizer_bytes_per_parameter, step_bytes_per_parameter, sharding,
         sharding_stage, shard_share: as the states' own formulas take them.
     Returns:
-        ratio
+        [ratio]
 
     >>> resident_headroom(60e9, 2e9, 80e9, 1e9, 1.0, None, 2, 4, 0.0, 2, 12, 4, "deepspeed", 2, 0.125)
     0.721875
@@ -223,7 +223,7 @@ def resident_headroom(
     Source: definition; the states as in Rajbhandari et al., ZeRO, 2020, section 5.
     """
     held = (
-        states.training_weight_bytes(
+        model_states.training_weight_bytes(
             stage_parameters,
             trained_share,
             lora_rank,
@@ -235,10 +235,10 @@ def resident_headroom(
             shard_share,
             parameter_offload=False,
         )
-        + states.gradient_bytes(
+        + model_states.gradient_bytes(
             stage_parameters, trained_share, gradient_bytes_per_parameter, sharding, sharding_stage, shard_share, False
         )
-        + states.optimizer_state_bytes(
+        + model_states.optimizer_state_bytes(
             stage_parameters, trained_share, optimizer_bytes_per_parameter, sharding_stage, shard_share, False
         )
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from gpulint.catalog.errors import MissingInput
-from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.sizing.interconnect import _bandwidth
 
 
 def tensor_traffic_s(
@@ -19,7 +19,7 @@ def tensor_traffic_s(
     tensor_bus_bytes_per_s: float,
     tensor_hop_s: float,
 ) -> float:
-    """Time of a step's tensor-parallel communication if nothing else runs.
+    """Time of a training step's tensor-parallel communication if nothing else runs.
 
     tensor_traffic_s = calls · collective(tensor_traffic_bytes / calls), calls = 4 · layers / pp · accumulations
 
@@ -54,7 +54,7 @@ def data_traffic_s(
     copy_hop_s: float,
     gather_excess: float,
 ) -> float:
-    """Time of a step's data-parallel communication of weights and gradients if nothing else runs.
+    """Time of a training step's data-parallel communication of weights and gradients if nothing else runs.
 
     data_traffic_s = (calls · collective(inside a replica / calls) + collectives between replicas) · gather_excess
         calls = 3 · layers / pp · accumulations in stage 3, else layers / pp
@@ -89,7 +89,7 @@ def pipeline_traffic_s(
     pipeline_bytes_per_s: float,
     pipeline_hop_s: float,
 ) -> float:
-    """Time of one stage's transfers of micro-batches and gradients in a step if nothing else runs.
+    """Time of one stage's transfers of micro-batches and gradients in a training step if nothing else runs.
 
     pipeline_traffic_s = 2 · pipeline_batches · virtual_stages · send(handed_bytes); 0 with one stage
 
@@ -108,7 +108,7 @@ def pipeline_traffic_s(
         return 0.0
     if math.isinf(pipeline_bytes_per_s):
         raise MissingInput("network_bytes_per_s")
-    return 2 * pipeline_batches * virtual_stages * fabric.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
+    return 2 * pipeline_batches * virtual_stages * _bandwidth.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
 
 
 def expert_traffic_s(
@@ -120,7 +120,7 @@ def expert_traffic_s(
     expert_bus_bytes_per_s: float,
     expert_hop_s: float,
 ) -> float:
-    """Time in a step for tokens to reach experts on other ranks and return if nothing else runs.
+    """Time in a training step for tokens to reach experts on other ranks and return if nothing else runs.
 
     expert_traffic_s = calls · collective(expert_traffic_bytes / calls), calls = 4 · moe_layers / pp · accumulations
 
@@ -151,7 +151,7 @@ def context_traffic_s(
     context_bus_bytes_per_s: float,
     context_hop_s: float,
 ) -> float:
-    """Time of a step's ring exchange of keys and values between context-parallel ranks.
+    """Time of a training step's ring exchange of keys and values between context-parallel ranks.
     Nothing else runs during it.
 
     context_traffic_s = calls · collective(context_traffic_bytes / calls), calls = 3 · layers / pp · accumulations
@@ -173,7 +173,7 @@ def context_traffic_s(
 
 
 def offload_traffic_s(offload_traffic_bytes: float, host_copy_bytes_per_s: float | None = None) -> float:
-    """Time in which one rank moves a step's offloaded data to and from host memory.
+    """Time in which one rank moves a training step's offloaded data to and from host memory.
     Nothing else runs during it.
 
     offload_traffic_s = offload_traffic_bytes / host_copy_bytes_per_s
@@ -211,7 +211,7 @@ def exposed_communication_s(
     expert_exposed_share: float,
     pipeline_exposed_share: float,
 ) -> float:
-    """Time of a step lost to communication: waiting, or slower computation because of it.
+    """Time of a training step lost to communication: waiting, or slower computation because of it.
 
     exposed_communication_s = data(alongside compute_s in stage 3, else the last backward pass) + context(alongside
         attention_s) + offload(alongside compute_s) + shares of tensor, expert and pipeline traffic,
@@ -250,7 +250,7 @@ def bubble_ratio(
         pipeline_parallel: stages. virtual_stages: v, parts of the model on each. pipeline_batches: m, micro-batches of a
         step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, else None (1f1b).
     Returns:
-        ratio
+        [ratio]
 
     >>> bubble_ratio(8, 1, 28.0, None), bubble_ratio(8, 4, 28.0, None), bubble_ratio(1, 1, 4.0, None)
     (0.25, 0.0625, 0.0)
@@ -282,7 +282,7 @@ def _collectives_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per
     if math.isinf(bus_bytes_per_s):
         raise MissingInput("network_bytes_per_s")
     payload = carried_bytes / calls * ranks / (ranks - 1)
-    return calls * fabric.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
+    return calls * _bandwidth.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 
 
 def _overlapped_s(alone_s: float, beside_s: float, cost: float) -> float:

@@ -36,7 +36,7 @@ def step_sequences(
 def accumulations(
     step_sequences: int, micro_batch_size: int | None, gradient_accumulation_steps: int | None, training_copies: int
 ) -> float:
-    """Micro-batches that one data-parallel rank computes in sequence in a step.
+    """Micro-batches that one data-parallel rank computes in sequence in a training step.
 
     accumulations = step_sequences / (micro_batch_size · training_copies)
 
@@ -59,7 +59,7 @@ def accumulations(
 
 
 def pipeline_batches(engine: str | None, accumulations: float, micro_batch_size: int | None) -> float:
-    """Micro-batches that pass through the pipeline stages in a step, per data-parallel rank.
+    """Micro-batches that pass through the pipeline stages in a training step, per data-parallel rank.
 
     pipeline_batches = accumulations; torchtitan sends each sequence of its local batch by itself
 
@@ -114,7 +114,7 @@ def matrix_parameters(
     encoder_layers: int,
     encoder_parameters: int,
 ) -> float:
-    """Parameters that one token is multiplied with.
+    """Parameters that one token is multiplied with, without the look-up of its embedding.
     The output head counts, the look-up of the embedding does not.
 
     matrix_parameters = active_parameters (of a dense model all) − embedding of its own − encoder_parameters
@@ -167,7 +167,7 @@ def attended_tokens(
 
 
 def matrix_step_flop(step_tokens: float, matrix_parameters: float, trained_share: float) -> float:
-    """Operations of the matrices in one step over all ranks, without recomputation.
+    """Operations of the matrices in one training step over all ranks, without recomputation.
 
     matrix_step_flop = step_tokens · (4 + 2 · trained_share) · matrix_parameters
 
@@ -188,7 +188,7 @@ def matrix_step_flop(step_tokens: float, matrix_parameters: float, trained_share
 def attention_step_flop(
     step_tokens: float, layers: int, attention_heads: int, head_dim: int, attended_tokens: float
 ) -> float:
-    """Operations of attention in one step over all ranks.
+    """Operations of attention in one training step over all ranks.
     The masked half and what kernels recompute are left out.
 
     attention_step_flop = step_tokens · layers · 12 · heads · head_dim · attended_tokens
@@ -208,7 +208,7 @@ def attention_step_flop(
 
 
 def step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
-    """Minimum operations of one step over all ranks.
+    """Minimum operations of one training step over all ranks.
 
     step_flop = matrix_step_flop + attention_step_flop
 
@@ -226,7 +226,7 @@ def step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
 
 
 def counted_step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
-    """Operations of one step as MFU usually counts them: attention includes its masked half.
+    """Operations of one training step as MFU usually counts them: attention includes its masked half.
 
     counted_step_flop = matrix_step_flop + 2 · attention_step_flop
 
@@ -252,7 +252,7 @@ def recompute(activation_checkpointing: str) -> float:
     Args:
         activation_checkpointing: none, scores, products, full, offloaded.
     Returns:
-        ratio
+        [ratio]
     Validity: what attention kernels repeat by themselves is not counted, so `scores` costs nothing with them.
 
     >>> recompute("full"), recompute("products"), recompute("none")
@@ -278,7 +278,7 @@ def repeated_flop(
     hidden: int,
     recompute: float,
 ) -> float:
-    """Operations of one step over all ranks that recomputation adds.
+    """Operations of one training step over all ranks that recomputation adds.
 
     repeated_flop = recompute · (matrix_step_flop / (2 + trained_share) · (1 − vocab · hidden / matrix_parameters)
                     + attention_step_flop / 3 where whole layers are repeated)

@@ -102,7 +102,7 @@ def training_state_room_bytes(training_state_headroom_bytes: float, pageable_byt
 
 
 def training_room_bytes(training_headroom_bytes: float, pageable_bytes: float) -> float:
-    """Memory left on a GPU at the peak of a step; negative if the step does not fit.
+    """Memory left on a GPU at the peak of a training step; negative if the step does not fit.
 
     training_room_bytes = training_headroom_bytes + pageable_bytes
 
@@ -120,14 +120,14 @@ def training_room_bytes(training_headroom_bytes: float, pageable_bytes: float) -
 
 
 def training_room(training_room_bytes: float, device_memory_bytes: float) -> float:
-    """Memory left at the peak of a step, as a share of the GPU.
+    """Memory left at the peak of a training step, as a share of the GPU.
 
     training_room = training_room_bytes / device_memory_bytes
 
     Args:
         training_room_bytes, device_memory_bytes: [bytes]
     Returns:
-        ratio
+        [ratio]
 
     >>> training_room(20.0, 80.0)
     0.25

@@ -100,7 +100,7 @@ def trained_share(trainable_parameters: float, parameters: float) -> float:
     Args:
         trainable_parameters, parameters: trained, and all.
     Returns:
-        ratio
+        [ratio]
 
     >>> trained_share(4, 16)
     0.25

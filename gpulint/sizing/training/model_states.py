@@ -59,7 +59,7 @@ def training_weight_bytes(
     shard_share: float,
     parameter_offload: bool,
 ) -> float:
-    """Weights that stay on one GPU between the passes.
+    """Weights that stay on one GPU between the passes of a training step.
 
     training_weight_bytes = stage_parameters · (frozen bytes + trained_share · bytes of a trained weight)
                             · (shard_share in stage 3, and in stage 2 of FSDP), 0 where they are offloaded

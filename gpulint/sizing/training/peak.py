@@ -246,7 +246,7 @@ def training_reserved_bytes(
     lora_rank: int | None,
     loaded_excess: float,
 ) -> float:
-    """Memory that PyTorch's allocator reserves at the peak.
+    """Memory that PyTorch's allocator reserves at the peak of a training step.
 
     training_reserved_bytes = training_peak_bytes + allocator_excess · (training_peak_bytes − weights − optimizer state)
                               + allocator_slack_bytes + loaded_excess · weights below adapters
@@ -290,7 +290,7 @@ def training_device_bytes(training_reserved_bytes: float, training_context_bytes
 
 
 def training_needed_bytes(training_peak_bytes: float, training_context_bytes: float) -> float:
-    """Minimum memory of a step on one GPU.
+    """Minimum memory of a training step on one GPU.
     Under pressure the allocator returns what it only caches.
 
     training_needed_bytes = training_peak_bytes + training_context_bytes
@@ -309,7 +309,7 @@ def training_needed_bytes(training_peak_bytes: float, training_context_bytes: fl
 
 
 def training_headroom_bytes(device_memory_bytes: float, training_needed_bytes: float) -> float:
-    """Memory left on one GPU; negative if a step does not fit.
+    """Memory left on one GPU in a training step; negative if the step does not fit.
 
     training_headroom_bytes = device_memory_bytes − training_needed_bytes
 

@@ -47,7 +47,7 @@ def shard_ranks(
 
 
 def sharding_stage(sharding: str, zero_stage: int | None) -> int:
-    """ZeRO stage: which states the data-parallel ranks shard.
+    """ZeRO stage: the data-parallel ranks shard nothing (0), optimizer state (1), gradients (2) or weights (3).
 
     DeepSpeed states it. FSDP shards everything unless stated otherwise, Megatron's distributed optimizer its state.
 
@@ -94,7 +94,7 @@ def shard_share(
         pipeline_parallel, tensor_parallel: ranks. expert_parallel_size,
         expert_tensor_parallel: ranks, else None. shard_ranks: that share states out.
     Returns:
-        ratio
+        [ratio]
 
     >>> shard_share(100.0, 0, 32, 1, 1, None, None, 8)
     0.125

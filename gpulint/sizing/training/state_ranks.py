@@ -4,8 +4,7 @@ bandwidths.
 
 from __future__ import annotations
 
-from gpulint.sizing.interconnect import collectives
-from gpulint.sizing.interconnect import media as links
+from gpulint.sizing.interconnect import collectives, media
 
 
 def state_ranks(sharding_stage: int, shard_ranks: int, training_copies: int, context_ranks: int) -> int:
@@ -70,7 +69,7 @@ def shard_medium(
     Source: pytorch/torchtitan b5bcd76c6 torchtitan/distributed/parallel_dims.py (pp, dp_replicate, dp_shard, cp, tp).
     """
     wires = (joined_gpus, link, host_link, network_transport)
-    return links.context_medium(state_ranks, tensor_parallel, gpus_per_pod, *wires)
+    return media.context_medium(state_ranks, tensor_parallel, gpus_per_pod, *wires)
 
 
 def copy_medium(
@@ -100,7 +99,7 @@ def copy_medium(
     Source: pytorch/torchtitan b5bcd76c6 torchtitan/distributed/parallel_dims.py (pp, dp_replicate, dp_shard, cp, tp).
     """
     wires = (joined_gpus, link, host_link, network_transport)
-    return links.context_medium(state_copies, tensor_parallel * state_ranks, gpus_per_pod, *wires)
+    return media.context_medium(state_copies, tensor_parallel * state_ranks, gpus_per_pod, *wires)
 
 
 def shard_nominal_bytes_per_s(

@@ -63,7 +63,7 @@ def clock_share(board_w: float, power_cap_w: float | None, power_exponent: float
     Args:
         board_w: power of the board [W]. power_cap_w: limit that is set, else None [W]. power_exponent: (fitted).
     Returns:
-        ratio
+        [ratio]
 
     >>> clock_share(700.0, None, 0.5), round(clock_share(700.0, 500.0, 0.5), 3)
     (1.0, 0.845)
@@ -106,7 +106,7 @@ def matrix_s(
     stage_share: float,
     pipeline_parallel: int,
 ) -> float:
-    """Time of a step's matrix products on the fullest stage, including recomputation.
+    """Time of a training step's matrix products on the fullest stage, including recomputation.
 
     matrix_s = (matrix_step_flop + repeated_flop) · excess · (1 + narrow_width · t / hidden)
                / (achievable_flop_per_s · world_size) · stage_share · pp
@@ -138,7 +138,7 @@ def attention_s(
     clock_share: float,
     world_size: int,
 ) -> float:
-    """Time of a step's attention.
+    """Time of a training step's attention.
 
     attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (half_flop_per_s · world_size)
 
@@ -173,7 +173,7 @@ def streamed_s(
     memory_bytes_per_s: float,
     memory_excess: float,
 ) -> float:
-    """Time of a step's memory-bound work: norms, activations, residuals, casts and logits.
+    """Time of a training step's memory-bound work: norms, activations, residuals, casts and logits.
 
     streamed_s = rank_tokens · (layers / pp · hidden · b · passes · (1 + recompute / 3) / t + vocab · logit bytes / (t · pp))
                  · memory_excess / memory_bytes_per_s
@@ -212,7 +212,7 @@ def update_s(
     world_size: int,
     pods_per_replica: int,
 ) -> float:
-    """Time of the optimizer's update at the end of a step.
+    """Time of the optimizer's update at the end of a training step.
 
     update_s = own trained parameters · update_bytes_per_parameter · memory_excess / memory_bytes_per_s on the GPU,
                own · ranks of a node · host_update_s_per_parameter where it is offloaded
@@ -239,7 +239,7 @@ def update_s(
 
 
 def compute_s(matrix_s: float, attention_s: float, streamed_s: float) -> float:
-    """Time of a rank's forward and backward passes in a step.
+    """Time of a rank's forward and backward passes in a training step.
 
     compute_s = matrix_s + attention_s + streamed_s
 

@@ -14,7 +14,7 @@ def step_floor_s(
     best_flop_per_s: float,
     world_size: int,
 ) -> float:
-    """Minimum time of a step: its arithmetic at the highest dense peak of its GPUs.
+    """Minimum time of a training step: its arithmetic at the highest dense peak of its GPUs.
 
     step_floor_s = (matrix_step_flop · length_share + attention_step_flop · length_share²) / (best_flop_per_s · world_size)
 
@@ -35,7 +35,7 @@ def step_floor_s(
 
 
 def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_size: int) -> float:
-    """Model FLOPs utilisation: the arithmetic of a step relative to the dense 16-bit peak.
+    """Model FLOPs utilisation: the arithmetic of a training step relative to the dense 16-bit peak.
     The arithmetic is counted as usual, with the masked half of attention.
 
     mfu = counted_step_flop / (step_s · half_flop_per_s · world_size)
@@ -44,7 +44,7 @@ def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_s
         counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a GPU [FLOP/s].
         world_size: ranks.
     Returns:
-        ratio; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
+        [ratio]; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
 
     >>> mfu(4e15, 1.0, 1000e12, 8)
     0.5
@@ -62,7 +62,7 @@ def hfu(mfu: float, counted_step_flop: float, repeated_flop: float) -> float:
     Args:
         mfu: ratio. counted_step_flop, repeated_flop: [FLOP].
     Returns:
-        ratio
+        [ratio]
 
     >>> hfu(0.45, 3.0, 1.0)
     0.6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def rank_tokens(step_tokens: float, training_copies: int, context_parallel: int | None) -> float:
-    """Tokens of one step that one rank computes.
+    """Tokens of one training step that one rank computes.
 
     rank_tokens = step_tokens / (training_copies · cp)
 
@@ -30,7 +30,7 @@ def tensor_traffic_bytes(
     tensor_parallel: int,
     recompute: float,
 ) -> float:
-    """Bytes that one rank sends to its tensor-parallel group in a step.
+    """Bytes that one rank sends to its tensor-parallel group in a training step.
     Sequence parallelism does not change them.
 
     tensor_traffic_bytes = (4, or 6 with whole layers repeated) · layers / pp · 2 (t − 1) / t · rank_tokens · hidden · b
@@ -65,7 +65,7 @@ def data_traffic_bytes(
     pipeline_parallel: int,
     copy_traffic_bytes: float,
 ) -> float:
-    """Bytes that one rank sends to the data-parallel ranks in a step.
+    """Bytes that one rank sends to the data-parallel ranks in a training step.
     They are gathered weights and reduced gradients.
 
     data_traffic_bytes = share · P · (gathers · b + reductions · trained_share · r) + copy_traffic_bytes, share = (n − 1) / n
@@ -110,7 +110,7 @@ def copy_traffic_bytes(
     accumulations: float,
     pipeline_parallel: int,
 ) -> float:
-    """Bytes that one rank sends in a step to its counterparts in other state replicas.
+    """Bytes that one rank sends in a training step to its counterparts in other state replicas.
     They are reduced gradients.
 
     copy_traffic_bytes = reductions · 2 (g − 1) / g · P / n · trained_share · r, over g state replicas
@@ -192,7 +192,7 @@ def expert_traffic_bytes(
     pipeline_parallel: int,
     recompute: float,
 ) -> float:
-    """Bytes that one rank exchanges with the experts of other ranks in a step.
+    """Bytes that one rank exchanges with the experts of other ranks in a training step.
 
     expert_traffic_bytes = (4, or 6 with whole layers repeated) · moe_layers / pp · rank_tokens / t · k · hidden · b · (e − 1) / e
 
@@ -229,7 +229,7 @@ def context_traffic_bytes(
     pipeline_parallel: int,
     recompute: float,
 ) -> float:
-    """Bytes that one rank sends around its context-parallel ring in a step.
+    """Bytes that one rank sends around its context-parallel ring in a training step.
     They are keys and values, and their gradients.
 
     context_traffic_bytes = (3, or 4 with whole layers repeated) · layers / pp · (cp − 1) · rank_tokens
@@ -269,7 +269,7 @@ def offload_traffic_bytes(
     layers: int,
     pipeline_parallel: int,
 ) -> float:
-    """Bytes between host memory and one rank's GPU in a step, in the busier direction.
+    """Bytes between host memory and one rank's GPU in a training step, in the busier direction.
 
     offload_traffic_bytes = own · b · (trained_share, optimizer offloaded; 2 · accumulations, weights offloaded)
                             + rank_tokens · hidden · b · layers / pp (inputs of layers offloaded)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from gpulint.report.model import Location
 from gpulint.source.documents import places
 from gpulint.source.documents.document import Document, Path
-from gpulint.source.documents.nodes import Invalid, Limit, Node, Parsed, Skipped
+from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node, Parsed, SkippedDocumentError
 
-__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "comments", "load"]
+__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "load", "read_comments"]
 
 FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 1_000
@@ -110,11 +110,11 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
         documents=whole,
         problems=tuple(loading.problems),
         skips=tuple(dict.fromkeys(loading.skips)),
-        comments=comments(text, loading.documents) if "gpulint" in text else (),
+        comments=read_comments(text, loading.documents) if "gpulint" in text else (),
     )
 
 
-def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
+def read_comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
     """Return the comments that mention gpulint. A marker inside a scalar starts no comment."""
     mark = _MARKS.get(documents[0].format if documents else "", r"(?<!\S)#")
     data = (document for document in documents if document.format not in _TEXTS)
@@ -213,26 +213,26 @@ class _Loading:
         from gpulint.source.documents import yaml
 
         reader = yaml.Reader(self.text)
-        chunks = list(itertools.islice(yaml.chunks(self.text), DOCUMENTS_MAX + 1))
+        chunks = list(itertools.islice(yaml.split_documents(self.text), DOCUMENTS_MAX + 1))
         for start, end in chunks[:DOCUMENTS_MAX]:
             chunk = self.text[start:end]
             self._read_part(chunk, "yaml", functools.partial(reader.read, chunk, start))
         if len(chunks) > DOCUMENTS_MAX:
-            self._refuse(Limit(f"more than {DOCUMENTS_MAX:,} documents in one file", chunks[-1][0]), self.text)
+            self._refuse(LimitError(f"more than {DOCUMENTS_MAX:,} documents in one file", chunks[-1][0]), self.text)
 
     def _read_part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
         """Read one part of the file, which holds one document or none."""
         index, self.index = self.index, self.index + 1
         try:
             parsed = read()
-        except Skipped as skipped:
+        except SkippedDocumentError as skipped:
             if skipped.reason == "template":
                 self._add_template(text)
             else:
                 self.skips.append(skipped.reason)
-        except Limit as limit:
+        except LimitError as limit:
             self._refuse(limit, text)
-        except Invalid as error:
+        except InvalidSyntaxError as error:
             self._report_syntax(error, text, format)
         else:
             if parsed is None:
@@ -241,14 +241,14 @@ class _Loading:
             self.documents.append(Document(self.path, index, self.text, parsed.root, format, parsed.data))
             self._report_duplicates(parsed.duplicates, text, format)
 
-    def _report_syntax(self, error: Invalid, text: str, format: str) -> None:
+    def _report_syntax(self, error: InvalidSyntaxError, text: str, format: str) -> None:
         if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
             self._add_template(text)
         elif self.is_relevant(text, format):
             location = (
-                places.rest_of_line(self.path, self.text, error.start)
+                places.locate_rest_of_line(self.path, self.text, error.start)
                 if error.end is None
-                else places.of(self.path, self.text, error.start, error.end)
+                else places.locate(self.path, self.text, error.start, error.end)
             )
             self.problems.append(Problem("invalid-syntax", error.message, location))
 
@@ -258,20 +258,20 @@ class _Loading:
         root = Node("scalar", 0, len(text), text)
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
-    def _refuse(self, limit: Limit, text: str) -> None:
+    def _refuse(self, limit: LimitError, text: str) -> None:
         if not self.is_relevant(text, ""):
             self.skips.append(limit.message)
             return
         message = f"gpulint does not read this: {limit.message}"
-        location = places.rest_of_line(self.path, self.text, limit.offset)
+        location = places.locate_rest_of_line(self.path, self.text, limit.offset)
         self.problems.append(Problem("input-limit", message, location))
 
     def _report_lost_object(self, pair: tuple[Node, Node]) -> Problem:
         """Two objects in one document: the keys of the first are overwritten."""
         first, second = pair
         message = "a second object begins here without `---` before it; the first one is lost"
-        related = (("the first object begins here", places.of(self.path, self.text, first.start, first.end)),)
-        return Problem("duplicate-key", message, places.of(self.path, self.text, second.start, second.end), related)
+        related = (("the first object begins here", places.locate(self.path, self.text, first.start, first.end)),)
+        return Problem("duplicate-key", message, places.locate(self.path, self.text, second.start, second.end), related)
 
     def _report_duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
         if not found or not self.is_relevant(text, format):
@@ -281,8 +281,8 @@ class _Loading:
             return
         for first, second in found[:DUPLICATES_MAX]:
             message = f"`{second.value}` is stated twice in one mapping; only the last one counts"
-            related = (("first stated here", places.of(self.path, self.text, first.start, first.end)),)
-            location = places.of(self.path, self.text, second.start, second.end)
+            related = (("first stated here", places.locate(self.path, self.text, first.start, first.end)),)
+            location = places.locate(self.path, self.text, second.start, second.end)
             self.problems.append(Problem("duplicate-key", message, location, related))
 
 
@@ -298,7 +298,7 @@ def _report_encoding(path: str, content: bytes, is_relevant: Relevance) -> Loade
         return Loaded(skips=("binary",))
     if not is_relevant(text, ""):
         return Loaded(skips=("not UTF-8 text",))
-    location = places.rest_of_line(path, text, text.find("\ufffd"))
+    location = places.locate_rest_of_line(path, text, text.find("\ufffd"))
     message = "this is not UTF-8 text; save the file as UTF-8"
     return Loaded(problems=(Problem("invalid-syntax", message, location),), skips=("not UTF-8 text",))
 

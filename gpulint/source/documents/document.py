@@ -102,14 +102,14 @@ class Document:
         if id(source) not in self._pieces:
             from gpulint.source.documents import spans
 
-            self._pieces[id(source)] = spans.pieces(self.text, source, self.format)
+            self._pieces[id(source)] = spans.split_pieces(self.text, source, self.format)
         pieces = self._pieces[id(source)]
         if pieces is None:
             return source.start, source.end
         return pieces.span(start, end)
 
     def _location(self, start: int, end: int) -> Location:
-        return places.of(self.path, self.text, start, end)
+        return places.locate(self.path, self.text, start, end)
 
 
 def _item(value: object, part: str | int) -> object:
@@ -129,9 +129,9 @@ def _step(node: Node, part: str | int) -> tuple[Node | None, Node] | None:
 def _entry(mapping: Node, name: str) -> tuple[Node, Node] | None:
     """Return the effective entry of a name: the last explicit one, else the first merged one."""
     for key, value in reversed(mapping.value):
-        if values.key_text(key) == name and not values.merges(key):
+        if values.render_key(key) == name and not values.is_merge(key):
             return key, value
-    for source in values.merge_sources(value for key, value in mapping.value if values.merges(key)):
+    for source in values.list_merge_sources(value for key, value in mapping.value if values.is_merge(key)):
         if found := _entry(source, name):
             return found
     return None

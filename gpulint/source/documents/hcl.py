@@ -13,7 +13,15 @@ from typing import Any
 import tree_sitter
 import tree_sitter_hcl
 
-from gpulint.source.documents.nodes import DEPTH_MAX, NODES_MAX, Limit, Node, Parsed, Skipped, too_deep
+from gpulint.source.documents.nodes import (
+    DEPTH_MAX,
+    NODES_MAX,
+    LimitError,
+    Node,
+    Parsed,
+    SkippedDocumentError,
+    make_depth_error,
+)
 
 CHARACTERS_MAX = 1_000_000
 TEXT = '"'
@@ -31,14 +39,14 @@ def read(text: str, left_out: Callable[[str], object]) -> Parsed | None:
     if not text.strip():
         return None
     if len(text) > CHARACTERS_MAX:
-        raise Limit(f"HCL of more than {CHARACTERS_MAX:,} characters", 0)
+        raise LimitError(f"HCL of more than {CHARACTERS_MAX:,} characters", 0)
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_hcl.language()))
     tree = parser.parse(text.encode())
     composer = _Composer(text)
     root = composer.compose(tree.root_node)
     if tree.root_node.has_error:
         if not root.value:
-            raise Skipped("not HCL that is read")
+            raise SkippedDocumentError("not HCL that is read")
         left_out("a part of it is not HCL that is read")
     return Parsed(root, ..., ())
 
@@ -62,7 +70,7 @@ class _Composer:
 
     def _statements(self, table: Node, statements: list[Any], depth: int) -> None:
         if depth > DEPTH_MAX:
-            raise too_deep(table.start)
+            raise make_depth_error(table.start)
         for statement in statements:
             if statement.type == "attribute":
                 name, value = _children(statement, "identifier", "expression")
@@ -109,7 +117,7 @@ class _Composer:
 
     def _value(self, expression: Any, depth: int) -> Node:
         if depth > DEPTH_MAX:
-            raise too_deep(self._span(expression)[0])
+            raise make_depth_error(self._span(expression)[0])
         part = _find_content(expression)
         start, end = self._span(part)
         match part.type:
@@ -140,7 +148,7 @@ class _Composer:
     def _node(self, kind: str, start: int, end: int, value: Any, style: str = "") -> Node:
         self.made += 1
         if self.made > NODES_MAX:
-            raise Limit(f"more than {NODES_MAX:,} values", start)
+            raise LimitError(f"more than {NODES_MAX:,} values", start)
         return Node(kind, start, end, value, style)
 
     def _span(self, part: Any) -> tuple[int, int]:

@@ -8,13 +8,13 @@ import re
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
-    Invalid,
-    Limit,
+    InvalidSyntaxError,
+    LimitError,
     Node,
     Parsed,
-    Skipped,
-    duplicates,
-    too_deep,
+    SkippedDocumentError,
+    find_duplicates,
+    make_depth_error,
 )
 
 _TOKEN = r'(?s)"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\[\]{},:"\s]+'
@@ -33,15 +33,15 @@ def read(path: str, text: str) -> Parsed | None:
     source = text
     try:
         data = _parse(source)
-    except Invalid as error:
+    except InvalidSyntaxError as error:
         if _is_json_lines(text):
-            raise Skipped("JSON lines") from None
+            raise SkippedDocumentError("JSON lines") from None
         source = _blank_comments(path, text)
         try:
             data = _parse(source)
-        except Invalid:
+        except InvalidSyntaxError:
             if re.search(_UNQUOTED_VARIABLE, text):
-                raise Skipped("template") from None
+                raise SkippedDocumentError("template") from None
             raise error from None
     composer = _Composer(source)
     return Parsed(composer.compose(), data, composer.duplicates)
@@ -61,11 +61,11 @@ def _parse(text: str) -> object:
         data = json.loads(text, strict=False, parse_constant=_parse_constant)
         return _clean(data) if "\\u" in text and re.search(_SURROGATE_ESCAPE, text) else data
     except json.JSONDecodeError as error:
-        raise Invalid(_describe_error(text, error), error.pos) from None
+        raise InvalidSyntaxError(_describe_error(text, error), error.pos) from None
     except RecursionError:
-        raise too_deep(0) from None
+        raise make_depth_error(0) from None
     except ValueError:
-        raise Limit("a number has more than 4,300 digits", 0) from None
+        raise LimitError("a number has more than 4,300 digits", 0) from None
 
 
 def _parse_constant(name: str) -> object:
@@ -138,7 +138,7 @@ class _Composer:
 
     def _open(self, kind: str, start: int) -> None:
         if len(self.stack) > DEPTH_MAX:
-            raise too_deep(start)
+            raise make_depth_error(start)
         self.stack.append((Node(kind, start, start, None), []))
 
     def _close(self, end: int) -> None:
@@ -148,13 +148,13 @@ class _Composer:
         if node.kind == "mapping":
             node.value = list(zip(children[::2], children[1::2], strict=True))
             if len({key.value for key in children[::2]}) * 2 < len(children):
-                self.duplicates.extend(duplicates(children[::2]))
+                self.duplicates.extend(find_duplicates(children[::2]))
         self._add(node)
 
     def _add(self, node: Node) -> None:
         self.nodes += 1
         if self.nodes > NODES_MAX:
-            raise Limit(f"more than {NODES_MAX:,} values in one file", node.start)
+            raise LimitError(f"more than {NODES_MAX:,} values in one file", node.start)
         self.stack[-1][1].append(node)
 
 

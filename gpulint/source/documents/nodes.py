@@ -44,7 +44,7 @@ class Parsed(NamedTuple):
     duplicates: Sequence[tuple[Node, Node]]
 
 
-class Skipped(Exception):
+class SkippedDocumentError(Exception):
     """The text is not meant for gpulint, with the reason."""
 
     def __init__(self, reason: str) -> None:
@@ -52,7 +52,7 @@ class Skipped(Exception):
         self.reason = reason
 
 
-class Limit(Exception):
+class LimitError(Exception):
     """A limit of gpulint was exceeded, with a description and the offset."""
 
     def __init__(self, message: str, offset: int) -> None:
@@ -61,7 +61,7 @@ class Limit(Exception):
         self.offset = offset
 
 
-class Invalid(Exception):
+class InvalidSyntaxError(Exception):
     """The text does not parse, with the reason and span. Without an end, the span reaches the end of the line."""
 
     def __init__(self, message: str, start: int, end: int | None = None) -> None:
@@ -71,11 +71,11 @@ class Invalid(Exception):
         self.end = end
 
 
-def too_deep(offset: int) -> Limit:
-    return Limit(f"nested deeper than {DEPTH_MAX} levels", offset)
+def make_depth_error(offset: int) -> LimitError:
+    return LimitError(f"nested deeper than {DEPTH_MAX} levels", offset)
 
 
-def duplicates(keys: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
+def find_duplicates(keys: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
     """Yield each repeated key with its first occurrence."""
     first: dict[str, Node] = {}
     for key in keys:

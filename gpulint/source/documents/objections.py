@@ -6,7 +6,7 @@ import re
 
 from ruamel.yaml.error import MarkedYAMLError
 
-from gpulint.source.documents.nodes import Invalid
+from gpulint.source.documents.nodes import InvalidSyntaxError
 
 _TAB = "a tab indents this line; YAML allows only spaces there"
 _INDENTED = "the indentation of this line does not fit the lines above it"
@@ -28,19 +28,19 @@ _AT_CONTEXT = ("could not find expected ':'", "found unexpected end of stream", 
 _FLOW_THEN_TEXT = re.compile(r"(?:(?<=[:\-,]\s)|^)\s*(?P<value>[\[{][^\[\]{}\n]*[\]}][^\s,#\]}:].*)")
 
 
-def explained(text: str, chunk: str, base: int, error: Exception) -> Invalid:
+def explain(text: str, chunk: str, base: int, error: Exception) -> InvalidSyntaxError:
     """Return the error in the part of the text that starts at an offset."""
     offset = base + min(_find_error(chunk, error), len(chunk))
     line_start = text.rfind("\n", 0, offset) + 1
     line = text[line_start : text.find("\n", offset) if "\n" in text[offset:] else len(text)].rstrip()
     indentation = line[: len(line) - len(line.lstrip())]
     if "\t" in indentation or text[offset : offset + 1] == "\t":
-        return Invalid(_TAB, line_start + indentation.index("\t") if "\t" in indentation else offset)
+        return InvalidSyntaxError(_TAB, line_start + indentation.index("\t") if "\t" in indentation else offset)
     for match in _FLOW_THEN_TEXT.finditer(line):
         start, end = line_start + match.start("value"), line_start + match.end("value")
         if start < offset < end:
-            return Invalid(_flow_message(text[start]), start, end)
-    return Invalid(_explain_problem(error, line, offset - line_start), offset)
+            return InvalidSyntaxError(_flow_message(text[start]), start, end)
+    return InvalidSyntaxError(_explain_problem(error, line, offset - line_start), offset)
 
 
 def _flow_message(opening: str) -> str:

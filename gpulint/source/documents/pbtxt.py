@@ -9,7 +9,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gpulint.source.documents.nodes import DEPTH_MAX, NODES_MAX, Invalid, Limit, Node, Parsed, too_deep
+from gpulint.source.documents.nodes import (
+    DEPTH_MAX,
+    NODES_MAX,
+    InvalidSyntaxError,
+    LimitError,
+    Node,
+    Parsed,
+    make_depth_error,
+)
 
 CHARACTERS_MAX = 1_000_000
 
@@ -44,7 +52,7 @@ class _Field(NamedTuple):
 def read(text: str) -> Parsed | None:
     """The message of a text; None where it holds none."""
     if len(text) > CHARACTERS_MAX:
-        raise Limit(f"textproto of more than {CHARACTERS_MAX:,} characters", 0)
+        raise LimitError(f"textproto of more than {CHARACTERS_MAX:,} characters", 0)
     tokens = _tokenize(text)
     if not tokens:
         return None
@@ -58,7 +66,7 @@ def _tokenize(text: str) -> list[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise Invalid("not valid textproto: this starts neither a name nor a value", at)
+            raise InvalidSyntaxError("not valid textproto: this starts neither a name nor a value", at)
         at = match.end()
         if match.lastgroup != "blank":
             found.append(_Token(str(match.lastgroup), match[0], match.start(), match.end()))
@@ -83,7 +91,7 @@ class _Composer:
     def _message(self, closing: str, start: int, depth: int) -> Node:
         """The fields up to a closing mark, or to the end of the text."""
         if depth > DEPTH_MAX:
-            raise too_deep(start)
+            raise make_depth_error(start)
         fields: dict[str, _Field] = {}
         while (token := self._next()) is not None and token.text != closing:
             self._field(fields, depth)
@@ -154,7 +162,7 @@ class _Composer:
     def _node(self, kind: str, start: int, end: int, value: object, style: str = "") -> Node:
         self.nodes += 1
         if self.nodes > NODES_MAX:
-            raise Limit(f"more than {NODES_MAX:,} values in one file", start)
+            raise LimitError(f"more than {NODES_MAX:,} values in one file", start)
         return Node(kind, start, end, value, style)
 
     def _next(self) -> _Token | None:
@@ -163,7 +171,7 @@ class _Composer:
     def _take(self) -> _Token:
         token = self._next()
         if token is None:
-            raise Invalid("not valid textproto: the text ends in the middle of a field", len(self.text))
+            raise InvalidSyntaxError("not valid textproto: the text ends in the middle of a field", len(self.text))
         self.at += 1
         return token
 
@@ -176,9 +184,9 @@ class _Composer:
         self._expect(closing)
         return self.tokens[self.at - 1].end
 
-    def _make_error(self, what: str) -> Invalid:
+    def _make_error(self, what: str) -> InvalidSyntaxError:
         token = self.tokens[self.at]
-        return Invalid(f"not valid textproto: {what}", token.start, token.end)
+        return InvalidSyntaxError(f"not valid textproto: {what}", token.start, token.end)
 
 
 def _entry(field: _Field) -> tuple[Node, Node]:

@@ -7,7 +7,7 @@ from gpulint.report.model import Location
 SHOWN_CHARACTERS_MAX = 10_000
 
 
-def of(path: str, text: str, start: int, end: int) -> Location:
+def locate(path: str, text: str, start: int, end: int) -> Location:
     line_start = text.rfind("\n", 0, start) + 1
     last_line_start = text.rfind("\n", 0, end) + 1 if end > start else line_start
     line_end = text.find("\n", end)
@@ -20,7 +20,7 @@ def of(path: str, text: str, start: int, end: int) -> Location:
     return Location(path, line, start - line_start + 1, end_line, end - last_line_start + 1, shown)
 
 
-def rest_of_line(path: str, text: str, offset: int) -> Location:
+def locate_rest_of_line(path: str, text: str, offset: int) -> Location:
     """From an offset to the end of its line; at the end of the text, the last line that holds anything."""
     start = min(offset, len(text))
     if not text[start:].strip():
@@ -28,4 +28,4 @@ def rest_of_line(path: str, text: str, offset: int) -> Location:
     line_end = text.find("\n", start)
     end = start + len(text[start : len(text) if line_end < 0 else line_end].rstrip())
     start += len(text[start:end]) - len(text[start:end].lstrip(" "))
-    return of(path, text, start, end)
+    return locate(path, text, start, end)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.source.documents.nodes import NODES_MAX, Limit, Node, Parsed
+from gpulint.source.documents.nodes import NODES_MAX, LimitError, Node, Parsed
 
 WORD = "tag:yaml.org,2002:str"
 
@@ -28,7 +28,7 @@ def read(text: str) -> Parsed | None:
             pairs.append(_pair(match))
         made += len(pairs)
         if made > NODES_MAX:
-            raise Limit(f"more than {NODES_MAX:,} values", line.start())
+            raise LimitError(f"more than {NODES_MAX:,} values", line.start())
         if pairs:
             root.value.append(Node("mapping", pairs[0][0].start, pairs[-1][1].end, pairs))
     return Parsed(root, ..., ()) if root.value else None

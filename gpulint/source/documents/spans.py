@@ -49,7 +49,7 @@ class Pieces:
         return (offset, self.ends[min(end, count) - 1]) if end > first and count > first else (offset, offset)
 
 
-def pieces(text: str, node: Node, format: str) -> Pieces | None:
+def split_pieces(text: str, node: Node, format: str) -> Pieces | None:
     """Return the locations of the decoded characters, or None if a check fails."""
     value: str = node.value
     if not value or len(value) > PLACED_CHARACTERS_MAX or node.end == node.start:

@@ -10,7 +10,7 @@ from typing import Any
 import tree_sitter
 import tree_sitter_toml
 
-from gpulint.source.documents.nodes import DEPTH_MAX, Invalid, Limit, Node, Parsed, too_deep
+from gpulint.source.documents.nodes import DEPTH_MAX, InvalidSyntaxError, LimitError, Node, Parsed, make_depth_error
 
 CHARACTERS_MAX = 1_000_000
 
@@ -23,16 +23,18 @@ def read(text: str) -> Parsed | None:
     if not text.strip():
         return None
     if len(text) > CHARACTERS_MAX:
-        raise Limit(f"TOML of more than {CHARACTERS_MAX:,} characters", 0)
+        raise LimitError(f"TOML of more than {CHARACTERS_MAX:,} characters", 0)
     if deep := re.search(_DEEP_KEY, text):
-        raise too_deep(deep.start())
+        raise make_depth_error(deep.start())
     try:
         data = _to_plain(tomllib.loads(text))
         root = _Composer(text).compose(data)
     except RecursionError:
-        raise too_deep(0) from None
+        raise make_depth_error(0) from None
     except tomllib.TOMLDecodeError as error:
-        raise Invalid(f"not valid TOML: {re.sub(_PLACE, '', str(error)).lower()}", _offset(text, str(error))) from None
+        raise InvalidSyntaxError(
+            f"not valid TOML: {re.sub(_PLACE, '', str(error)).lower()}", _offset(text, str(error))
+        ) from None
     return Parsed(root, data, ())
 
 
@@ -132,7 +134,7 @@ class _Composer:
     def _value(self, part: Any, depth: int) -> Node:
         start, end = self._span(part)
         if depth > DEPTH_MAX:
-            raise too_deep(start)
+            raise make_depth_error(start)
         if part.type == "array":
             items = [self._value(item, depth + 1) for item in part.named_children if item.type != "comment"]
             return Node("sequence", start, end, items)

@@ -43,18 +43,18 @@ class Builder:
         if node.kind == "sequence":
             return [self.build(item) for item in node.value]
         pairs = node.value
-        merged = [value for key, value in pairs if merges(key)]
+        merged = [value for key, value in pairs if is_merge(key)]
         if not merged:
-            return {key_text(key): self.build(value) for key, value in pairs}
-        result = {key_text(key): self.build(value) for key, value in pairs if not merges(key)}
-        for source in merge_sources(merged):
+            return {render_key(key): self.build(value) for key, value in pairs}
+        result = {render_key(key): self.build(value) for key, value in pairs if not is_merge(key)}
+        for source in list_merge_sources(merged):
             found: Any = self.build(source)
             for name, value in found.items():
                 result.setdefault(name, value)
         return result
 
 
-def key_text(key: Node) -> str:
+def render_key(key: Node) -> str:
     """The key as JSON would have it: whole numbers in decimal, all else as written."""
     text: str = key.value
     if key.style or key.tag is not None or not text or text[0] not in _NUMBER_STARTS:
@@ -63,11 +63,11 @@ def key_text(key: Node) -> str:
     return str(value) if isinstance(value, int) else text
 
 
-def merges(key: Node) -> bool:
+def is_merge(key: Node) -> bool:
     return bool(key.value == "<<" and key.kind == "scalar" and not key.style and key.tag is None)
 
 
-def merge_sources(values: Iterable[Node]) -> Iterator[Node]:
+def list_merge_sources(values: Iterable[Node]) -> Iterator[Node]:
     for value in values:
         candidates = value.value if value.kind == "sequence" else [value]
         yield from (candidate for candidate in candidates if candidate.kind == "mapping")

@@ -14,15 +14,15 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
-    Invalid,
-    Limit,
+    InvalidSyntaxError,
+    LimitError,
     Node,
     Parsed,
-    Skipped,
-    duplicates,
-    too_deep,
+    SkippedDocumentError,
+    find_duplicates,
+    make_depth_error,
 )
-from gpulint.source.documents.values import merges
+from gpulint.source.documents.values import is_merge
 
 try:
     from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]
@@ -43,7 +43,7 @@ _STAND_IN = "\ue000"
 _PROPERTIES = r"(?:[&!]\S*\s*(?:#.*\s+)*){1,2}"
 
 
-def chunks(text: str) -> Iterator[tuple[int, int]]:
+def split_documents(text: str) -> Iterator[tuple[int, int]]:
     """The spans between document markers; directives stay with the document they precede."""
     start = 0
     for match in re.finditer(_MARKER, text, re.MULTILINE):
@@ -69,13 +69,13 @@ class Reader:
     def read(self, chunk: str, base: int) -> Parsed | None:
         """The document of the chunk that starts at an offset; None where it holds none."""
         if "CustomResourceDefinition" in chunk and re.search(_CRD, chunk, re.MULTILINE):
-            raise Skipped("CustomResourceDefinition")
+            raise SkippedDocumentError("CustomResourceDefinition")
         try:
             return self._compose_events(chunk, base)
         except YAMLError as error:
             from gpulint.source.documents import objections
 
-            raise objections.explained(self.text, chunk, base, error) from None
+            raise objections.explain(self.text, chunk, base, error) from None
 
     def _compose_events(self, chunk: str, base: int) -> Parsed | None:
         try:
@@ -177,7 +177,7 @@ class _Composer:
         if event.anchor or event.tag:
             start = self._content_start(start, len(self.text))
         if len(self.stack) >= DEPTH_MAX:
-            raise too_deep(start)
+            raise make_depth_error(start)
         self.stack.append(_Open(Node(kind, start, start, None, "", event.tag), bool(event.flow_style), event.anchor))
 
     def _end(self, event: Any) -> None:
@@ -193,19 +193,19 @@ class _Composer:
         start, end = self.base + event.start_mark.index, self.base + event.end_mark.index
         name = event.anchor
         if any(name == parent.anchor for parent in self.stack):
-            raise Invalid(
+            raise InvalidSyntaxError(
                 f"the anchor `&{name}` contains itself; an alias cannot name a value it is part of", start, end
             )
         if name not in self.anchors:
             message = f"no anchor `&{name}` stands before this alias; quote the value if the `*` belongs to it"
-            raise Invalid(message, start, end)
+            raise InvalidSyntaxError(message, start, end)
         target, size = self.anchors[name]
         self._add(Node(target.kind, start, end, target.value, target.style, target.tag, target.target or target), size)
 
     def _add(self, node: Node, size: int) -> None:
         self.nodes += 1
         if self.nodes > self.nodes_max:
-            raise Limit(f"more than {NODES_MAX:,} values in one file", node.start)
+            raise LimitError(f"more than {NODES_MAX:,} values in one file", node.start)
         if not self.stack:
             self.root = node
             return
@@ -213,20 +213,20 @@ class _Composer:
         parent.children.append(node)
         parent.size += size
         if parent.size > EXPANDED_NODES_MAX:
-            raise Limit(f"its aliases expand to more than {EXPANDED_NODES_MAX:,} values", node.start)
+            raise LimitError(f"its aliases expand to more than {EXPANDED_NODES_MAX:,} values", node.start)
 
     def _pairs(self, children: list[Node]) -> list[tuple[Node, Node]]:
         keys = children[::2]
         names = {key.value for key in keys if key.kind == "scalar"}
         if len(names) < len(keys):
             keys = [key if key.kind == "scalar" else self._complex_key(key) for key in keys]
-            self.duplicates.extend(duplicates(key for key in keys if not merges(key)))
+            self.duplicates.extend(find_duplicates(key for key in keys if not is_merge(key)))
         return list(zip(keys, children[1::2], strict=True))
 
     def _complex_key(self, key: Node) -> Node:
         """A mapping or list used as a key, as the text it is written with; `{{ x }}` is a template's."""
         if self.text[key.start - 1 : key.start + 1] == "{{":
-            raise Skipped("template")
+            raise SkippedDocumentError("template")
         return Node("scalar", key.start, key.end, self.text[key.start : key.end], '"')
 
     def _content_start(self, start: int, end: int) -> int:

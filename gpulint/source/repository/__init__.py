@@ -2,6 +2,6 @@
 
 from gpulint.source.repository.source import FILE_BYTES_MAX, Repository, Source
 from gpulint.source.repository.tree import Tree
-from gpulint.source.repository.work_tree import WorkTree, root_of
+from gpulint.source.repository.work_tree import WorkTree, find_root
 
-__all__ = ["FILE_BYTES_MAX", "Repository", "Source", "Tree", "WorkTree", "root_of"]
+__all__ = ["FILE_BYTES_MAX", "Repository", "Source", "Tree", "WorkTree", "find_root"]

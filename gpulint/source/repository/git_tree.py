@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.source import documents
 from gpulint.source.git import Git, Item
-from gpulint.source.repository.ignored import Ignored
+from gpulint.source.repository.ignored import IgnoreFile
 from gpulint.source.repository.source import FILE_BYTES_MAX
 from gpulint.source.repository.tree import Entry, Tree
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Held:
+class TreeIndex:
     """The files, links and submodules of a commit by path from the root, and the entries of each folder."""
 
     def __init__(self, git: Git, commit: str) -> None:
@@ -43,12 +43,17 @@ class GitTree(Tree):
     """
 
     def __init__(
-        self, git: Git, commit: str, exclude: Sequence[str] = (), base: Path | None = None, held: Held | None = None
+        self,
+        git: Git,
+        commit: str,
+        exclude: Sequence[str] = (),
+        base: Path | None = None,
+        held: TreeIndex | None = None,
     ) -> None:
         super().__init__(git.root, exclude, base)
         self.git = git
         self.commit = commit
-        self.held = held or Held(git, commit)
+        self.held = held or TreeIndex(git, commit)
 
     def writable(self, path: str) -> Path | None:
         return None
@@ -94,7 +99,7 @@ class GitTree(Tree):
         item = self.held.items.get(self._path(place) or "")
         return item if item and item.kind == "file" else None
 
-    def _ignored_in(self, folder: Path) -> tuple[Ignored, ...]:
+    def _ignored_in(self, folder: Path) -> tuple[IgnoreFile, ...]:
         return ()
 
     def _is_whole(self) -> bool:

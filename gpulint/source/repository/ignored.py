@@ -18,47 +18,47 @@ ENDS = ("", "/")
 SPECIAL = re.compile(r"([\\*?\[\]!#])")
 
 
-class Ignored(NamedTuple):
+class IgnoreFile(NamedTuple):
     """The patterns of one .gitignore, and the folder they are relative to."""
 
     folder: Path
     patterns: pathspec.GitIgnoreSpec
 
 
-def read(folder: Path, content: bytes) -> Ignored:
+def read(folder: Path, content: bytes) -> IgnoreFile:
     """The patterns of the .gitignore of a folder."""
-    return Ignored(folder, spec(content.decode("utf-8", "replace").splitlines()[:LINES_MAX]))
+    return IgnoreFile(folder, compile(content.decode("utf-8", "replace").splitlines()[:LINES_MAX]))
 
 
-def spec(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
+def compile(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
     """The patterns git would use; those it would not understand, and those that cost too much, are left out."""
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines([line for line in lines if not _is_costly(line) and _is_valid(line)])
 
 
-def ignores(ignored: Sequence[Ignored], place: Path, is_folder: bool) -> bool:
+def ignores(ignored: Sequence[IgnoreFile], place: Path, is_folder: bool) -> bool:
     """Whether git would ignore the place: the deepest .gitignore that says anything decides."""
     for folder, patterns in reversed(ignored):
-        name = relative(place, folder) + ("/" if is_folder else "")
+        name = make_relative(place, folder) + ("/" if is_folder else "")
         verdict = patterns.check_file(name).include
         if verdict is not None:
             return verdict
     return False
 
 
-def names(patterns: pathspec.GitIgnoreSpec, path: str) -> bool:
+def matches_name(patterns: pathspec.GitIgnoreSpec, path: str) -> bool:
     """Whether a pattern matches a path, be it a file's or a folder's."""
     return any(patterns.match_file(path.lstrip("/") + end) for end in ENDS)
 
 
-def relative(place: Path, folder: Path) -> str:
+def make_relative(place: Path, folder: Path) -> str:
     """A place from a folder where it lies below it, with forward slashes."""
     path = (place.relative_to(folder) if place.is_relative_to(folder) else place).as_posix()
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def refused(line: str) -> str:
+def find_problem(line: str) -> str:
     """Why a pattern matches nothing; empty where it may match."""
     if not line.strip(" /") or line.startswith("#"):
         return "matches no path"
@@ -67,7 +67,7 @@ def refused(line: str) -> str:
     return "" if _is_valid(line) else "is no pattern as in .gitignore"
 
 
-def rooted(folder: str, line: str) -> str:
+def root_line(folder: str, line: str) -> str:
     """Return a pattern that is relative to a folder as a line of a .gitignore at the root."""
     if folder in ("", "."):
         return line

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpulint.report.model import Skip
 from gpulint.source import documents
 from gpulint.source.repository import ignored
-from gpulint.source.repository.ignored import Ignored
+from gpulint.source.repository.ignored import IgnoreFile
 from gpulint.source.repository.source import FILE_BYTES_MAX, Source
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Held(NamedTuple):
     names: frozenset[bytes]
 
 
-class Excluded(NamedTuple):
+class ExcludedFile(NamedTuple):
     """The files that a run excludes, by displayed path and by path from the root."""
 
     shown: pathspec.GitIgnoreSpec | None = None
@@ -62,7 +62,7 @@ class Tree(abc.ABC):
     def __init__(self, root: pathlib.Path, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
         self.base = pathlib.Path.cwd() if base is None else pathlib.Path(os.path.abspath(base))
-        self.exclude = Excluded(ignored.spec(exclude) if exclude else None)
+        self.exclude = ExcludedFile(ignored.compile(exclude) if exclude else None)
         self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
@@ -97,7 +97,7 @@ class Tree(abc.ABC):
         """The first bytes of a regular file of whatever size."""
 
     @abc.abstractmethod
-    def _ignored_in(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
+    def _ignored_in(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
         """Return the patterns of a folder's .gitignore."""
 
     @abc.abstractmethod
@@ -113,7 +113,7 @@ class Tree(abc.ABC):
     def leaving_out(self, at_root: Sequence[str], shown: Sequence[str] = ()) -> Self:
         """Return the tree without files that match lines of a .gitignore at the root, or further displayed paths."""
         other = self._again()
-        other.exclude = Excluded(*(ignored.spec(lines) if lines else None for lines in (shown, at_root)))
+        other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         return other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -295,7 +295,7 @@ class Tree(abc.ABC):
         else:
             yield self._source(place)
 
-    def _walk(self, folder: pathlib.Path, above: tuple[Ignored, ...], depth: int) -> Iterator[Source | Skip]:
+    def _walk(self, folder: pathlib.Path, above: tuple[IgnoreFile, ...], depth: int) -> Iterator[Source | Skip]:
         if depth > DIRECTORY_DEPTH_MAX:
             yield Skip(self._display(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
             return
@@ -332,7 +332,7 @@ class Tree(abc.ABC):
                 elif entry.kind == "folder" and entry.name not in NEVER_ENTERED:
                     yield from self._walk_every_file(place / entry.name, depth + 1)
 
-    def _ignored_above(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
+    def _ignored_above(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
         """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""
         above = [parent for parent in reversed(folder.parents) if parent.is_relative_to(self.root)]
         found = tuple(one for parent in above for one in self._ignored_in(parent))
@@ -364,15 +364,15 @@ class Tree(abc.ABC):
 
     def _display(self, place: pathlib.Path) -> str:
         """The path from the base where it lies below, with forward slashes."""
-        return ignored.relative(place, self.base)
+        return ignored.make_relative(place, self.base)
 
     def _is_excluded(self, place: pathlib.Path) -> bool:
         shown, at_root = self.exclude
         if shown is None and at_root is None:
             return False
-        name = ignored.relative(place, self.root)
+        name = ignored.make_relative(place, self.root)
         named = (shown, name), (shown, self._display(place)), (at_root, name)
-        return any(ignored.names(spec, one) for spec, one in named if spec is not None)
+        return any(ignored.matches_name(spec, one) for spec, one in named if spec is not None)
 
 
 def _update_index(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpulint.source.repository import ignored
-from gpulint.source.repository.ignored import Ignored
+from gpulint.source.repository.ignored import IgnoreFile
 from gpulint.source.repository.source import FILE_BYTES_MAX
 from gpulint.source.repository.tree import Entry, Tree
 
@@ -54,7 +54,7 @@ class WorkTree(Tree):
         with open(place, "rb") as file:
             return file.read(length)
 
-    def _ignored_in(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
+    def _ignored_in(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
         content = None
         with contextlib.suppress(OSError):
             content = _content(folder / ".gitignore")
@@ -64,7 +64,7 @@ class WorkTree(Tree):
         return os.path.lexists(self.root / ".git")
 
 
-def root_of(start: pathlib.Path) -> pathlib.Path:
+def find_root(start: pathlib.Path) -> pathlib.Path:
     """The nearest folder upwards that holds `.git`, else the start itself."""
     place = pathlib.Path(os.path.abspath(start))
     candidates = (place, *place.parents)

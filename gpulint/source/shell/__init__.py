@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from gpulint.source.shell.command import HOLE, Command, Piece, Word
 
-__all__ = ["HOLE", "Command", "Piece", "Word", "commands", "inner"]
+__all__ = ["HOLE", "Command", "Piece", "Word", "read_commands", "read_inner"]
 
 SCRIPT_CHARACTERS_MAX = 256_000
 CONSTRUCTS_MAX = 1_000
@@ -24,7 +24,7 @@ _ANOTHER_LANGUAGE = re.compile(r"\s*#!.*\b(?:t?csh|fish|python[\d.]*|perl|ruby|n
 _C_SHELL = re.compile(r"(?m)^[ \t]*(?:setenv[ \t]+\w+[ \t]|set[ \t]+\w+[ \t]*=[ \t]*\S)")
 
 
-def commands(
+def read_commands(
     script: str, variables: Mapping[str, str | None] | None = None, sourced: Sourced | None = None
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; `variables` is the environment, None being set but unknowable.
@@ -32,21 +32,21 @@ def commands(
     `sourced` gives the shown path and the text of a file that the script sources, None where the repository has none; a
     path that starts with `./` is one from the folder of the script.
     """
-    if not readable(script):
+    if not is_readable(script):
         return ()
     from gpulint.source.shell import statements
 
     return statements.read(script, {} if variables is None else variables, sourced)
 
 
-def inner(
+def read_inner(
     word: Word, command: Command, variables: Mapping[str, str | None] | None = None, sourced: Sourced | None = None
 ) -> tuple[Command, ...]:
     """The commands of a word that is a script itself, as of `bash -c WORD` or `bash <<EOF`, at their places in the outer one.
 
     What the outer script has exported by the time of the command is known in it.
     """
-    if not readable(word.holed):
+    if not is_readable(word.holed):
         return ()
     from gpulint.source.shell import statements
 
@@ -54,7 +54,7 @@ def inner(
     return statements.read(word.holed, known, sourced, word, {**command.environment, **dict(command.assignments)})
 
 
-def readable(script: str) -> bool:
+def is_readable(script: str) -> bool:
     """Whether a script is one of a shell like bash, and its parsing takes a bounded time."""
     if not script.strip() or len(script) > SCRIPT_CHARACTERS_MAX:
         return False

@@ -21,11 +21,11 @@ Known = Callable[[str], str | None]
 Assign = Callable[[str, int], None]
 
 
-class Unknown(ValueError):
+class UnknownValueError(ValueError):
     """The expression contains a value that cannot be computed."""
 
 
-def computed(expression: str, known: Known | None = None, assign: Assign | None = None) -> int | None:
+def compute(expression: str, known: Known | None = None, assign: Assign | None = None) -> int | None:
     """The value of an expression; `known` gives the values of names, `assign` takes what the expression sets.
 
     >>> computed("2 ** 3 + (1 < 2 ? 0x10 : 5) % 7")
@@ -37,7 +37,7 @@ def computed(expression: str, known: Known | None = None, assign: Assign | None 
 def _compute_cached(expression: str, known: Known, assign: Assign | None, left: list[int]) -> int | None:
     try:
         return _Parser(_tokens(expression), known, assign, left).whole()
-    except (Unknown, ZeroDivisionError, IndexError):
+    except (UnknownValueError, ZeroDivisionError, IndexError):
         return None
 
 
@@ -46,7 +46,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
-            raise Unknown(text[at : at + 10])
+            raise UnknownValueError(text[at : at + 10])
         tokens.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
     return [*tokens, ("end", "")]
@@ -69,7 +69,7 @@ class _Parser:
         while self._accept(","):
             value = self._expression()
         if self._tokens[self._at][0] != "end":
-            raise Unknown("more than an expression")
+            raise UnknownValueError("more than an expression")
         return value
 
     def _accept(self, operator: str) -> bool:
@@ -92,7 +92,7 @@ class _Parser:
         self._branches += 1
         first = self._expression()
         if not self._accept(":"):
-            raise Unknown("a choice without its other side")
+            raise UnknownValueError("a choice without its other side")
         second = self._expression()
         self._branches -= 1
         return first if condition else second
@@ -116,7 +116,7 @@ class _Parser:
     def _unary(self) -> int:
         self._depth += 1
         if self._depth > NESTING_MAX:
-            raise Unknown("nested too deeply")
+            raise UnknownValueError("nested too deeply")
         value = self._parse_operand()
         self._depth -= 1
         return value
@@ -137,7 +137,7 @@ class _Parser:
             while self._accept(","):
                 value = self._expression()
             if not self._accept(")"):
-                raise Unknown("an open parenthesis")
+                raise UnknownValueError("an open parenthesis")
             return value
         return _apply_unary(text, self._unary)
 
@@ -153,17 +153,17 @@ class _Parser:
         text = self._known(name)
         self._left[0] -= 1
         if text is None or self._left[0] < 0:
-            raise Unknown(name)
+            raise UnknownValueError(name)
         if re.fullmatch(r"-?(?:0|[1-9]\d{0,17})", text):
             return int(text)
         value = _compute_cached(text, self._known, None, self._left) if text.strip() else 0
         if value is None:
-            raise Unknown(name)
+            raise UnknownValueError(name)
         return value
 
     def _set(self, name: str, value: int) -> int:
         if self._assign is None or self._branches:
-            raise Unknown("sets a variable where that cannot be followed")
+            raise UnknownValueError("sets a variable where that cannot be followed")
         self._assign(name, value)
         return value
 
@@ -177,7 +177,7 @@ def _apply_unary(text: str, operand: Callable[[], int]) -> int:
         return int(not operand())
     if text == "~":
         return ~operand()
-    raise Unknown(text)
+    raise UnknownValueError(text)
 
 
 def _number(text: str) -> int:
@@ -189,12 +189,12 @@ def _number(text: str) -> int:
             return _check_bounds(int(text, 16))
         return _check_bounds(int(text, 8 if text.startswith("0") else 10))
     except ValueError as error:
-        raise Unknown(text) from error
+        raise UnknownValueError(text) from error
 
 
 def _apply_operator(operator: str, left: int, right: int) -> int:
     if operator in ("<<", ">>", "**") and not 0 <= right <= 63:
-        raise Unknown("beyond 64 bits")
+        raise UnknownValueError("beyond 64 bits")
     if operator in ("/", "%"):
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return _check_bounds(quotient if operator == "/" else left - right * quotient)
@@ -224,5 +224,5 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 def _check_bounds(number: int) -> int:
     if abs(number) > INTEGER_MAX:
-        raise Unknown("beyond 64 bits")
+        raise UnknownValueError("beyond 64 bits")
     return number

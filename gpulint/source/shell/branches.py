@@ -11,7 +11,7 @@ import tree_sitter
 from gpulint.source.shell import conditions, variables
 from gpulint.source.shell.command import Piece, Word
 from gpulint.source.shell.conditions import Verdict
-from gpulint.source.shell.run import Where
+from gpulint.source.shell.run import Context
 
 if TYPE_CHECKING:
     from gpulint.source.shell.statements import Reader
@@ -21,10 +21,10 @@ _ASKS_THE_CALLER = re.compile(r"\$#|\$\{#\}|\bgetopts?\b|\$\{?1\b|\$[@*]")
 _GIVES_UP = re.compile(r"\b(?:exit|return|die|usage|abort|fail)\b")
 
 
-def choice(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
+def walk_if(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
     """Every branch that may run; the variables are those of the branch that does, unknown where none is known to."""
     before = reader.variables.snapshot()
-    touched: dict[str, list[variables.Known]] = {}
+    touched: dict[str, list[variables.KnownValue]] = {}
     settled, open_ended, presumed = None, False, False
     for test, body in _clauses(node):
         if settled is not None:
@@ -52,7 +52,7 @@ def choice(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
     reader.variables.doubt(touched, before)
 
 
-def _branch(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tree_sitter.Node], where: Where) -> None:
+def _branch(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tree_sitter.Node], where: Context) -> None:
     reader.each(test, where)
     reader.each(body, where)
 
@@ -63,7 +63,7 @@ def _verdict(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tr
         return Verdict(True)
     if len(test) != 1:
         return None
-    verdict = conditions.decided(test[0], reader.expansion, reader.run.exists)
+    verdict = conditions.decide(test[0], reader.expansion, reader.run.exists)
     if verdict is not None and verdict.presumed and verdict.holds and _exits(reader, body):
         return None
     return verdict
@@ -79,7 +79,7 @@ def _leaves(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
     return last is not None and re.match(r"(?:exit|return)\b", reader.script.text_of(last)) is not None
 
 
-def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
+def walk_case(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
     subject = node.child_by_field_name("value")
     word = reader.expansion.value(subject) if subject is not None and not node.has_error else None
     items = [child for child in node.named_children if child.type == "case_item"]
@@ -89,7 +89,7 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
         reader.each([child for item in items if item.id == taken for child in _item_body(item)], where)
         return
     before = reader.variables.snapshot()
-    touched: dict[str, list[variables.Known]] = {}
+    touched: dict[str, list[variables.KnownValue]] = {}
     settled = None
     for item in items:
         body = list(_item_body(item))
@@ -107,7 +107,7 @@ def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
 def _find_taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
     """Return the number of the selected item, 0 for none, or None if it is known only at run time."""
     for item in items:
-        chosen = conditions.chosen(item, subject, reader.expansion)
+        chosen = conditions.choose_case(item, subject, reader.expansion)
         if chosen is None or (chosen and reader.script.text_of(item).rstrip().endswith((";&", ";;&"))):
             return None
         if chosen:
@@ -115,7 +115,7 @@ def _find_taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str)
     return 0
 
 
-def loop(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
+def walk_loop(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
     """A loop: what it sets is unknown within and after it, but for defaults that the caller's arguments replace."""
     body = node.child_by_field_name("body")
     head = reader.script.text[reader.script.span(node)[0] : reader.script.span(body)[0]] if body is not None else ""
@@ -153,7 +153,7 @@ def _items(reader: Reader, node: tree_sitter.Node) -> list[Word] | None:
     return words if given and plain and all(word.text is not None for word in words) else None
 
 
-def _walk_items(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Where) -> None:
+def _walk_items(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Context) -> None:
     name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
     for item in items:
         if name is not None and body is not None:
@@ -163,7 +163,7 @@ def _walk_items(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], w
 
 def _forget_set_below(reader: Reader, node: tree_sitter.Node) -> None:
     """Return the variables that a loop or its functions may set."""
-    reader.variables.forget(variables.assigned(node))
+    reader.variables.forget(variables.read_assignment(node))
     reader.variables.forget(
         reader.script.text_of(child) for child in node.named_children if child.type == "variable_name"
     )
@@ -197,7 +197,7 @@ def _item_body(item: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
         inside = inside or child.type == ")"
 
 
-def add(touched: dict[str, list[variables.Known]], changes: Mapping[str, Sequence[variables.Known]]) -> None:
+def add(touched: dict[str, list[variables.KnownValue]], changes: Mapping[str, Sequence[variables.KnownValue]]) -> None:
     for name, values in changes.items():
         touched.setdefault(name, []).extend(values)
 
@@ -206,7 +206,7 @@ def _is_text(value: variables.Value) -> bool:
     return isinstance(value, Word) and bool(value.text)
 
 
-def _as_default(known: variables.Known) -> variables.Known:
+def _as_default(known: variables.KnownValue) -> variables.KnownValue:
     """A value that the caller's arguments may replace."""
     if not isinstance(known.value, Word):
         return known

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpulint.source import shell
-from gpulint.source.shell import script as scripts
-from gpulint.source.shell.command import HOLE, Command, Piece, Word, place
+from gpulint.source.shell import script
+from gpulint.source.shell.command import HOLE, Command, Piece, Word, locate
 
 if TYPE_CHECKING:
-    from gpulint.source.shell.run import Where
+    from gpulint.source.shell.run import Context
     from gpulint.source.shell.statements import Reader
 
 FILES_MAX = 30
@@ -35,7 +35,7 @@ _HARMLESS_EVAL = re.compile(r"(?:conda|mamba|pyenv|ssh-agent|brew|direnv|spack|m
 _EVERY_ARGUMENT = frozenset({'"$@"', "$@", '"$*"', "$*", '"${@}"'})
 
 
-def apply(reader: Reader, words: Sequence[Word], where: Where) -> None:
+def apply(reader: Reader, words: Sequence[Word], where: Context) -> None:
     """Apply the effect of a command to the variables."""
     name, known = words[0].text, reader.variables
     if name in _SETS_VARIABLES:
@@ -74,7 +74,7 @@ def arguments(words: Sequence[Word]) -> tuple[Word, ...] | None:
     return tuple(given)
 
 
-def exports(keyword: str, options: Sequence[str]) -> bool:
+def apply_export(keyword: str, options: Sequence[str]) -> bool:
     if keyword == "export":
         return not any("n" in option or "f" in option for option in options if option.startswith("-"))
     return keyword in _DECLARES and any("x" in option for option in options if option.startswith("-"))
@@ -87,7 +87,7 @@ def is_local(keyword: str, options: Sequence[str]) -> bool:
     )
 
 
-def prints(command: Command) -> Word | None:
+def is_print(command: Command) -> Word | None:
     """The text that a command only prints: that of `cat <<EOF`, or of `echo TEXT`."""
     names = [word.text for word in command.words]
     if names in (["cat"], ["cat", "-"]):
@@ -95,7 +95,7 @@ def prints(command: Command) -> Word | None:
     return command.words[1] if len(names) == 2 and names[0] == "echo" else None
 
 
-def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
+def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
     """`source FILE`: its commands in place, where the repository has it; else it may set any name."""
     run, path = reader.run, words[0].text
     found = run.sourced(path) if run.sourced is not None and path is not None else None
@@ -104,14 +104,19 @@ def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
         return
     shown, text = found
     run.opened += 1
-    if shown in run.files or len(run.files) >= NESTED_FILES_MAX or run.opened > FILES_MAX or not shell.readable(text):
+    if (
+        shown in run.files
+        or len(run.files) >= NESTED_FILES_MAX
+        or run.opened > FILES_MAX
+        or not shell.is_readable(text)
+    ):
         reader.variables.forget_all()
         return
     given = run.variables.arguments
     if len(words) > 1:
         run.variables.arguments = arguments(words)
     run.files.append(shown)
-    inner = type(reader)(scripts.parse(text, source=shown, folder=posixpath.dirname(path) or "."), run)
+    inner = type(reader)(script.parse(text, source=shown, folder=posixpath.dirname(path) or "."), run)
     inner.walk(inner.script.tree, where)
     run.returned = False
     run.files.pop()
@@ -128,16 +133,16 @@ def _forget_sourced(reader: Reader, word: Word) -> None:
         reader.variables.forget_all()
 
 
-def evaluates(reader: Reader, words: Sequence[Word], where: Where) -> bool:
+def apply_eval(reader: Reader, words: Sequence[Word], where: Context) -> bool:
     """Whether the text of an `eval` is known; its commands are then read in place."""
     if not words:
         return False
-    text = joined(words)
-    unknown = text.holed.lstrip().startswith(HOLE) or not shell.readable(text.holed)
+    text = join_words(words)
+    unknown = text.holed.lstrip().startswith(HOLE) or not shell.is_readable(text.holed)
     if unknown or len(reader.run.active) >= NESTED_FILES_MAX:
         return False
     reader.run.active.append("")
-    inner = type(reader)(scripts.parse(text.holed, text.source, reader.script.folder, text), reader.run)
+    inner = type(reader)(script.parse(text.holed, text.source, reader.script.folder, text), reader.run)
     inner.walk(inner.script.tree, where._replace(depth=where.depth + 1))
     reader.run.active.pop()
     return True
@@ -149,14 +154,14 @@ def _eval(reader: Reader, words: Sequence[Word]) -> None:
         reader.variables.forget_all()
 
 
-def joined(words: Sequence[Word]) -> Word:
+def join_words(words: Sequence[Word]) -> Word:
     """Words as one text, a blank between each two."""
     pieces: list[Piece] = []
     for word in words:
         pieces += [Piece(" ", ((word.start, word.start),))] if pieces else []
         pieces += word.parts()
     known = None if any(word.text is None for word in words) else " ".join(word.text or "" for word in words)
-    where = (words[0].start, words[-1].end) if words[0].start <= words[-1].end else place(pieces)
+    where = (words[0].start, words[-1].end) if words[0].start <= words[-1].end else locate(pieces)
     why = next((word.why for word in words if word.text is None), "")
     return Word(known, *where, " ".join(word.raw for word in words), why, tuple(pieces), words[0].source)
 
@@ -188,5 +193,5 @@ def _let(reader: Reader, words: Sequence[Word]) -> None:
             pieces = (Piece(str(value), ((word.start, word.end),)),)
             known.assign(name, Word(str(value), word.start, word.end, word.raw, pieces=pieces, source=word.source))
 
-        if word.text is None or arithmetic.computed(word.text[:200], known.text, assign) is None:
+        if word.text is None or arithmetic.compute(word.text[:200], known.text, assign) is None:
             known.forget(re.findall(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%]?=)", word.text or word.raw))

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 _NOTHING: Mapping[str, Word] = MappingProxyType({})
 
 
-class TooMuch(Exception):
+class ShellLimitError(Exception):
     """The script expands to more than is worth reading."""
 
 
@@ -95,12 +95,12 @@ class Word(NamedTuple):
 
     def at(self, start: int, end: int) -> Span:
         """Where a part of the (holed) text is written: in the word, or in the assignment it comes from."""
-        pieces = tuple(sliced(self.parts(), start, end))
-        return place(pieces) if pieces else (self.start, self.end)
+        pieces = tuple(slice_pieces(self.parts(), start, end))
+        return locate(pieces) if pieces else (self.start, self.end)
 
     def why_of(self, start: int, end: int) -> str:
         """Why a part of the (holed) text cannot be known; empty where it can."""
-        return next((piece.why for piece in sliced(self.parts(), start, end) if piece.text is None), "")
+        return next((piece.why for piece in slice_pieces(self.parts(), start, end) if piece.text is None), "")
 
 
 class Command(NamedTuple):
@@ -118,7 +118,7 @@ class Command(NamedTuple):
     environment: Mapping[str, Word] = _NOTHING
 
 
-def sliced(pieces: Sequence[Piece], start: int, end: int) -> Iterator[Piece]:
+def slice_pieces(pieces: Sequence[Piece], start: int, end: int) -> Iterator[Piece]:
     """The pieces between two characters of their joined text."""
     at = 0
     for piece in pieces:
@@ -128,7 +128,7 @@ def sliced(pieces: Sequence[Piece], start: int, end: int) -> Iterator[Piece]:
         at = after
 
 
-def place(pieces: Sequence[Piece]) -> Span:
+def locate(pieces: Sequence[Piece]) -> Span:
     """The smallest place that holds all pieces: the deepest text in which they stand side by side."""
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:

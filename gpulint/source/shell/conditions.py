@@ -51,7 +51,7 @@ class _Operand(NamedTuple):
     presumed: bool = False
 
 
-def decided(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str], bool]) -> Verdict | None:
+def decide(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str], bool]) -> Verdict | None:
     """Return the result of a condition, or None if it is known only at run time."""
     if node.has_error:
         return None
@@ -62,16 +62,16 @@ def decided(node: tree_sitter.Node, expansion: Expansion, exists: Callable[[str]
     if node.type == "compound_statement" and expansion.script.text_of(node).startswith("(("):
         return _arithmetic(node, expansion)
     if node.type == "negated_command" and len(node.named_children) == 1:
-        return _negate(decided(node.named_children[0], expansion, exists))
+        return _negate(decide(node.named_children[0], expansion, exists))
     if node.type == "list" and len(node.named_children) == 2:
-        left, right = (decided(child, expansion, exists) for child in node.named_children)
+        left, right = (decide(child, expansion, exists) for child in node.named_children)
         return _and(left, right) if any(child.type == "&&" for child in node.children) else _or(left, right)
     if node.type == "command" and len(node.children) == 1:
         return {"true": Verdict(True), ":": Verdict(True), "false": Verdict(False)}.get(expansion.script.text_of(node))
     return None
 
 
-def chosen(node: tree_sitter.Node, subject: str, expansion: Expansion) -> bool | None:
+def choose_case(node: tree_sitter.Node, subject: str, expansion: Expansion) -> bool | None:
     """Whether an item of a `case` is the one for a subject."""
     verdicts = [_matches(child, subject, expansion) for child in _alternatives(node)]
     return True if True in verdicts else None if None in verdicts or not verdicts else False
@@ -87,7 +87,7 @@ def _alternatives(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 def _matches(node: tree_sitter.Node, subject: str, expansion: Expansion) -> bool | None:
     pattern = _operand([node], expansion).pattern
-    return None if pattern is None else patterns.matches(pattern, subject)
+    return None if pattern is None else patterns.is_match(pattern, subject)
 
 
 def _arithmetic(node: tree_sitter.Node, expansion: Expansion) -> Verdict | None:
@@ -188,7 +188,7 @@ class _Test:
         if left.text is None:
             return None
         if operator in _TEXTS:
-            same = None if right.pattern is None else patterns.matches(right.pattern, left.text)
+            same = None if right.pattern is None else patterns.is_match(right.pattern, left.text)
             return None if same is None else Verdict(same == (operator != "!="), presumed)
         numbers = [int(text) for text in (left.text, right.text) if text and re.fullmatch(r"\s*-?\d{1,18}\s*", text)]
         if operator not in _NUMBERS or len(numbers) != 2:
@@ -225,7 +225,7 @@ def _pattern(node: tree_sitter.Node, pieces: Sequence[Piece]) -> str | None:
         return None
     text = "".join(piece.text or "" for piece in pieces)
     literal = node.type in ("string", "raw_string", "ansi_c_string", "number")
-    return re.escape(text) if literal or not re.search(r"[*?\[]", text) else patterns.compiled(text)
+    return re.escape(text) if literal or not re.search(r"[*?\[]", text) else patterns.compile(text)
 
 
 def _is_open(name: str, expansion: Expansion) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import tree_sitter
 
 from gpulint.source.shell import parameters, quoting, substitution
-from gpulint.source.shell.command import Piece, Span, TooMuch, Word, place
+from gpulint.source.shell.command import Piece, ShellLimitError, Span, Word, locate
 from gpulint.source.shell.script import Script
-from gpulint.source.shell.variables import Variables, public
+from gpulint.source.shell.variables import Variables, list_exported
 
 ARITHMETIC_CHARACTERS_MAX = 200
 WORDS_MAX = 20_000
@@ -40,7 +40,7 @@ class Budget:
         self._pieces += len(pieces)
         self._characters += sum(piece.width for piece in pieces)
         if self._words > WORDS_MAX or self._characters > CHARACTERS_MAX or self._pieces > PIECES_MAX:
-            raise TooMuch
+            raise ShellLimitError
 
 
 class Expansion:
@@ -59,7 +59,7 @@ class Expansion:
     def words(self, node: tree_sitter.Node) -> Iterator[Word]:
         """The words of a node, as a command is given them."""
         for word in self.expanded(node):
-            yield public(word)
+            yield list_exported(word)
 
     def expanded(self, node: tree_sitter.Node) -> Iterator[Word]:
         """The words of a node; the name of the script's own file is still a mark in them."""
@@ -89,7 +89,7 @@ class Expansion:
     def here(self, redirect: tree_sitter.Node) -> Word | None:
         """The text of a here-document or here-string."""
         if redirect.type == "herestring_redirect":
-            return public(self.value(redirect.named_children[-1])) if redirect.named_children else None
+            return list_exported(self.value(redirect.named_children[-1])) if redirect.named_children else None
         parts = {child.type: child for child in redirect.children}
         body, mark = parts.get("heredoc_body"), parts.get("heredoc_start")
         if body is None or mark is None or redirect.has_error:
@@ -99,7 +99,7 @@ class Expansion:
         pieces = self.script.literal(start, end) if quoted else self._read_between(body, start, end, heredoc=True)
         if "<<-" in parts:
             pieces = _strip_tabs(pieces)
-        return public(self._word(list(pieces), start, end))
+        return list_exported(self._word(list(pieces), start, end))
 
     def _every(self, node: tree_sitter.Node) -> tuple[Word, ...] | None:
         """The words of an array where the whole word is `"${NAME[@]}"`, or the arguments where it is `"$@"`."""
@@ -138,7 +138,7 @@ class Expansion:
             return
         for token in tokens:
             self._budget.spend(token)
-            yield _join(token, place(token), "".join(piece.written for piece in token), self.script.source)
+            yield _join(token, locate(token), "".join(piece.written for piece in token), self.script.source)
 
     def _unquoted(self, node: tree_sitter.Node) -> str:
         """The literal text outside quotes and expansions."""
@@ -166,7 +166,7 @@ class Expansion:
             yield Piece("", (self.script.place(start, start + 1),))
             yield from self.script.literal(start + 1, end - 1)
         elif node.type == "ansi_c_string":
-            text = quoting.ansi(self.script.text[start + 2 : end - 1])
+            text = quoting.decode_ansi(self.script.text[start + 2 : end - 1])
             yield Piece(text, (self.script.place(start + 2, end - 1),), len(text) == end - start - 3)
         elif node.type in _PLAIN and not node.named_children:
             yield from self.literal(start, end, in_string=node.type == "string_content")
@@ -200,7 +200,7 @@ class Expansion:
     ) -> Iterator[Piece]:
         """Text of the script, its escapes read; `splits` where bash splits it at blanks that are not escaped."""
         text = self.script.text[start:end]
-        runs = quoting.runs(text, in_string, heredoc) if "\\" in text else ((text, 0, len(text)),)
+        runs = quoting.split_runs(text, in_string, heredoc) if "\\" in text else ((text, 0, len(text)),)
         for run, run_start, run_end in runs:
             if len(run) == run_end - run_start:
                 for piece in self.script.literal(start + run_start, start + run_end):
@@ -228,7 +228,7 @@ class Expansion:
         if node.type == "simple_expansion" or (node.type == "expansion" and not source.startswith("${")):
             return self.split(self.variable(source[1:], use))
         if node.type == "expansion":
-            return parameters.expanded(self, node, quoted)
+            return parameters.expand(self, node, quoted)
         if node.type == "arithmetic_expansion":
             body = (start + 3, end - 2) if source.startswith("$((") else (start + 2, end - 1)
             return _make_piece(self.arithmetic(node, *body), use)
@@ -237,7 +237,7 @@ class Expansion:
             text = self.variables.environment.get(match[1])
             why = f"the value of {match[1]} is not known"
             return self.split((Piece(text, (use,), why=why, raw=source),))
-        printed = substitution.printed(self, node)
+        printed = substitution.substitute(self, node)
         return None if printed is None else self.split(tuple(piece.used(use) for piece in printed))
 
     def variable(self, name: str, use: Span) -> tuple[Piece, ...]:
@@ -270,7 +270,7 @@ class Expansion:
             pieces = (Piece(str(value), (here,)),)
             self.variables.assign(name, Word(str(value), *here, str(value), pieces=pieces, source=self.script.source))
 
-        return arithmetic.computed(expression, lambda name: self.variables.text(name, self.once), assign)
+        return arithmetic.compute(expression, lambda name: self.variables.text(name, self.once), assign)
 
     def _fill(self, node: tree_sitter.Node, start: int, end: int) -> str | None:
         """An expression with its `$NAME` and the like filled in; None where one is no number."""

@@ -9,7 +9,7 @@ import tree_sitter
 
 from gpulint.source.shell import builtins, variables
 from gpulint.source.shell.command import Word
-from gpulint.source.shell.run import Function, Where
+from gpulint.source.shell.run import Context, Function
 
 if TYPE_CHECKING:
     from gpulint.source.shell.statements import Reader
@@ -26,7 +26,7 @@ def define(reader: Reader, node: tree_sitter.Node) -> None:
     named = node.child_by_field_name("name")
     name = reader.script.text_of(named) if named is not None else ""
     known = name in reader.run.functions
-    sets = frozenset(variables.assigned(node))
+    sets = frozenset(variables.read_assignment(node))
     before = reader.variables.snapshot()
     function = Function(reader, node, sets, _only_prints(reader, node), before, len(reader.run.commands))
     earlier = reader.run.functions.get(name)
@@ -37,8 +37,8 @@ def define(reader: Reader, node: tree_sitter.Node) -> None:
 
 def _only_prints(reader: Reader, node: tree_sitter.Node) -> bool:
     """True if a function only prints messages, so that calls need not be followed."""
-    names = {reader.script.text_of(child) for child in variables.below(node, "command_name")}
-    sets = any(not _is_local(child) for child in variables.below(node, "variable_assignment"))
+    names = {reader.script.text_of(child) for child in variables.extend_path(node, "command_name")}
+    sets = any(not _is_local(child) for child in variables.extend_path(node, "variable_assignment"))
     return names <= _SPEAKS and not sets
 
 
@@ -48,7 +48,7 @@ def call(
     name: str,
     words: Sequence[Word],
     assignments: tuple[tuple[str, Word], ...],
-    where: Where,
+    where: Context,
 ) -> None:
     """The body of a function, read as its arguments have it."""
     reader.run.called.add(name)
@@ -65,7 +65,7 @@ def call(
     body = function.node.child_by_field_name("body")
     if body is not None:
         depth = where.depth + 1
-        function.reader.walk(body, Where(depth, where.conditional, not where.conditional))
+        function.reader.walk(body, Context(depth, where.conditional, not where.conditional))
     reader.run.returned = False
     reader.variables.restore_each((prefixed for prefixed, _ in assignments), before)
     reader.variables.restore_each(*_split(reader.run.locals.pop()))
@@ -91,7 +91,7 @@ def _walk_uncalled_body(reader: Reader, function: Function) -> None:
     reader.expansion.once = True
     reader.run.locals.append({})
     if body is not None:
-        reader.walk(body, Where(conditional=True, certain=False))
+        reader.walk(body, Context(conditional=True, certain=False))
     reader.run.locals.pop()
     reader.expansion.once = False
     commands[function.commands : function.commands] = reader.run.commands
@@ -105,5 +105,5 @@ def _is_local(assignment: tree_sitter.Node) -> bool:
     )
 
 
-def _split(kept: Mapping[str, variables.Known | None]) -> tuple[list[str], dict[str, variables.Known]]:
+def _split(kept: Mapping[str, variables.KnownValue | None]) -> tuple[list[str], dict[str, variables.KnownValue]]:
     return list(kept), {name: known for name, known in kept.items() if known is not None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import tree_sitter
 
 from gpulint.source.shell import patterns
-from gpulint.source.shell.command import Piece, Span, Word, sliced
+from gpulint.source.shell.command import Piece, Span, Word, slice_pieces
 
 if TYPE_CHECKING:
     from gpulint.source.shell.expansion import Expansion
@@ -23,7 +23,7 @@ _OPERATOR = re.compile(r":[-=?+]|##?|%%?|//?|\^\^?|,,?|[-=?+:]")
 _OF_AN_ARRAY = ("@", "*")
 
 
-def expanded(expansion: Expansion, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
+def expand(expansion: Expansion, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
     """The pieces of an expansion; None where they are known only when it runs."""
     start, end = expansion.script.span(node)
     use = expansion.script.place(start, end)
@@ -88,7 +88,7 @@ def _number(expansion: Expansion, text: str) -> int | None:
 
     expression = re.sub(r"\$\{?(\w+)\}?", r"\1", text)
     known = expansion.variables
-    return arithmetic.computed(expression, lambda name: known.text(name, expansion.once)) if len(text) < 100 else None
+    return arithmetic.compute(expression, lambda name: known.text(name, expansion.once)) if len(text) < 100 else None
 
 
 def _alternative(
@@ -171,12 +171,12 @@ def _cut(
     if operator in ("#", "##", "%", "%%"):
         pattern = _pattern(expansion, node, at + len(operator))
         kept = None if pattern is None else _find_remainder(text, pattern, operator)
-        return None if kept is None else (tuple(sliced(base, *kept)) or (Piece("", (use,)),))
+        return None if kept is None else (tuple(slice_pieces(base, *kept)) or (Piece("", (use,)),))
     if operator in ("^", "^^", ",", ",,"):
         return (Piece(_change_case(text, operator), (use,)),) if match["rest"] == operator else None
     if operator == ":":
         part = _substring(expansion, text, match["rest"][1:])
-        return None if part is None else (tuple(sliced(base, *part)) or (Piece("", (use,)),))
+        return None if part is None else (tuple(slice_pieces(base, *part)) or (Piece("", (use,)),))
     replaced = _replaced(expansion, node, text, match["rest"], at)
     return None if replaced is None else (Piece(replaced, (use,)),)
 
@@ -190,8 +190,8 @@ def _pattern(expansion: Expansion, node: tree_sitter.Node, start: int) -> str | 
         return None
     quoted = re.fullmatch(r"(?s)([\"']).*\1", source) is not None
     if not quoted and re.search(r"[\"'\\$]", source) and re.search(r"[*?\[]", source):
-        return patterns.compiled(source) if not re.search(r"[\"'$]", source) else None
-    return re.escape(text) if quoted or not re.search(r"[*?\[]", text) else patterns.compiled(text)
+        return patterns.compile(source) if not re.search(r"[\"'$]", source) else None
+    return re.escape(text) if quoted or not re.search(r"[*?\[]", text) else patterns.compile(text)
 
 
 def _find_remainder(text: str, pattern: str, operator: str) -> Span | None:
@@ -199,7 +199,7 @@ def _find_remainder(text: str, pattern: str, operator: str) -> Span | None:
     size = len(text)
     cuts = range(size + 1) if operator in ("#", "%%") else range(size, -1, -1)
     for cut in cuts:
-        found = patterns.matches(pattern, text[:cut] if operator[0] == "#" else text[cut:])
+        found = patterns.is_match(pattern, text[:cut] if operator[0] == "#" else text[cut:])
         if found is None:
             return None
         if found:
@@ -229,7 +229,7 @@ def _replaced(expansion: Expansion, node: tree_sitter.Node, text: str, rest: str
     if found is None:
         return None
     by = "" if not found[3] else _text(_operand(expansion, node, at + found.start(3)))
-    pattern = re.escape(found[2][1:-1]) if found[2].startswith('"') else patterns.compiled(found[2])
+    pattern = re.escape(found[2][1:-1]) if found[2].startswith('"') else patterns.compile(found[2])
     if by is None or pattern is None or (found[3] and "&" in found[3]):
         return None
     try:

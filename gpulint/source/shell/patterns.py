@@ -9,7 +9,7 @@ PATTERN_CHARACTERS_MAX = 500
 _TOKEN = re.compile(r"(?s)\\(.)|(\[[!^]?\]?[^\]]*\])|(.)")
 
 
-def compiled(glob: str) -> str | None:
+def compile(glob: str) -> str | None:
     """The regular expression of a glob, one that never goes back; None where it is an extended one.
 
     >>> compiled("*.yaml")
@@ -45,7 +45,7 @@ def _translate(match: re.Match[str]) -> str:
     return "(?s:.)" if character == "?" else re.escape(character)
 
 
-def matches(expression: str, text: str) -> bool | None:
+def is_match(expression: str, text: str) -> bool | None:
     """Whether a text is wholly of the pattern; None where the pattern is none."""
     try:
         return re.fullmatch(expression, text) is not None

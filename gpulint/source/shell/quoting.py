@@ -12,7 +12,7 @@ _IN_HEREDOC = re.compile(r"\\(?:\r?\n|([$`\\]))")
 _OUTSIDE = re.compile(r"(?s)\\(?:\r?\n|(.))")
 
 
-def runs(text: str, in_string: bool, heredoc: bool = False) -> Iterator[tuple[str, int, int]]:
+def split_runs(text: str, in_string: bool, heredoc: bool = False) -> Iterator[tuple[str, int, int]]:
     """The text that bash reads, in runs of characters that are written as they are, and what each escape stands for."""
     at = 0
     if "\\" in text:
@@ -26,7 +26,7 @@ def runs(text: str, in_string: bool, heredoc: bool = False) -> Iterator[tuple[st
         yield text[at:], at, len(text)
 
 
-def ansi(text: str) -> str:
+def decode_ansi(text: str) -> str:
     """The text within `$'…'`."""
     return re.sub(_ANSI, _decode, text)
 

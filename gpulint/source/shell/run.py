@@ -9,7 +9,7 @@ import tree_sitter
 
 from gpulint.source.shell.command import Command
 from gpulint.source.shell.expansion import Budget
-from gpulint.source.shell.variables import Known, Variables
+from gpulint.source.shell.variables import KnownValue, Variables
 
 if TYPE_CHECKING:
     from gpulint.source.shell.statements import Reader
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Sourced = Callable[[str], tuple[str, str] | None]
 
 
-class Where(NamedTuple):
+class Context(NamedTuple):
     """The context of a statement. `certain` means that it runs whenever its function or file does."""
 
     depth: int = 0
@@ -33,7 +33,7 @@ class Function(NamedTuple):
     node: tree_sitter.Node
     sets: frozenset[str]
     speaks_only: bool
-    before: dict[str, Known]
+    before: dict[str, KnownValue]
     commands: int
 
 
@@ -48,13 +48,13 @@ class Run:
         self.functions: dict[str, Function | None] = {}
         self.called: set[str] = set()
         self.active: list[str] = []
-        self.locals: list[dict[str, Known | None]] = []
+        self.locals: list[dict[str, KnownValue | None]] = []
         self.files: list[str] = []
         self.opened = 0
         self.calls = 0
         self.lists = 0
-        self.uncertain: dict[str, list[Known]] = {}
-        self.certain: dict[str, Known] = {}
+        self.uncertain: dict[str, list[KnownValue]] = {}
+        self.certain: dict[str, KnownValue] = {}
         self.returned = False
         self.exited = False
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import tree_sitter
 import tree_sitter_bash
 
-from gpulint.source.shell.command import HOLE, Piece, Span, Word, sliced
+from gpulint.source.shell.command import HOLE, Piece, Span, Word, slice_pieces
 
 _PLACEHOLDER = (
     r"\$\{[A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,8}\}"
@@ -76,7 +76,7 @@ class Script(NamedTuple):
         """A part of the text as the author wrote it."""
         if self.origin is None or HOLE not in self.text:
             return self.text[start:end]
-        return "".join(piece.written for piece in sliced(self.origin.parts(), start, end))
+        return "".join(piece.written for piece in slice_pieces(self.origin.parts(), start, end))
 
     def literal(self, start: int, end: int) -> Iterator[Piece]:
         """A part of the text as pieces; what is masked is a hole."""

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import tree_sitter
 
 from gpulint.source.shell import branches, builtins, conditions, functions, variables
-from gpulint.source.shell import script as scripts
-from gpulint.source.shell.command import Command, TooMuch, Word
+from gpulint.source.shell import script as shell_script
+from gpulint.source.shell.command import Command, ShellLimitError, Word
 from gpulint.source.shell.expansion import Expansion
-from gpulint.source.shell.run import Run, Sourced, Where
+from gpulint.source.shell.run import Context, Run, Sourced
 from gpulint.source.shell.script import Script
-from gpulint.source.shell.variables import Variables, public
+from gpulint.source.shell.variables import Variables, list_exported
 
 DEPTH_MAX = 100
 
@@ -42,16 +42,16 @@ def read(
     exported: Mapping[str, Word] | None = None,
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; none where they expand to too much."""
-    script = scripts.parse(text, origin.source if origin is not None else "", origin=origin)
+    script = shell_script.parse(text, origin.source if origin is not None else "", origin=origin)
     run = Run(Variables(environment, script.tree), sourced)
     for name, word in (exported or {}).items():
         run.variables.assign(name, word)
         run.variables.export(name)
     reader = Reader(script, run)
     try:
-        reader.walk(script.tree, Where())
+        reader.walk(script.tree, Context())
         functions.walk_uncalled(reader)
-    except TooMuch:
+    except ShellLimitError:
         return ()
     return tuple(run.commands)
 
@@ -67,7 +67,7 @@ class Reader:
 
     # ---- statements
 
-    def walk(self, node: tree_sitter.Node, where: Where) -> None:
+    def walk(self, node: tree_sitter.Node, where: Context) -> None:
         if node.type == "ERROR" and where.depth <= 1:
             self._statements_before_error(node, where)
         if where.depth > DEPTH_MAX or node.type in _NOT_STATEMENTS or self.run.returned or self.run.exited:
@@ -88,27 +88,27 @@ class Reader:
         elif node.type == "function_definition":
             functions.define(self, node)
         elif node.type == "if_statement":
-            branches.choice(self, node, inner)
+            branches.walk_if(self, node, inner)
         elif node.type == "case_statement":
-            branches.case(self, node, inner)
+            branches.walk_case(self, node, inner)
         elif node.type in _LOOPS:
-            branches.loop(self, node, inner)
+            branches.walk_loop(self, node, inner)
         elif node.type == "compound_statement" and self.script.text_of(node).startswith("(("):
             self._arithmetic(node, where)
         else:
             self.children(node, inner)
 
-    def children(self, node: tree_sitter.Node, where: Where) -> None:
+    def children(self, node: tree_sitter.Node, where: Context) -> None:
         self.each(node.children, where)
 
-    def each(self, children: Sequence[tree_sitter.Node], where: Where) -> None:
+    def each(self, children: Sequence[tree_sitter.Node], where: Context) -> None:
         broken = [child.type == "ERROR" for child in children]
         for index, child in enumerate(children):
             if child.is_named:
                 beside = any(broken[max(index - 1, 0) : index + 2])
                 self.walk(child, where._replace(broken=where.broken or beside))
 
-    def _statements_before_error(self, node: tree_sitter.Node, where: Where) -> None:
+    def _statements_before_error(self, node: tree_sitter.Node, where: Context) -> None:
         """The statements that bash has run when it comes to what does not parse, where that is all of the script."""
         if re.search(r"(?m)^[ \t]*[^#\s]", self.script.text[: self.script.span(node)[0]]):
             return
@@ -117,10 +117,10 @@ class Reader:
                 return
             self.walk(child, where._replace(depth=2, broken=False))
 
-    def _list(self, node: tree_sitter.Node, where: Where) -> None:
+    def _list(self, node: tree_sitter.Node, where: Context) -> None:
         """`a && b`, `a || b`: what the right side sets is known no further than the list, unless the left side is known."""
         left, *rest = node.named_children
-        verdict = conditions.decided(left, self.expansion, self.run.exists)
+        verdict = conditions.decide(left, self.expansion, self.run.exists)
         if verdict is not None and any(child.type == "||" for child in node.children):
             verdict = verdict._replace(holds=not verdict.holds)
         if not self.run.lists:
@@ -143,7 +143,7 @@ class Reader:
             self.variables.doubt(self.run.uncertain, self.run.certain)
             self.run.uncertain = {}
 
-    def _walk_subshell(self, node: tree_sitter.Node, where: Where) -> None:
+    def _walk_subshell(self, node: tree_sitter.Node, where: Context) -> None:
         """Walk a subshell or pipeline. Variables set in it are restored afterwards."""
         before, first = self.variables.snapshot(), len(self.run.commands)
         self.children(node, where._replace(certain=False))
@@ -156,10 +156,10 @@ class Reader:
         if len(self.run.commands) < first + 2:
             return
         printer, reader = self.run.commands[first : first + 2]
-        if reader.here is None and (text := builtins.prints(printer)) is not None:
+        if reader.here is None and (text := builtins.is_print(printer)) is not None:
             self.run.commands[first + 1] = reader._replace(here=text)
 
-    def _arithmetic(self, node: tree_sitter.Node, where: Where) -> None:
+    def _arithmetic(self, node: tree_sitter.Node, where: Context) -> None:
         """`((NAME = …))`."""
         start, end = self.script.span(node)
         if self.expansion.arithmetic(node, start + 2, end - 2) is None:
@@ -170,7 +170,7 @@ class Reader:
 
     # ---- commands
 
-    def _walk_redirected(self, node: tree_sitter.Node, where: Where) -> None:
+    def _walk_redirected(self, node: tree_sitter.Node, where: Context) -> None:
         """A statement and its redirections; what follows a redirection's target belongs to the command."""
         body = node.child_by_field_name("body")
         redirects = node.children_by_field_name("redirect")
@@ -188,7 +188,7 @@ class Reader:
     def _command(
         self,
         node: tree_sitter.Node,
-        where: Where,
+        where: Context,
         more: Sequence[tree_sitter.Node],
         redirects: Sequence[tree_sitter.Node] = (),
     ) -> None:
@@ -204,13 +204,13 @@ class Reader:
             return
         if function is not None:
             self.run.called.add(name or "")
-        if name == "eval" and builtins.evaluates(self, words[1:], where):
+        if name == "eval" and builtins.apply_eval(self, words[1:], where):
             return
         self._emit(words, assignments, where, self._here([*node.named_children, *redirects]))
         if words:
             self._effects(words, where)
 
-    def _effects(self, words: Sequence[Word], where: Where) -> None:
+    def _effects(self, words: Sequence[Word], where: Context) -> None:
         if words[0].text is None and self.run.functions and _MAY_BE_A_FUNCTION.fullmatch(words[0].raw):
             for function in self.run.functions.values():
                 self.variables.forget(function.sets if function is not None else ())
@@ -221,13 +221,13 @@ class Reader:
         redirects = [node for node in nodes if node.type in ("heredoc_redirect", "herestring_redirect")]
         return self.expansion.here(redirects[-1]) if redirects else None
 
-    def _words(self, node: tree_sitter.Node, where: Where) -> Iterator[Word]:
+    def _words(self, node: tree_sitter.Node, where: Context) -> Iterator[Word]:
         if where.broken:
             yield self.expansion.unknown(node, "the command does not parse")
             return
         yield from self.expansion.words(node)
 
-    def _rejoin(self, nodes: Sequence[tree_sitter.Node], where: Where) -> Iterator[Word]:
+    def _rejoin(self, nodes: Sequence[tree_sitter.Node], where: Context) -> Iterator[Word]:
         """The words, where no blank parts them: the grammar ends one at a line continuation and before a backtick."""
         last: Word | None = None
         end = 0
@@ -247,20 +247,24 @@ class Reader:
             yield last
 
     def _emit(
-        self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], where: Where, here: Word | None = None
+        self,
+        words: tuple[Word, ...],
+        assignments: tuple[tuple[str, Word], ...],
+        where: Context,
+        here: Word | None = None,
     ) -> None:
-        shown = tuple((name, public(word)) for name, word in assignments)
+        shown = tuple((name, list_exported(word)) for name, word in assignments)
         environment = self.variables.exported() if words else {}
         self.run.commands.append(Command(words, shown, where.conditional, here, self.script.source, environment))
 
     # ---- assignments
 
-    def _plain_assignment(self, node: tree_sitter.Node, where: Where) -> None:
+    def _plain_assignment(self, node: tree_sitter.Node, where: Context) -> None:
         name, word = self._assignment(node, where)
         self.set(node, name, word, where)
         self._emit((), ((name, word),), where)
 
-    def _declaration(self, node: tree_sitter.Node, where: Where) -> None:
+    def _declaration(self, node: tree_sitter.Node, where: Context) -> None:
         """`export A=1 B=$A`: bash expands every word before it sets any."""
         keyword = self.script.text_of(node.children[0])
         given = [child for child in node.named_children if child.type == "variable_assignment"]
@@ -273,7 +277,7 @@ class Reader:
             self.set(child, name, word, where)
         if keyword == "unset":
             self.variables.forget(self.script.text_of(child) for child in node.named_children)
-        elif builtins.exports(keyword, options):
+        elif builtins.apply_export(keyword, options):
             for name in (*(name for name, _ in assignments), *bare):
                 self.variables.export(name)
         start = self.script.place(*self.script.span(node.children[0]))
@@ -284,7 +288,7 @@ class Reader:
         for name in names:
             self.run.locals[-1].setdefault(name, self.variables.known(name))
 
-    def _assignment(self, node: tree_sitter.Node, where: Where) -> tuple[str, Word]:
+    def _assignment(self, node: tree_sitter.Node, where: Context) -> tuple[str, Word]:
         stated, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.script.text_of(stated) if stated is not None else ""
         if value is None:
@@ -296,7 +300,7 @@ class Reader:
             return name, self.expansion.unknown(value, "the command does not parse")
         return name, self.expansion.value(value)
 
-    def set(self, node: tree_sitter.Node, name: str, word: Word, where: Where) -> None:
+    def set(self, node: tree_sitter.Node, name: str, word: Word, where: Context) -> None:
         given = node.child_by_field_name("value")
         value: variables.Value = word
         if given is not None and given.type == "array":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SAME_FILE = ("realpath", "readlink", "greadlink")
 
 
-def printed(expansion: Expansion, node: tree_sitter.Node) -> tuple[Piece, ...] | None:
+def substitute(expansion: Expansion, node: tree_sitter.Node) -> tuple[Piece, ...] | None:
     """The pieces of what a substitution prints, its places those inside of it; None where only running tells."""
     inside = [child for child in node.named_children if child.type != "comment"]
     if len(inside) != 1 or node.has_error:
@@ -91,7 +91,7 @@ def _compute(given: list[str]) -> str | None:
 
     if not all(re.fullmatch(r"-?\d{1,18}|[-+*/%()]", text) for text in given):
         return None
-    number = arithmetic.computed(" ".join(re.sub(r"^(-?)0+(?=\d)", r"\1", text) for text in given))
+    number = arithmetic.compute(" ".join(re.sub(r"^(-?)0+(?=\d)", r"\1", text) for text in given))
     return None if number is None else str(number)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeGuard
 
 import tree_sitter
 
-from gpulint.source.shell.command import Piece, Span, TooMuch, Word
+from gpulint.source.shell.command import Piece, ShellLimitError, Span, Word
 
 VALUE_CHARACTERS_MAX = 65_536
 NAMES_MAX = 2_000
@@ -28,7 +28,7 @@ _AT_RUN = frozenset(
 """Variables that bash itself sets."""
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """The value of a name, and whether it is exported."""
 
     value: Value
@@ -43,7 +43,7 @@ class Variables:
         self.exports_all = False
         self.arguments: tuple[Word, ...] | None = None
         self._tree = tree
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownValue] = {}
         self._distrusted: set[str] = set()
         self._exported: Mapping[str, Word] | None = None
 
@@ -79,7 +79,7 @@ class Variables:
             return value[0] if value else None
         return self.environment.get(name)
 
-    def known(self, name: str) -> Known | None:
+    def known(self, name: str) -> KnownValue | None:
         return self._known.get(name)
 
     def text(self, name: str, once: bool = False) -> str | None:
@@ -127,9 +127,9 @@ class Variables:
     def assign(self, name: str, value: Value) -> None:
         old = self._known.get(name)
         if old is None and len(self._known) >= NAMES_MAX:
-            raise TooMuch
+            raise ShellLimitError
         exported = self.exports_all or name in self.environment or (old is not None and old.exported)
-        self._known[name] = Known(None if _too_long(value) else value, exported)
+        self._known[name] = KnownValue(None if _too_long(value) else value, exported)
         if exported:
             self._exported = None
 
@@ -152,11 +152,11 @@ class Variables:
         for name in tuple(names):
             self.assign(name, None)
 
-    def changes(self, before: Mapping[str, Known]) -> dict[str, list[Known]]:
+    def changes(self, before: Mapping[str, KnownValue]) -> dict[str, list[KnownValue]]:
         """Return the names whose value changed, with their values."""
         return {name: [self._known[name]] for name in self.changed(before)}
 
-    def doubt(self, touched: Mapping[str, Sequence[Known]], before: Mapping[str, Known]) -> None:
+    def doubt(self, touched: Mapping[str, Sequence[KnownValue]], before: Mapping[str, KnownValue]) -> None:
         """Names that may have got one of some values, or kept theirs: known is what all of these begin with."""
         for name, values in touched.items():
             old = before[name].value if name in before else None
@@ -182,14 +182,14 @@ class Variables:
     def forget_all(self) -> None:
         self.forget([*self._known, *self.environment])
 
-    def snapshot(self) -> dict[str, Known]:
+    def snapshot(self) -> dict[str, KnownValue]:
         return dict(self._known)
 
-    def restore(self, before: dict[str, Known]) -> None:
+    def restore(self, before: dict[str, KnownValue]) -> None:
         self._known = before
         self._exported = None
 
-    def restore_each(self, names: Iterable[str], before: Mapping[str, Known]) -> None:
+    def restore_each(self, names: Iterable[str], before: Mapping[str, KnownValue]) -> None:
         """Gives the names the values that they had."""
         for name in names:
             if name in before:
@@ -198,19 +198,19 @@ class Variables:
                 self._known.pop(name, None)
         self._exported = None
 
-    def changed(self, before: Mapping[str, Known]) -> set[str]:
+    def changed(self, before: Mapping[str, KnownValue]) -> set[str]:
         return {
             name for name, known in self._known.items() if before.get(name) is not known and before.get(name) != known
         }
 
     @functools.cached_property
     def _times_set(self) -> collections.Counter[str]:
-        return collections.Counter(assigned(self._tree))
+        return collections.Counter(read_assignment(self._tree))
 
 
-def assigned(node: tree_sitter.Node) -> Iterator[str]:
+def read_assignment(node: tree_sitter.Node) -> Iterator[str]:
     """The names that assignments anywhere below set."""
-    for child in below(node, "variable_assignment"):
+    for child in extend_path(node, "variable_assignment"):
         name = child.child_by_field_name("name")
         if name is not None and name.type == "subscript":
             name = name.child_by_field_name("name")
@@ -218,7 +218,7 @@ def assigned(node: tree_sitter.Node) -> Iterator[str]:
             yield name.text.decode("utf-8", "replace")
 
 
-def below(node: tree_sitter.Node, kind: str) -> Iterator[tree_sitter.Node]:
+def extend_path(node: tree_sitter.Node, kind: str) -> Iterator[tree_sitter.Node]:
     """The nodes of a kind at and below another."""
     open_nodes = [node]
     while open_nodes:
@@ -283,7 +283,7 @@ def _is_array(value: Value) -> TypeGuard[tuple[Word, ...]]:
     return value is not None and not isinstance(value, Word)
 
 
-def public(word: Word) -> Word:
+def list_exported(word: Word) -> Word:
     """A word for others to read: the name of the script's own file is not known."""
     if not any(piece.text is not None and OWN_NAME in piece.text for piece in word.pieces):
         return word

@@ -12,15 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import engines
 from gpulint.adapters.pods.placement import PARTITION_KEY
-from gpulint.catalog import gpu_sharing as shares
-from gpulint.catalog import hardware, resource_names
+from gpulint.catalog import gpu_sharing, hardware, resource_names
 from gpulint.report.model import Edit, Location
 from gpulint.source.documents import Path
-from gpulint.suggestions.edits import accelerator_names as labels
-from gpulint.suggestions.edits import exact_places as stated
-from gpulint.suggestions.edits import insertions as additions
-from gpulint.suggestions.edits import values as spellings
-from gpulint.suggestions.edits.exact_places import Place
+from gpulint.suggestions.edits import accelerator_names, exact_places, insertions
+from gpulint.suggestions.edits import values as edits_values
+from gpulint.suggestions.edits.exact_places import ExactLocation
 from gpulint.workload import Field, Origin, Role, Value
 
 WHOLE = resource_names.find_name("nvidia")
@@ -41,7 +38,7 @@ NAMED_FILE = re.compile(r"\.(?:ya?ml|json|toml)[\"']?$")
 """A place that names the file which supplies the value."""
 
 
-def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
+def write_values(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
     """Return the edits after which the file declares these values;
 
     None if one cannot be written exactly.
@@ -61,21 +58,21 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
 def _breaks_other_counts(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
     """Return whether a rewritten count is part of another count whose new value is not given."""
     numbers = (
-        (edit.location, spellings.stated_number(edit.old), spellings.stated_number(edit.new)) for edit in written
+        (edit.location, edits_values.parse_number(edit.old), edits_values.parse_number(edit.new)) for edit in written
     )
     counts = {at: (old, new) for at, old, new in numbers if old is not None}
     covered = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
     for name, field in role.fields.items():
         if name in covered or isinstance(field.value, bool) or not isinstance(field.value, int | float):
             continue
-        for at in filter(None, map(stated.place, field.origins)):
+        for at in filter(None, map(exact_places.locate, field.origins)):
             old, new = counts.get(at.location, (field.value, None))
             if old != field.value and not (name == "pods_per_replica" and field.value == 1 and (new or 0) <= old):
                 return True  # but what fits in one pod fits there with fewer ranks too
     return False
 
 
-def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
+def add_shared_counts(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return the values, and those of further counts declared at the same places."""
     places = {(origin.path, origin.span): name for name in values for origin in _find_numeric(role, name)}
     further = {
@@ -96,7 +93,7 @@ def _find_numeric(role: Role, name: str) -> Sequence[Origin]:
     field = role.fields.get(name)
     if field is None or not isinstance(field.value, int) or isinstance(field.value, bool):
         return ()
-    return [origin for origin in field.origins if spellings.stated_number(origin.text()) == field.value]
+    return [origin for origin in field.origins if edits_values.parse_number(origin.text()) == field.value]
 
 
 def _write_value(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
@@ -108,23 +105,26 @@ def _write_value(role: Role, name: str, value: Value, values: Mapping[str, Value
     if name == "sharing":
         return _write_sharing(role, str(value))
     if field is None or not field.origins:
-        return _write_slice(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
+        return _write_slice(role, str(value)) if name == "mig_profile" else insertions.insert(role, name, value)
     if name == "accelerator":
-        return _write_product(field, labels.relabelled(role, str(value), values))
+        return _write_product(field, accelerator_names.relabel(role, str(value), values))
     if name == "instance_type":
         return _write_machine(role, field, str(value), values)
     restated = _rewrite(role, name, field, value, values)
     if restated is None and name == "sharding":  # the Trainer's argument counts over its launcher's file
-        return additions.of(role, name, value)
+        return insertions.insert(role, name, value)
     return restated
 
 
 def _rewrite(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     """Return the edits of every place that declares a quantity."""
     places = _locate_all(field.origins)
-    if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
+    if (
+        name in SPELLED
+        and engines.render_argument(role.text("engine"), role.text("engine_version"), name, value) is None
+    ):
         return None
-    numbers = [spellings.stated_number(place.text) for place in places]
+    numbers = [edits_values.parse_number(place.text) for place in places]
     if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _is_repeated(places, field):
         if _is_produced(
             role, places, value, {other: new_value for other, new_value in values.items() if other != name}
@@ -132,7 +132,7 @@ def _rewrite(role: Role, name: str, field: Field, value: Value, values: Mapping[
             return ()
         places = _find_factor(places, numbers, field.value)
     texts = [
-        spellings.text(name, place, field.value, value) or _render_argument(role, name, value, place)
+        edits_values.render(name, place, field.value, value) or _render_argument(role, name, value, place)
         for place in places
     ]
     written = _build_edits(name, places, texts)
@@ -141,9 +141,9 @@ def _rewrite(role: Role, name: str, field: Field, value: Value, values: Mapping[
     return None if written is None or bounds is None else [*written, *bounds]
 
 
-def _render_argument(role: Role, name: str, value: Value, place: Place) -> str | None:
+def _render_argument(role: Role, name: str, value: Value, place: ExactLocation) -> str | None:
     """Return the new value of an argument, or the whole argument, in the engine's spelling."""
-    argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value) or ""
+    argument = engines.render_argument(role.text("engine"), role.text("engine_version"), name, value) or ""
     flag, equals, word = argument.partition("=")
     if not equals:
         return None
@@ -152,7 +152,7 @@ def _render_argument(role: Role, name: str, value: Value, place: Place) -> str |
     return word if place.before.rstrip("\"'").endswith((f"{flag}=", f"{flag} ")) else None
 
 
-def _build_edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
+def _build_edits(name: str, places: Sequence[ExactLocation], texts: Sequence[str | None]) -> Sequence[Edit] | None:
     if not places or None in texts:
         return None
     pairs = zip(places, texts, strict=True)
@@ -161,7 +161,7 @@ def _build_edits(name: str, places: Sequence[Place], texts: Sequence[str | None]
     ]
 
 
-def _locate_all(origins: Iterable[Origin]) -> list[Place]:
+def _locate_all(origins: Iterable[Origin]) -> list[ExactLocation]:
     """Return the exact places that declare a value themselves; none if one of them is not exact.
 
     Places that name another file or a variable are left unchanged.
@@ -172,25 +172,25 @@ def _locate_all(origins: Iterable[Origin]) -> list[Place]:
     elsewhere = {origin.document.path for origin in stating}
     if len(elsewhere) > 1:
         return []
-    found = [stated.place(origin) for origin in stating if origin.document.path == first]
+    found = [exact_places.locate(origin) for origin in stating if origin.document.path == first]
     return [] if None in found else [place for place in found if place is not None]
 
 
-def _is_repeated(places: Sequence[Place], field: Field) -> bool:
+def _is_repeated(places: Sequence[ExactLocation], field: Field) -> bool:
     """Return whether several places repeat one number as limits and requests."""
     sides = all(SIDES & {part for part in place.origin.path if isinstance(part, str)} for place in places)
-    return sides and {spellings.stated_number(place.text) for place in places} == {field.value}
+    return sides and {edits_values.parse_number(place.text) for place in places} == {field.value}
 
 
-def _rewrite_bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
+def _rewrite_bounds(name: str, places: Sequence[ExactLocation], now: int, value: int) -> Sequence[Edit] | None:
     """Return the edits of the replica bounds that the new number would leave, or that declare it
     together.
     """
     found: list[Edit] = []
     for origin in {place.origin for place in places if place.origin.path}:
         for other in _find_bounds(origin, value):
-            at = stated.place(other)
-            new = spellings.number(at.text, now, value) if at else None
+            at = exact_places.locate(other)
+            new = edits_values.render_number(at.text, now, value) if at else None
             if at is None or new is None:
                 return None
             found.append(Edit(name, at.location, at.text, new))
@@ -208,17 +208,17 @@ def _find_bounds(origin: Origin, value: int) -> Iterator[Origin]:
             yield Origin(origin.document, (*origin.path[:-1], bound))
 
 
-def _find_factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
+def _find_factor(places: list[ExactLocation], numbers: Sequence[float | None], now: int) -> list[ExactLocation]:
     """Return the only factor of a product that is not one."""
     larger = [place for place, number in zip(places, numbers, strict=True) if number != 1]
-    return larger if len(larger) == 1 and spellings.stated_number(larger[0].text) == now else []
+    return larger if len(larger) == 1 and edits_values.parse_number(larger[0].text) == now else []
 
 
-def _is_produced(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
+def _is_produced(role: Role, places: Sequence[ExactLocation], value: Value, others: Mapping[str, Value]) -> bool:
     """Return whether other changed quantities are the factors of the value and produce it."""
     new = {(origin.path, origin.span): others[name] for name in others for origin in _find_numeric(role, name)}
     at = [(place.origin.path, place.origin.span) for place in places]
-    factors = [new.get(key, spellings.stated_number(place.text)) for key, place in zip(at, places, strict=True)]
+    factors = [new.get(key, edits_values.parse_number(place.text)) for key, place in zip(at, places, strict=True)]
     return (
         bool(new.keys() & set(at))
         and math.prod(factor for factor in factors if isinstance(factor, int | float)) == value
@@ -247,7 +247,10 @@ def _write_count(role: Role, field: Field, value: Value, values: Mapping[str, Va
         return _write_whole_machine(role, field, value, values)
     if request and (not field.origins or _find_texts(field.origins) == _find_texts(request)):
         product = str(values["accelerator"]) if "accelerator" in values else None
-        texts, places = [labels.requested(origin, product, value) for origin in request], _locate_all(request)
+        texts, places = (
+            [accelerator_names.render_request(origin, product, value) for origin in request],
+            _locate_all(request),
+        )
         if None not in texts and len(places) == len(texts):
             return _build_edits("gpus_per_pod", places, texts)
     return _rewrite(role, "gpus_per_pod", field, value, values) if field.origins else None
@@ -267,7 +270,9 @@ def _write_whole_machine(role: Role, field: Field, value: Value, values: Mapping
             "gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places]
         )
     return _build_edits(
-        "gpus_per_pod", places, [labels.machine(role, place.text, product, value, whole=True) for place in places]
+        "gpus_per_pod",
+        places,
+        [accelerator_names.find_machine(role, place.text, product, value, whole=True) for place in places],
     )
 
 
@@ -277,7 +282,9 @@ def _write_visible_devices(role: Role, counted: Field, value: Value) -> Sequence
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
     places = _locate_all(field.origins)
-    return _build_edits("visible_devices", places, [spellings.devices(place, field.value, value) for place in places])
+    return _build_edits(
+        "visible_devices", places, [edits_values.render_devices(place, field.value, value) for place in places]
+    )
 
 
 def _write_node_label(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
@@ -287,7 +294,7 @@ def _write_node_label(role: Role, field: Field, value: Value) -> Sequence[Edit] 
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
             if str(origin.document.get(path)) == str(field.value):
                 places = _locate_all([Origin(origin.document, path)])
-                texts = [spellings.text("gpus_per_pod", place, field.value, value) for place in places]
+                texts = [edits_values.render("gpus_per_pod", place, field.value, value) for place in places]
                 return _build_edits("gpus_per_pod", places, texts)
     return ()
 
@@ -317,7 +324,7 @@ def _write_machine(role: Role, field: Field, value: str, values: Mapping[str, Va
 
 def renames_resource(role: Role) -> bool:
     """Return whether a slice would be requested under a resource name of its own."""
-    return role.value("mig_profile") is None and "gcp" not in (labels.cloud(role), role.text("cloud"))
+    return role.value("mig_profile") is None and "gcp" not in (accelerator_names.find_cloud(role), role.text("cloud"))
 
 
 def _write_slice(role: Role, profile: str) -> Sequence[Edit] | None:
@@ -350,9 +357,9 @@ def _write_partition(role: Role, profile: str) -> Sequence[Edit] | None:
 def _add_labels(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
     """Return the edits that add node labels next to GKE's accelerator label."""
     origins = role.fields["accelerator"].origins
-    if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
+    if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", accelerator_names.GKE):
         return None
-    beside = stated.place(origins[0]._replace(key=True))
+    beside = exact_places.locate(origins[0]._replace(key=True))
     return [Edit(name, beside.location, "", label, "key") for label in written] if beside else None
 
 
@@ -360,16 +367,23 @@ def _write_sharing(role: Role, sharing: str) -> Sequence[Edit] | None:
     """Return the edits for a shared GPU: GKE's labels, gpulint's own key, or another number of
     clients.
     """
-    now, count = role.fields.get("sharing"), shares.clients(sharing)
+    now, count = role.fields.get("sharing"), gpu_sharing.parse_clients(sharing)
     if now is None or now.value is None:
-        if role.value("accelerator_resource") != WHOLE or labels.cloud(role) != "gcp":
-            return additions.of(role, "sharing", sharing)
-        added = (f"{shares.STRATEGY_KEY}: {shares.strategy(sharing)}", f'{shares.CLIENTS_KEY}: "{count}"')
+        if role.value("accelerator_resource") != WHOLE or accelerator_names.find_cloud(role) != "gcp":
+            return insertions.insert(role, "sharing", sharing)
+        added = (
+            f"{gpu_sharing.STRATEGY_KEY}: {gpu_sharing.parse_strategy(sharing)}",
+            f'{gpu_sharing.CLIENTS_KEY}: "{count}"',
+        )
         return _add_labels(role, "sharing", added)
-    before = shares.clients(str(now.value))
-    if before is None or count is None or shares.strategy(sharing) != shares.strategy(str(now.value)):
+    before = gpu_sharing.parse_clients(str(now.value))
+    if (
+        before is None
+        or count is None
+        or gpu_sharing.parse_strategy(sharing) != gpu_sharing.parse_strategy(str(now.value))
+    ):
         return None
-    counted = [origin for origin in now.origins if origin.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
+    counted = [origin for origin in now.origins if origin.path[-2:] == ("nodeSelector", gpu_sharing.CLIENTS_KEY)]
     places = _locate_all(counted or now.origins)
     words = {str(before): str(count), str(now.value): sharing}
     return _build_edits("sharing", places, [words.get(place.text) for place in places])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint.adapters.platforms import gpu_spec_strings as rented
+from gpulint.adapters.platforms import gpu_spec_strings
 from gpulint.adapters.programs import slurm
-from gpulint.catalog import hardware, offers
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import hardware, offers, tables
 from gpulint.source.documents import Path
 from gpulint.workload import Origin, Role, Value
 
@@ -22,7 +21,7 @@ OWN_KEYS = frozenset({"gpulint/accelerator", "accelerator"})
 A part of a value is another format's name (Truss: `H100:2`).
 """
 GKE = "cloud.google.com/gke-accelerator"
-COPIES = {"serving.kserve.io/gke-accelerator": GKE, "serving.kubeflow.org/gke-accelerator": GKE}
+KSERVE_KEYS = {"serving.kserve.io/gke-accelerator": GKE, "serving.kubeflow.org/gke-accelerator": GKE}
 """Annotations that KServe turns into a node selector."""
 PRODUCT = "nvidia.com/gpu.product"
 FAMILY = re.compile(r"(?:karpenter\.k8s\.aws|eks\.amazonaws\.com)/instance-family")
@@ -49,7 +48,7 @@ SIZED = re.compile(r"(?i)\d+(?:\.\d+)?\s*[gt]b")
 CASES = (str.lower, str.upper)
 
 
-def relabelled(role: Role, product: str, values: Mapping[str, Value] | None = None) -> tuple[str, ...] | None:
+def relabel(role: Role, product: str, values: Mapping[str, Value] | None = None) -> tuple[str, ...] | None:
     """Return the text of each location for another product, in the order of the origins;
 
     None if one has none.
@@ -64,7 +63,7 @@ def relabelled(role: Role, product: str, values: Mapping[str, Value] | None = No
     return None if None in texts else tuple(text for text in texts if text is not None)
 
 
-def cloud(role: Role) -> str | None:
+def find_cloud(role: Role) -> str | None:
     """Return the cloud of the location that names the accelerator; None if any is possible."""
     field = role.fields.get("accelerator")
     if field is None or not field.origins:
@@ -72,7 +71,7 @@ def cloud(role: Role) -> str | None:
     return hardware.cloud_of(_find_key(field.origins[0]), field.origins[0].text())
 
 
-def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False) -> str | None:
+def find_machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False) -> str | None:
     """Return the cheapest machine type of the same cloud with enough of a product; of `whole` ones,
     with exactly that count.
     """
@@ -81,7 +80,7 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
         return None
     had = [
         offer
-        for offer in offers.of(role.available, old.cloud)
+        for offer in offers.list_offers(role.available, old.cloud)
         if (offer.accelerator, offer.cloud) == (product, old.cloud)
     ]
     enough = [
@@ -101,7 +100,7 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
     return cheapest.instance_type if cheapest else None
 
 
-def hosted(role: Role, product: str, gpus: Value) -> bool:
+def is_hosted(role: Role, product: str, gpus: Value) -> bool:
     """Return whether an available machine with so many of a product has the cores and memory that
     the pod requests.
 
@@ -112,7 +111,7 @@ def hosted(role: Role, product: str, gpus: Value) -> bool:
         return True
     if _is_own_cluster(role) and not _is_declared(role.available, product):
         return False
-    had = [offer for offer in offers.of(role.available, cloud(role), product) if offer.node_gpus >= gpus]
+    had = [offer for offer in offers.list_offers(role.available, find_cloud(role), product) if offer.node_gpus >= gpus]
     return any(not offer.instance_type or _has_cpu_and_memory(role, offer.instance_type) for offer in had) or not had
 
 
@@ -122,7 +121,7 @@ def _is_own_cluster(role: Role) -> bool:
     """
     field = role.fields.get("accelerator")
     return field is not None and any(
-        origin.document.format == "shell" and slurm.product_of(_split_option(origin.text())[1]) is not None
+        origin.document.format == "shell" and slurm.find_accelerator(_split_option(origin.text())[1]) is not None
         for origin in field.origins
     )
 
@@ -138,7 +137,7 @@ def _has_cpu_and_memory(role: Role, instance_type: str) -> bool:
     return not few and not (small and memory > node.host_memory_bytes)  # type: ignore[operator,union-attr]
 
 
-def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
+def render_request(origin: Origin, product: str | None, gpus: Value) -> str | None:
     """Return a request without a count for another product, another count, or both."""
     old = origin.text().strip()
     if not (platforms := _find_platforms(origin)) or SIZED.search(_find_whole_text(origin).replace(old, "", 1)):
@@ -156,7 +155,7 @@ def _rename(role: Role, origin: Origin, product: str, values: Mapping[str, Value
     key, old = _find_key(origin), origin.text()
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
     if _find_platforms(origin):
-        return requested(origin, product, gpus) if _has_same_vendor(role, product) else None  # type: ignore[arg-type]
+        return render_request(origin, product, gpus) if _has_same_vendor(role, product) else None  # type: ignore[arg-type]
     if origin.document.format == "shell" or origin.span is not None:
         return _render_option(old, product)
     if key in OWN_KEYS:
@@ -165,10 +164,10 @@ def _rename(role: Role, origin: Origin, product: str, values: Mapping[str, Value
         return _find_other_machine(role, origin, product, values)
     if FAMILY.fullmatch(key):
         return _find_other_family(role, old, product, gpus)  # type: ignore[arg-type]
-    return _render_pool_label(role, key, old, product) or _render_label(COPIES.get(key, key), old, product)
+    return _render_pool_label(role, key, old, product) or _render_label(KSERVE_KEYS.get(key, key), old, product)
 
 
-def pool_of(role: Role, product: str) -> str | None:
+def find_pool(role: Role, product: str) -> str | None:
     """Return the team's pool that the label of another product selects;
 
     None if no label selects a pool.
@@ -219,7 +218,7 @@ def _find_other_machine(role: Role, origin: Origin, product: str, values: Mappin
     whole = counted is not None and origin in counted.origins
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
     prefix = "ml." if origin.text().startswith("ml.") else ""
-    other = machine(role, origin.text(), product, gpus, whole)  # type: ignore[arg-type]
+    other = find_machine(role, origin.text(), product, gpus, whole)  # type: ignore[arg-type]
     return prefix + other if other else None
 
 
@@ -227,7 +226,7 @@ def _find_other_family(role: Role, old: str, product: str, gpus: Value) -> str |
     """Return the AWS machine family of a product, if only one family has it."""
     families = {node.instance_type.partition(".")[0] for node in hardware.holding(product, 1, "aws")}
     is_family = any(node.instance_type.startswith(f"{old}.") for node in hardware.list_nodes())
-    holds = isinstance(gpus, int) and offers.cheapest(role.available, product, gpus, "aws") is not None
+    holds = isinstance(gpus, int) and offers.find_cheapest(role.available, product, gpus, "aws") is not None
     return families.pop() if len(families) == 1 and is_family and holds else None
 
 
@@ -236,11 +235,11 @@ def _render_option(old: str, product: str) -> str | None:
     present one.
     """
     head, name, tail = _split_option(old)
-    if not name or slurm.product_of(name) is None:
+    if not name or slurm.find_accelerator(name) is None:
         return None
     names = [value for (label, value), named in hardware.labels().items() if (label, named) == ("alias", product)]
     spelled = [case(value) for value in names if " " not in value for case in CASES if case(name) == name]
-    fitting = [value for value in spelled if slurm.product_of(value) == product]
+    fitting = [value for value in spelled if slurm.find_accelerator(value) == product]
     return f"{head}{min(fitting, key=lambda value: (len(value), value))}{tail}" if fitting else None
 
 
@@ -285,15 +284,15 @@ def _find_clouds(origin: Origin) -> tuple[str, ...]:
 
 def _find_platform_name(platforms: tuple[str, ...], product: str) -> str | None:
     """Return a platform's name for a product that the platform reads as that product again."""
-    rows = [row for row in catalog.rows("resource_profiles") if row["platform"] in platforms]
+    rows = [row for row in tables.rows("resource_profiles") if row["platform"] in platforms]
     names = [row["profile"] for row in rows if row["accelerator"] == product and not row["mig_profile"]]
-    fitting = [name for name in names if rented.product(platforms, name) == product]
+    fitting = [name for name in names if gpu_spec_strings.product(platforms, name) == product]
     return min(fitting, key=lambda name: (len(name), name), default=None)
 
 
 def _is_listed(platforms: tuple[str, ...], name: str) -> bool:
     """Return whether a platform lists a name, possibly with the memory size appended."""
-    rows = [row for row in catalog.rows("resource_profiles") if row["platform"] in platforms]
+    rows = [row for row in tables.rows("resource_profiles") if row["platform"] in platforms]
     return name.casefold() in {row["profile"].casefold().partition(":")[0] for row in rows}
 
 

@@ -15,7 +15,7 @@ Files = Mapping[str, bytes]
 MARK_8, MARKS_16 = b"\xef\xbb\xbf", {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-def placed(suggestion: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
+def locate_edits(suggestion: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
     """Return a suggestion whose edits carry exact replacements where they are certain."""
     return suggestion._replace(
         edits=tuple(edit._replace(exact=_locate_replacement(edit, read)) for edit in suggestion.edits)
@@ -28,13 +28,13 @@ def _locate_replacement(edit: Edit, read: Callable[[str], tuple[Loaded, str] | N
         return None
     loaded, text = found
     try:
-        start, end, new = splices.of(edit, loaded.documents, text)
+        start, end, new = splices.locate(edit, loaded.documents, text)
     except Inexact:
         return None
-    return Replacement(places.of(edit.location.path, text, start, end), new)
+    return Replacement(places.locate(edit.location.path, text, start, end), new)
 
 
-def written(suggestion: Suggestion, given: Files) -> dict[str, bytes]:
+def apply_edits(suggestion: Suggestion, given: Files) -> dict[str, bytes]:
     """Return the contents of the files that a suggestion changes; raise Inexact if an edit has no
     exact location.
     """
@@ -53,21 +53,21 @@ def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
         raise Inexact(f"the value is declared in {path}, which is not among the files to fix")
     content = given[path]
     loaded = documents.load(path, content)
-    text = decoded(content)
-    found = [splices.of(edit, loaded.documents, text) for edit in edits]
-    changed = _encode(splices.applied(text, _merge_insertions(found)), content)
+    text = decode(content)
+    found = [splices.locate(edit, loaded.documents, text) for edit in edits]
+    changed = _encode(splices.apply(text, _merge_insertions(found)), content)
     _refuse_damage(loaded, documents.load(path, changed), len(found))
     return changed
 
 
-def _merge_insertions(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
+def _merge_insertions(found: Sequence[splices.TextEdit]) -> Iterator[splices.TextEdit]:
     """Yield text edits, with insertions at the same position merged into one."""
     at: dict[tuple[int, int], list[str]] = {}
     for splice in dict.fromkeys(found):
         at.setdefault((splice.start, splice.end), []).append(splice.new)
     for (start, end), texts in at.items():
         if start == end or len(texts) == 1:
-            yield splices.Splice(start, end, "".join(texts))
+            yield splices.TextEdit(start, end, "".join(texts))
         else:
             raise Inexact("two of its edits conflict at one location")
 
@@ -101,7 +101,7 @@ def _count_leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
 # ---- bytes
 
 
-def decoded(content: bytes) -> str:
+def decode(content: bytes) -> str:
     """Return the text of a file without its byte order mark."""
     encoding = MARKS_16.get(content[:2])
     return content[2:].decode(encoding) if encoding else content.removeprefix(MARK_8).decode("utf-8")

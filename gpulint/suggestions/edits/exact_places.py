@@ -17,7 +17,7 @@ ITEM = re.compile(r"-(?:\s|$)")
 QUOTES = ("'", '"')
 
 
-class Place(NamedTuple):
+class ExactLocation(NamedTuple):
     """A location of one file, its text, and the text before it on its line."""
 
     origin: Origin
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def place(origin: Origin) -> Place | None:
+def locate(origin: Origin) -> ExactLocation | None:
     """Return the exact place of an origin;
 
     None if its characters differ from its text or are shared with other objects.
@@ -43,7 +43,7 @@ def place(origin: Origin) -> Place | None:
         _is_aliased(origin.document, origin.path) or _is_anchored(origin, location)
     ):
         return None
-    return Place(origin, location, written, location.text[: location.column - 1])
+    return ExactLocation(origin, location, written, location.text[: location.column - 1])
 
 
 def _find_inside(origin: Origin) -> Location:

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from gpulint import engines
 from gpulint.report.model import Edit
-from gpulint.suggestions.edits import exact_places as stated
-from gpulint.suggestions.edits import trainer_keys as further_keys
+from gpulint.suggestions.edits import exact_places, trainer_keys
 from gpulint.workload import Origin, Role, Value
 
 UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
@@ -21,7 +20,7 @@ QUOTES = ("'", '"')
 WHOLE_ARGUMENT = re.compile(r"--[\w-]+=")
 
 
-def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
+def insert(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     """Return the edits that add a quantity; None if there is no certain place for it."""
     if name in UNNEEDED and value == 1:
         return ()
@@ -33,7 +32,7 @@ def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     if role.arguments and role.arguments.key:
         return [Edit(name, role.arguments.location(), "", f"{name}: {written}", "key")]
     if role.arguments is None or role.text("training_config"):  # LLaMA-Factory takes no flags beside a file
-        key = further_keys.beside(role, name, written)
+        key = trainer_keys.insert_key(role, name, written)
         return [key] if key else None
     return _add_argument(role, role.arguments, name, value)
 
@@ -42,7 +41,7 @@ def _add_argument(role: Role, last: Origin, name: str, value: Value) -> Sequence
     """Return the edit that adds an engine argument after the last one, or after another whole
     argument of its list.
     """
-    argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
+    argument = engines.render_argument(role.text("engine"), role.text("engine_version"), name, value)
     beside = next(filter(_takes_words, (last, *_find_siblings(role, last))), None)
     if argument is None or beside is None:
         return None
@@ -77,7 +76,7 @@ def _takes_words(beside: Origin) -> bool:
     """Return whether an argument can follow a place: an item of a list, or a word of a script or
     command.
     """
-    place = stated.place(beside)
+    place = exact_places.locate(beside)
     if place is None:
         return False
     if beside.span is not None or beside.document.format == "shell":
@@ -97,9 +96,9 @@ def _takes_words(beside: Origin) -> bool:
 
 def _add_limit(role: Role, value: Value) -> Sequence[Edit] | None:
     request = role.fields["gpu_request"].origins[0]
-    if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
+    if request.path[-2:-1] != ("requests",) or exact_places.locate(request) is None:
         return None  # a chart's own key, whose limits stand under another
-    beside = stated.place(Origin(request.document, request.path[:-1], key=True))
+    beside = exact_places.locate(Origin(request.document, request.path[:-1], key=True))
     if beside is None or beside.text != "requests":
         return None
     return [Edit("gpu_limit", beside.location, "", f"limits: {{{request.path[-1]}: {value}}}", "key")]

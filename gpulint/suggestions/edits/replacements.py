@@ -4,13 +4,13 @@ entry.
 
 from __future__ import annotations
 
-from gpulint.facts.resolver import Facts
+from gpulint.facts.model import Facts
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Edit, Suggestion
 from gpulint.workload import Origin
 
 
-def of(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
+def propose(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
     """Return the replacement that a rule proposes at its location; empty if location or word is
     unknown.
     """
@@ -21,7 +21,7 @@ def of(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
     if rule.superfluous:
         edit = Edit(rule.at[0], origin.location(), origin.text(), "", "remove")
         return (Suggestion("remove it", (edit,), gives_up=rule.gives_up),)
-    instead = facts.likely(rule.instead) if rule.instead else None
+    instead = facts.expected(rule.instead) if rule.instead else None
     place = _locate_word(origin, str(field.value))
     if not isinstance(instead, str) or place is None:
         return ()

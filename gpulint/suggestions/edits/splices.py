@@ -32,7 +32,7 @@ ONE_ENTRY = re.compile(r"(?P<key>[\w-]+): \{(?P<name>[^\s:{}]+): (?P<value>[^\s:
 HINTED = re.compile(r"#\s*gpulint:")
 
 
-class Splice(NamedTuple):
+class TextEdit(NamedTuple):
     """A range of characters, and its replacement."""
 
     start: int
@@ -55,11 +55,11 @@ class Step(NamedTuple):
     node: Node
 
 
-def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
+def locate(edit: Edit, documents: Sequence[Document], text: str) -> TextEdit:
     """Return the text edit for an edit; raise Inexact if its place is not certain."""
     if edit.location is None:
         raise Inexact(f"the file has no place to insert `{edit.new}`")
-    start, end = span(text, edit.location)
+    start, end = find_span(text, edit.location)
     holding = [document for document in documents if document.root.start <= start]
     if not holding or holding[-1].format == "template":
         raise Inexact("the file has no readable document there")
@@ -77,7 +77,7 @@ def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
     return _replace(edit, document, text, start, end, steps)
 
 
-def applied(text: str, splices: Iterable[Splice]) -> str:
+def apply(text: str, splices: Iterable[TextEdit]) -> str:
     """Apply all text edits; raise Inexact if two of them overlap."""
     ordered = sorted(dict.fromkeys(splices))
     for splice, following in itertools.pairwise(ordered):
@@ -88,7 +88,7 @@ def applied(text: str, splices: Iterable[Splice]) -> str:
     return text
 
 
-def span(text: str, place: Location) -> tuple[int, int]:
+def find_span(text: str, place: Location) -> tuple[int, int]:
     """Return the offsets of a location; raise Inexact if the text has no such line."""
     starts = _find_line_starts(text, place.end_line)
     if len(starts) < place.end_line:
@@ -166,13 +166,13 @@ def _find_line(text: str, start: int, end: int) -> tuple[int, int]:
 # ---- one text in the place of another
 
 
-def _replace(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
+def _replace(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> TextEdit:
     source = text[start:end]
     if len(source) > 1 and source[0] == source[-1] and source[0] in "\"'" and source[1:-1] == edit.old:
         start, end, source = start + 1, end - 1, edit.old
     if source != edit.old or not source:
         raise Inexact(f"`{edit.old}` is not written there literally")
-    splice = _trim(Splice(start, end, edit.new), source)
+    splice = _trim(TextEdit(start, end, edit.new), source)
     if not WORD.fullmatch(splice.new or "-") or ("," in splice.new and "," not in edit.old):
         raise Inexact(f"`{edit.new}` is not one word")
     _refuse_hints(text, start, steps)
@@ -180,14 +180,14 @@ def _replace(edit: Edit, document: Document, text: str, start: int, end: int, st
     return splice
 
 
-def _trim(splice: Splice, source: str) -> Splice:
+def _trim(splice: TextEdit, source: str) -> TextEdit:
     """Return the same text edit without the characters that stay the same at both ends."""
     shorter = min(len(source), len(splice.new))
     same = next((at for at in range(shorter) if source[at] != splice.new[at]), shorter)
     rest, new = source[same:], splice.new[same:]
     shorter = min(len(rest), len(new))
     tail = next((at for at in range(shorter) if rest[-1 - at] != new[-1 - at]), shorter)
-    return Splice(splice.start + same, splice.end - tail, new[: len(new) - tail])
+    return TextEdit(splice.start + same, splice.end - tail, new[: len(new) - tail])
 
 
 def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
@@ -200,7 +200,7 @@ def _refuse_hints(text: str, start: int, steps: Sequence[Step]) -> None:
         raise Inexact("a gpulint hint declares it, which changes no deployment")
 
 
-def _refuse_variables(text: str, splice: Splice, steps: Sequence[Step]) -> None:
+def _refuse_variables(text: str, splice: TextEdit, steps: Sequence[Step]) -> None:
     if "$" in text[splice.start : splice.end]:
         raise Inexact("a variable supplies it")
     first, _ = _find_line(text, splice.start, splice.start)
@@ -227,7 +227,7 @@ def _find_variable(before: str, steps: Sequence[Step]) -> str:
 # ---- one more argument
 
 
-def _add_argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
+def _add_argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> TextEdit:
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
@@ -242,7 +242,7 @@ def _add_argument(edit: Edit, document: Document, text: str, start: int, end: in
     return _add_word(edit.new, document, text, node, start, end)
 
 
-def _add_items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
+def _add_items(words: Sequence[str], text: str, items: Node, beside: Node) -> TextEdit:
     """Return the insertion of further list items in the style of the one before; a number stays a
     text.
     """
@@ -255,15 +255,15 @@ def _add_items(words: Sequence[str], text: str, items: Node, beside: Node) -> Sp
         before = items.value[index - 1].end if index else items.start + 1
         gap = text[before : beside.start].lstrip(",")
         comma = f",{gap if gap.strip() == '' and gap else ' '}"
-        return Splice(beside.end, beside.end, "".join(f"{comma}{item}" for item in written))
+        return TextEdit(beside.end, beside.end, "".join(f"{comma}{item}" for item in written))
     first, stop = _find_line(text, beside.start, beside.end)
     dash = text[first : beside.start]
     if not re.fullmatch(r"[ \t]*-[ \t]+", dash):
         raise Inexact("the argument before it is not on a line of its own")
-    return Splice(stop, stop, "".join(f"{_find_break(text, first)}{dash}{item}" for item in written))
+    return TextEdit(stop, stop, "".join(f"{_find_break(text, first)}{dash}{item}" for item in written))
 
 
-def _add_word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
+def _add_word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> TextEdit:
     """Return the insertion of a word after the last one of a command."""
     if not ENDS_WORD.match(text, end) or (node.style not in ("|", ">") and end > node.end):
         raise Inexact("the argument before it continues there")
@@ -275,8 +275,8 @@ def _add_word(new: str, document: Document, text: str, node: Node, start: int, e
     lone = LONE_ARGUMENT.fullmatch(text[first:end])
     if in_lines and lone and text[:first].rstrip("\r\n").endswith("\\"):
         indent = before[: len(before) - len(before.lstrip())]
-        return Splice(end, end, f" \\{_find_break(text, first)}{indent}{new}")
-    return Splice(end, end, f" {new}")
+        return TextEdit(end, end, f" \\{_find_break(text, first)}{indent}{new}")
+    return TextEdit(end, end, f" {new}")
 
 
 def _find_break(text: str, line_start: int) -> str:
@@ -290,7 +290,7 @@ def _find_break(text: str, line_start: int) -> str:
 # ---- one more key, or an entry less
 
 
-def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
+def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> TextEdit:
     """Return the insertion of an entry after the one at the place."""
     at = next((at for at, step in enumerate(steps) if step.key is not None and step.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
@@ -299,14 +299,14 @@ def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Seque
     if any(edit.new.partition(":")[0] == name.value for name, _ in holder.value):
         raise Inexact("the key already exists there")
     if text[holder.start] == "{":
-        return Splice(value.end, value.end, f", {edit.new}")
+        return TextEdit(value.end, value.end, f", {edit.new}")
     first, stop = _find_line(text, key.start, max(key.end, value.end))
     indent = text[first : key.start]
     if indent.strip(" -") or value.target is not None or value.style in ("|", ">"):
         raise Inexact("the key next to it is not on lines of its own")
     margin = indent.replace("-", " ")
     written = "".join(f"{_find_break(text, first)}{margin}{line}" for line in _render_entry(edit.new, text, key, value))
-    return Splice(stop, stop, written)
+    return TextEdit(stop, stop, written)
 
 
 def _render_entry(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
@@ -323,7 +323,7 @@ def _render_entry(new: str, text: str, key: Node, value: Node) -> Iterator[str]:
     yield f"{' ' * step}{nested['name']}: {quote}{nested['value']}{quote}"
 
 
-def _remove(text: str, steps: Sequence[Step]) -> Splice:
+def _remove(text: str, steps: Sequence[Step]) -> TextEdit:
     """Return the removal of the entry at a place: a list item, or a key with its value."""
     at = len(steps) - 1
     if at > 1 and steps[at - 1].key is None and steps[at - 2].node.kind == "sequence":
@@ -344,4 +344,4 @@ def _remove(text: str, steps: Sequence[Step]) -> Splice:
     after = text.find("\n", stop)
     if after < 0:
         raise Inexact("it is the last line of the file")
-    return Splice(first, after + 1, "")
+    return TextEdit(first, after + 1, "")

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.catalog import tables as catalog
+from gpulint.catalog import tables
 from gpulint.report.model import Edit
 from gpulint.workload import Origin, Role, Value
 
 NUMBERS = frozenset({"int", "from-zero"})
 
 
-def beside(role: Role, name: str, value: str) -> Edit | None:
+def insert_key(role: Role, name: str, value: str) -> Edit | None:
     """Return the edit that adds the key next to a known one of the same mapping;
 
     None if that is not certain.
     """
-    rows = catalog.rows("setting_keys")
+    rows = tables.rows("setting_keys")
     declared = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
     counts = {format: sum(format == row_format for row_format, _ in declared) for format, _ in declared}
     formats = {format for format, count in counts.items() if count == max(counts.values())}
@@ -37,7 +37,7 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
     return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")
 
 
-def _locate_keys(role: Role, row: catalog.Row) -> Iterator[Origin]:
+def _locate_keys(role: Role, row: tables.Row) -> Iterator[Origin]:
     """Yield where a YAML file declares a row's quantity by the row's key."""
     field = role.fields.get(row["quantity"])
     for origin in field.origins if field else ():

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from gpulint import units
-from gpulint.catalog import tables as catalog
-from gpulint.suggestions.edits.exact_places import Place
+from gpulint.catalog import tables
+from gpulint.suggestions.edits.exact_places import ExactLocation
 from gpulint.workload import Unknown, Value
 
 FLAG = r"(?:--?[A-Za-z][\w.-]*=|[+~]*[A-Za-z][\w./-]*=|-[A-Za-z](?=\d))?"
@@ -32,27 +32,27 @@ torch.distributed.fsdp, accelerate.
 """
 
 
-def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | None:
+def render(name: str, place: ExactLocation, now: Value | Unknown, value: Value) -> str | None:
     """Return the text of a quantity's new value;
 
     None if the place does not plainly declare the present one.
     """
     if name == "mig_profile":
-        return profile(place.text, str(now), str(value))
+        return render_profile(place.text, str(now), str(value))
     if name == "hybrid_sharding":
         return HYBRID.get(place.text)
     if lists_devices(place):
-        return devices(place, now, value)
+        return render_devices(place, now, value)
     if place.text != now and (spelled := _render_key_word(name, place, value)) is not None:
         return spelled or None
     if isinstance(value, bool):
-        return switch(place.text, now, value)
+        return render_switch(place.text, now, value)
     if isinstance(value, int | float):
-        return number(place.text, now, value)
-    return word(place.text, now, value)
+        return render_number(place.text, now, value)
+    return render_word(place.text, now, value)
 
 
-def number(old: str, now: Value | Unknown, value: float) -> str | None:
+def render_number(old: str, now: Value | Unknown, value: float) -> str | None:
     """Return another number after the same flag or name: `8`, `--tp=8`, `gpu:a100:8`."""
     found = NUMBER.fullmatch(old)
     if found and _is_same(found["number"], now):
@@ -61,7 +61,7 @@ def number(old: str, now: Value | Unknown, value: float) -> str | None:
     return f"{left['head']}{value}{left['tail']}" if left and left["word"] in LEFT_OPEN else None
 
 
-def stated_number(old: str) -> float | None:
+def parse_number(old: str) -> float | None:
     """Return the number in a text."""
     found = NUMBER.fullmatch(old)
     return _parse_number(found["number"]) if found else None
@@ -78,7 +78,7 @@ def _parse_number(written: str) -> float | None:
         return None
 
 
-def word(old: str, now: Value | Unknown, value: Value) -> str | None:
+def render_word(old: str, now: Value | Unknown, value: Value) -> str | None:
     """Return another word after the same flag."""
     found = WORD.fullmatch(old)
     if found is None or not isinstance(now, str) or found["word"].lower() != now.lower():
@@ -86,7 +86,7 @@ def word(old: str, now: Value | Unknown, value: Value) -> str | None:
     return f"{found['head']}{value}{found['tail']}"
 
 
-def switch(old: str, now: Value | Unknown, value: bool) -> str | None:
+def render_switch(old: str, now: Value | Unknown, value: bool) -> str | None:
     """Return the other position of a switch in the file's spelling;
 
     None for a flag without a value.
@@ -102,7 +102,7 @@ def switch(old: str, now: Value | Unknown, value: bool) -> str | None:
     return f"{found['head']}{spelled}{found['tail']}"
 
 
-def lists_devices(place: Place) -> bool:
+def lists_devices(place: ExactLocation) -> bool:
     """Return whether a place lists devices by number: `CUDA_VISIBLE_DEVICES=0,1`, `device_ids:
     ["0"]`.
     """
@@ -114,7 +114,7 @@ def lists_devices(place: Place) -> bool:
     return DEVICES.search(place.before) is not None
 
 
-def devices(place: Place, now: Value | Unknown, value: Value) -> str | None:
+def render_devices(place: ExactLocation, now: Value | Unknown, value: Value) -> str | None:
     """Return the first devices of a node as one text, if today's list also starts at the first."""
     found = INDICES.fullmatch(place.text)
     if found is None or not isinstance(now, int) or not isinstance(value, int):
@@ -125,7 +125,7 @@ def devices(place: Place, now: Value | Unknown, value: Value) -> str | None:
     return f"{found['head']}{','.join(map(str, range(value)))}{found['tail']}"
 
 
-def profile(old: str, now: str, value: str) -> str | None:
+def render_profile(old: str, now: str, value: str) -> str | None:
     """Return another slice in a resource name, a label value, or alone."""
     found = list(PROFILE.finditer(old))
     if len(found) != 1 or found[0]["profile"] != now or "+" in value:
@@ -133,22 +133,22 @@ def profile(old: str, now: str, value: str) -> str | None:
     return old[: found[0].start()] + value + old[found[0].end() :]
 
 
-def _render_key_word(name: str, place: Place, value: Value) -> str | None:
+def _render_key_word(name: str, place: ExactLocation, value: Value) -> str | None:
     """Return a configuration key's word for a value; empty if it has none, None if no such key
     decides.
     """
     path = [part for part in place.origin.path if isinstance(part, str)]
     if place.origin.span is not None or not path:
         return None
-    rows = (row for row in catalog.rows("setting_keys") if row["quantity"] == name)
+    rows = (row for row in tables.rows("setting_keys") if row["quantity"] == name)
     kinds = {row["kind"] for row in rows if row["kind"].startswith("word:") and row["key"].split(".")[-1] == path[-1]}
     if not kinds:
         return None
-    spelled = {spelling(kind, value) for kind in kinds}
+    spelled = {find_spelling(kind, value) for kind in kinds}
     return (spelled.pop() or "") if len(spelled) == 1 else ""
 
 
-def spelling(kind: str, value: Value) -> str | None:
+def find_spelling(kind: str, value: Value) -> str | None:
     """Return the first word of a key's kind for a value; None if it has none."""
     pairs = (pair.partition("=") for pair in kind.partition(":")[2].split(";"))
     meant = str(value).lower() if isinstance(value, bool) else value

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import glossary
-from gpulint.policy.rules import evaluate as check
-from gpulint.policy.rules import facility as facilities
+from gpulint.facility.model import Component, ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.policy.rules import evaluate, facility
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.facility import Key
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Edit, Severity, Suggestion
 from gpulint.source.documents import Path
-from gpulint.suggestions.edits import exact_places as stated
-from gpulint.suggestions.facility import changes as room_moves
-from gpulint.suggestions.facility.changes import Change, Move
+from gpulint.suggestions.edits import exact_places
+from gpulint.suggestions.facility import changes as facility_changes
+from gpulint.suggestions.facility.changes import Candidate, Change
 from gpulint.workload import Field, Origin, Role
 
 PRINTED = 3
@@ -32,7 +31,7 @@ ANSWERED_PARTS = 4000
 """Number of components that limits how many findings of a large facility get suggestions."""
 
 
-class Before(NamedTuple):
+class Baseline(NamedTuple):
     """The evaluation before a change: severities and missing facts by component and rule, and one
     component of each location.
     """
@@ -48,7 +47,7 @@ class Before(NamedTuple):
         return at if at in self.parts else self.places.get((kind, place), at)
 
 
-def before(evaluations: Iterable[facilities.Said]) -> Before:
+def build_baseline(evaluations: Iterable[facility.Evaluation]) -> Baseline:
     """Return the evaluation of a facility as it is, including the rules that its findings
     absorb.
     """
@@ -57,18 +56,18 @@ def before(evaluations: Iterable[facilities.Said]) -> Before:
     places: dict[tuple[str, Path], Key] = {}
     parts = []
     for evaluation in evaluations:
-        at = facilities.key(evaluation.known)
+        at = facility.identify(evaluation.known)
         parts.append(at)
         places[at[0], at[2]] = at
         lacking |= {(at, lack.rule) for lack in evaluation.outcome.not_evaluated}
         for verdict in evaluation.outcome.verdicts:
             for name in (verdict.rule.name, *verdict.rule.absorbs):
                 severities[at, name] = max(verdict.severity, severities.get((at, name), 0))
-    return Before(severities, frozenset(lacking), frozenset(parts), places)
+    return Baseline(severities, frozenset(lacking), frozenset(parts), places)
 
 
-def alternatives(
-    verdict: Verdict, facts: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+def suggest(
+    verdict: Verdict, facts: ComponentFacts, stood: Baseline, rules: Mapping[str, tuple[Rule, ...]]
 ) -> tuple[Suggestion, ...]:
     """Return up to three changes after which the rule is evaluated and cleared in every scenario,
     and nothing new is reported.
@@ -85,17 +84,17 @@ def alternatives(
 def _find_best(
     quantity: str,
     rule: Rule,
-    facts: PartFacts,
-    stood: Before,
+    facts: ComponentFacts,
+    stood: Baseline,
     rules: Mapping[str, tuple[Rule, ...]],
     budget: Iterator[int],
-) -> tuple[int, Move] | None:
+) -> tuple[int, Candidate] | None:
     """Return the first change of a quantity that leaves no error, else the best of the first few
     that help.
     """
-    kept: list[tuple[int, Move]] = []
-    for move, _ in zip(room_moves.moves(quantity, facts), budget, strict=False):
-        after = varied(facts.root(), move)
+    kept: list[tuple[int, Candidate]] = []
+    for move, _ in zip(facility_changes.propose(quantity, facts), budget, strict=False):
+        after = apply(facts.root(), move)
         errors = _count_errors_left(rule, facts, after, stood, rules) if _is_evaluated(rule, move, after) else None
         if errors is not None:
             kept.append((errors, move))
@@ -104,7 +103,7 @@ def _find_best(
     return min(kept, key=lambda pair: pair[0], default=None)
 
 
-def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
+def _is_evaluated(rule: Rule, move: Candidate, after: Sequence[ComponentFacts]) -> bool:
     """Return whether a rule can be evaluated for every component that receives something.
 
     Unknown values must not make it pass.
@@ -115,28 +114,32 @@ def _is_evaluated(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
         for component in after
         if component.kind in rule.target.kind and (component.kind, component.path()) in places
     )
-    return not any(check.judged([rule], component).not_evaluated for component in taking)
+    return not any(evaluate.evaluate([rule], component.facts).not_evaluated for component in taking)
 
 
 def _count_errors_left(
-    rule: Rule, facts: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+    rule: Rule,
+    facts: ComponentFacts,
+    after: Sequence[ComponentFacts],
+    stood: Baseline,
+    rules: Mapping[str, tuple[Rule, ...]],
 ) -> int | None:
     """Return the errors that remain if the rule is cleared and nothing new is reported; else None.
 
     Most changes fail the first check.
     """
-    own = facilities.key(facts)
+    own = facility.identify(facts)
     here = next(
-        (component for component in after if component.kind == facts.kind and facilities.key(component) == own), None
+        (component for component in after if component.kind == facts.kind and facility.identify(component) == own), None
     )
     if here is None:
         return None
-    answered = check.judged([rule], here)
+    answered = evaluate.evaluate([rule], here.facts)
     if answered.holding or answered.not_evaluated:
         return None
     outcomes: list[tuple[Key, Outcome]] = []
-    for component, outcome in facilities.outcomes(reversed(after), rules):
-        at = stood.called(facilities.key(component))
+    for component, outcome in facility.evaluate_components(reversed(after), rules):
+        at = stood.called(facility.identify(component))
         if _is_worse(at, outcome, stood):
             return None
         outcomes.append((at, outcome))
@@ -145,7 +148,7 @@ def _count_errors_left(
     return sum(verdict.severity == Severity.ERROR for _, outcome in outcomes for verdict in outcome.verdicts)
 
 
-def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
+def _is_worse(at: Key, outcome: Outcome, stood: Baseline) -> bool:
     louder = (verdict.severity > stood.severities.get((at, verdict.rule.name), 0) for verdict in outcome.verdicts)
     return any(louder) or any((at, lack.rule) not in stood.lacking for lack in outcome.not_evaluated)
 
@@ -161,12 +164,12 @@ def _reveals_absorbed(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcom
 # ---- the facility after a move
 
 
-def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
+def apply(root: ComponentFacts, move: Candidate) -> tuple[ComponentFacts, ...]:
     """Return the components of a facility that a change reaches: changed ones, their children,
     parents and neighbours.
     """
     roles = {id(part): role for part, role in _find_changed(root, move.changes)}
-    added: dict[int, tuple[Part, ...]] = {}
+    added: dict[int, tuple[Component, ...]] = {}
     for holder, part in move.added:
         for component in root.of_kind(holder.kind):
             if _is_same(component.role.anchor, holder.role.anchor) and component.role.name == holder.role.name:
@@ -176,7 +179,7 @@ def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
     return tuple(component for component in again.all() if id(component) not in same)
 
 
-def _find_changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
+def _find_changed(root: ComponentFacts, changes: Sequence[Change]) -> Iterator[tuple[ComponentFacts, Role]]:
     """Yield every component whose location in the file a change rewrites, including all of a name
     with a range.
     """
@@ -191,7 +194,7 @@ def _find_changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[
             yield part, part.role.having(**{change.quantity: _build_field(change) for change in mine})
 
 
-def _find_place(part: PartFacts, quantity: str) -> tuple[str, Path]:
+def _find_place(part: ComponentFacts, quantity: str) -> tuple[str, Path]:
     """Return the location where a component declares a quantity, or would declare it."""
     field = part.role.fields.get(quantity)
     origin = field.origins[0] if field and field.origins else part.role.anchor
@@ -210,7 +213,7 @@ def _build_field(change: Change) -> Field:
 # ---- what a move would write
 
 
-def _build_suggestion(move: Move) -> Suggestion:
+def _build_suggestion(move: Candidate) -> Suggestion:
     edits = [
         *(edit for change in move.changes for edit in [_build_edit(change)]),
         *(_build_addition(*addition) for addition in move.added),
@@ -225,12 +228,12 @@ def _build_edit(change: Change) -> Edit:
     An inventory takes no such keys, so its changes are described in words only.
     """
     written = _render_value(change)
-    if room_moves.is_stated(change):
+    if facility_changes.is_declared(change):
         origin = change.part.role.fields[change.quantity].origins[0]
-        place = stated.place(origin) if _is_edited(origin) else None
+        place = exact_places.locate(origin) if _is_edited(origin) else None
         return Edit(change.quantity, place.location if place else None, origin.text(), written)
     beside = next((field.origins[0] for field in change.part.role.fields.values() if field.origins), None)
-    entry = f"{room_moves.key(change)}: {written}"
+    entry = f"{facility_changes.find_key(change)}: {written}"
     if beside is None or beside.document is not change.part.root().role.anchor.document:
         return Edit(change.quantity, None, "", f"{entry} of {change.part.role.name}")
     return Edit(change.quantity, beside._replace(key=True).location(), "", entry, "key")
@@ -244,7 +247,11 @@ def _is_edited(origin: Origin) -> bool:
 def _render_value(change: Change) -> str:
     """Return a value as the file writes it, with a unit if the old one has one."""
     unit = glossary()[change.quantity].unit
-    old = change.part.role.fields[change.quantity].origins[0].text() if room_moves.is_stated(change) else "with a unit"
+    old = (
+        change.part.role.fields[change.quantity].origins[0].text()
+        if facility_changes.is_declared(change)
+        else "with a unit"
+    )
     if isinstance(change.value, int | float) and unit and not _is_number(old):
         return units.human(change.value, unit).replace(",", "")
     return str(change.value)
@@ -254,15 +261,15 @@ def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
 
 
-def _build_addition(holder: PartFacts, part: Part) -> Edit:
+def _build_addition(holder: ComponentFacts, part: Component) -> Edit:
     what = (
         f"{part.role.value('servers')} × {part.role.name}" if part.kind == "server" else f"{part.kind} {part.role.name}"
     )
     return Edit(f"{part.kind}s", None, "", f"{what} in {holder.role.name}")
 
 
-def offered(
-    evaluations: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
+def suggest_for_worst(
+    evaluations: Sequence[facility.Evaluation], spoken: Sequence[facility.ComponentFinding], rules: Iterable[Rule]
 ) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
     """Return the suggestions for the most severe findings, by component and rule."""
     asked = [
@@ -273,9 +280,9 @@ def offered(
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
-    stood, about = before(evaluations), facilities.by_kind(rules)
+    stood, about = build_baseline(evaluations), facility.group_by_kind(rules)
     worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(evaluations)))]
     return {
-        (facilities.key(component), verdict.rule.name): alternatives(verdict, component, stood, about)
+        (facility.identify(component), verdict.rule.name): suggest(verdict, component, stood, about)
         for verdict, component in worst
     }

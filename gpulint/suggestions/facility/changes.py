@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog.hardware import servers
-from gpulint.facility.model import Part, PartFacts
-from gpulint.facts.resolver import Missing, glossary
-from gpulint.suggestions.facility import cabling_changes as cable_moves
+from gpulint.facility.model import Component, ComponentFacts
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Missing
+from gpulint.suggestions.facility import cabling_changes
 from gpulint.workload import Field, Value
 
 BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC": (16, 32, 63, 125)}
@@ -47,23 +48,23 @@ UNITS_MORE = (1, 2, 4)
 class Change(NamedTuple):
     """A quantity of a component, and its new value."""
 
-    part: PartFacts
+    part: ComponentFacts
     quantity: str
     value: Value
 
 
-class Move(NamedTuple):
+class Candidate(NamedTuple):
     """A candidate: its title, changes, trade-off, and added components."""
 
     title: str
     changes: tuple[Change, ...]
     gives_up: str
-    added: tuple[tuple[PartFacts, Part], ...] = ()
+    added: tuple[tuple[ComponentFacts, Component], ...] = ()
 
 
-def moves(quantity: str, facts: PartFacts) -> Iterator[Move]:
+def propose(quantity: str, facts: ComponentFacts) -> Iterator[Candidate]:
     """Return the proposed changes of one quantity of a component."""
-    by_quantity: Mapping[str, Callable[[PartFacts], Iterator[Move]]] = {
+    by_quantity: Mapping[str, Callable[[ComponentFacts], Iterator[Candidate]]] = {
         "servers": _propose_fewer_servers,
         "server_type": _propose_other_types,
         "feed_voltage_v": _propose_higher_voltage,
@@ -80,21 +81,21 @@ def moves(quantity: str, facts: PartFacts) -> Iterator[Move]:
     return by_quantity[quantity](facts) if quantity in by_quantity else _propose_cabling(quantity, facts)
 
 
-def _propose_cabling(quantity: str, facts: PartFacts) -> Iterator[Move]:
+def _propose_cabling(quantity: str, facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the changes of a cable or switch."""
-    for rewrite in cable_moves.rewrites(quantity, facts):
+    for rewrite in cabling_changes.propose(quantity, facts.facts):
         changes = tuple(Change(facts, name, value) for name, value in rewrite.values.items())
-        yield Move(rewrite.title, changes, rewrite.gives_up)
+        yield Candidate(rewrite.title, changes, rewrite.gives_up)
 
 
-def _find_rack(facts: PartFacts) -> PartFacts | None:
+def _find_rack(facts: ComponentFacts) -> ComponentFacts | None:
     return facts if facts.kind == "rack" else facts.nearest(("rack",))
 
 
 # ---- servers
 
 
-def _propose_fewer_servers(facts: PartFacts) -> Iterator[Move]:
+def _propose_fewer_servers(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield smaller server counts, largest first, with the rest in racks that have space."""
     for group in _find_groups(facts):
         count, alike = int(group.number("servers") or 0), _count_alike_racks(group)
@@ -103,28 +104,28 @@ def _propose_fewer_servers(facts: PartFacts) -> Iterator[Move]:
             where = _find_name(group) if alike == 1 else f"each of {alike} racks"
             away = f"{(count - left) * alike} in other racks"
             title = f"{left} × {group.role.name} in {where}, {away}"
-            yield Move(title, (Change(group, "servers", left),), f"space for {away}")
+            yield Candidate(title, (Change(group, "servers", left),), f"space for {away}")
 
 
-def _find_groups(facts: PartFacts) -> tuple[PartFacts, ...]:
+def _find_groups(facts: ComponentFacts) -> tuple[ComponentFacts, ...]:
     """Return the groups of servers at hand, largest first."""
     groups = (facts,) if facts.kind == "server" else (_find_rack(facts) or facts).of_kind("server")
     return tuple(sorted(groups, key=lambda group: -(group.number("servers") or 0)))
 
 
-def _count_alike_racks(group: PartFacts) -> int:
+def _count_alike_racks(group: ComponentFacts) -> int:
     """Return the number of racks that the same entry of the file describes through a range."""
     rack = _find_rack(group)
     beside = rack.above.below if rack and rack.above else ()
     return max(1, sum(neighbour.role.anchor == rack.role.anchor for neighbour in beside if rack))
 
 
-def _find_name(group: PartFacts) -> str:
+def _find_name(group: ComponentFacts) -> str:
     rack = _find_rack(group)
     return rack.role.name if rack else "the rack"
 
 
-def _propose_spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
+def _propose_spread(group: ComponentFacts, left: int, moved: int) -> Iterator[Candidate]:
     """Yield the removed servers in one of the other racks of the room, emptiest first."""
     rack = _find_rack(group)
     room = rack.nearest(("room", "site", "facility")) if rack else None
@@ -139,43 +140,43 @@ def _propose_spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
     for other in sorted(others, key=lambda other_rack: other_rack.number("units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
         without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
-        added = ((other, Part("server", type(here)(here.name, here.anchor, without))),)
+        added = ((other, Component("server", type(here)(here.name, here.anchor, without))),)
         title = f"{left} × {group.role.name} in {rack.role.name}, {moved} in {other.role.name}"
-        yield Move(title, (Change(group, "servers", left),), f"{_name_servers(moved)} must be moved", added)
+        yield Candidate(title, (Change(group, "servers", left),), f"{_name_servers(moved)} must be moved", added)
 
 
 def _name_servers(count: int) -> str:
     return f"{count} server{'s' if count > 1 else ''}"
 
 
-def _propose_other_types(facts: PartFacts) -> Iterator[Move]:
+def _propose_other_types(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield other machines with the same number of the same accelerator."""
     for group in _find_groups(facts):
-        card, gpus = group.likely("accelerator"), group.number("server_gpus")
+        card, gpus = group.expected("accelerator"), group.number("server_gpus")
         if not isinstance(card, str) or gpus is None or group.role.fields.get("server_type") is None:
             continue
-        for row in servers.servers():
+        for row in servers.list_servers():
             if row.accelerator == card and row.server_gpus == gpus and row.id != group.role.text("server_type"):
-                yield Move(f"{row.name} instead", (Change(group, "server_type", row.id),), "different servers")
+                yield Candidate(f"{row.name} instead", (Change(group, "server_type", row.id),), "different servers")
 
 
-def _propose_caps(facts: PartFacts) -> Iterator[Move]:
+def _propose_caps(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield power limits on the GPUs of every server of the rack."""
     for share in CAPS:
         capped = [(group, board) for group in _find_groups(facts) if (board := group.number("board_w"))]
         changes = tuple(Change(server, "power_cap_w", round(board * share)) for server, board in capped)
         if changes:
             limit = units.human(changes[0].value, "w")
-            yield Move(f"GPUs limited to {limit} (nvidia-smi -pl)", changes, _describe_slowdown(changes[0]))
+            yield Candidate(f"GPUs limited to {limit} (nvidia-smi -pl)", changes, _describe_slowdown(changes[0]))
 
 
 def _describe_slowdown(cap: Change) -> str:
     """Return the slowdown by a power limit in the worst scenario."""
     role = cap.part.part.role.having(power_cap_w=Field(cap.value, source="suggested"))
-    capped = PartFacts(Part(cap.part.kind, role), cap.part.above)
-    costs = ((name, capped.worlds(f"{name}_cost_of_cap")) for name in ("training", "serving"))
+    capped = ComponentFacts(Component(cap.part.kind, role), cap.part.above)
+    costs = ((name, capped.scenarios(f"{name}_cost_of_cap")) for name in ("training", "serving"))
     slowdowns = [
-        f"{name} up to {units.human(cost.adverse, 'ratio')} slower"
+        f"{name} up to {units.human(cost.worst, 'ratio')} slower"
         for name, cost in costs
         if not isinstance(cost, Missing)
     ]
@@ -185,7 +186,7 @@ def _describe_slowdown(cap: Change) -> str:
 # ---- feeds
 
 
-def _find_feeds(facts: PartFacts) -> tuple[PartFacts, ...]:
+def _find_feeds(facts: ComponentFacts) -> tuple[ComponentFacts, ...]:
     """Return the feeds of a rack that match its largest one.
 
     Smaller circuits serve something else.
@@ -196,17 +197,17 @@ def _find_feeds(facts: PartFacts) -> tuple[PartFacts, ...]:
     return tuple(feed for feed in every if largest and _find_kind(feed) == _find_kind(largest))
 
 
-def _find_kind(feed: PartFacts) -> tuple[float | None, ...]:
+def _find_kind(feed: ComponentFacts) -> tuple[float | None, ...]:
     return tuple(feed.number(name) for name in ("feed_voltage_v", "feed_phases"))
 
 
-def _find_code(facts: PartFacts) -> str:
+def _find_code(facts: ComponentFacts) -> str:
     sources = (facts, "electrical_code"), *((feed, "governing_code") for feed in _find_feeds(facts))
-    found = (part.likely(name) for part, name in sources)
+    found = (part.expected(name) for part, name in sources)
     return next((str(code) for code in found if code in BREAKERS_A), "NEC")
 
 
-def _propose_higher_voltage(facts: PartFacts) -> Iterator[Move]:
+def _propose_higher_voltage(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield feeds of 208 V or 230 V instead of household voltage, and three phases of 415 V or 400
     V instead of others.
     """
@@ -215,16 +216,16 @@ def _propose_higher_voltage(facts: PartFacts) -> Iterator[Move]:
     low = [feed for feed in feeds if (feed.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
     if low:
         changes = tuple(Change(feed, "feed_voltage_v", usual) for feed in low)
-        yield Move(f"{usual} V feeds", changes, f"circuits and rack PDUs for {usual} V")
+        yield Candidate(f"{usual} V feeds", changes, f"circuits and rack PDUs for {usual} V")
     stated = [(feed, feed.number("feed_voltage_v") or volts) for feed in feeds]
     others = [feed for feed, now in stated if now < volts or now > max(HIGHER_V.values())]
     phases = [Change(feed, "feed_phases", 3) for feed in others if feed.number("feed_phases") == 1]
     if others:
         raised = (*(Change(feed, "feed_voltage_v", volts) for feed in others), *phases)
-        yield Move(f"three-phase {volts} V feeds", raised, f"circuits and rack PDUs for {volts} V")
+        yield Candidate(f"three-phase {volts} V feeds", raised, f"circuits and rack PDUs for {volts} V")
 
 
-def _propose_larger_breakers(facts: PartFacts) -> Iterator[Move]:
+def _propose_larger_breakers(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the next sizes of breaker and cord."""
     feeds = _find_feeds(facts)
     stated = [(feed, amps) for feed in feeds if (amps := feed.number("breaker_a")) is not None]
@@ -235,10 +236,10 @@ def _propose_larger_breakers(facts: PartFacts) -> Iterator[Move]:
             changes = [Change(feed, "breaker_a", size) for feed in smaller]
             rated = [Change(feed, "pdu_a", size) for feed in smaller if (feed.number("pdu_a") or size) < size]
             gives_up = f"circuits, cords and rack PDUs for {size} A"
-            yield Move(f"{size} A breakers", (*changes, *rated), gives_up)
+            yield Candidate(f"{size} A breakers", (*changes, *rated), gives_up)
 
 
-def _propose_more_feeds(facts: PartFacts) -> Iterator[Move]:
+def _propose_more_feeds(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield additional feeds like the last one, each on a side of its own."""
     rack, feeds = _find_rack(facts), _find_feeds(facts)
     if rack is None or not feeds:
@@ -247,15 +248,15 @@ def _propose_more_feeds(facts: PartFacts) -> Iterator[Move]:
     for more in range(1, FEEDS_MORE + 1):
         added = tuple((rack, _build_alike(like, _find_next_name(like.role.name, count, at))) for at in range(more))
         title = f"{count + more} feeds of the same kind"
-        yield Move(title, (), f"{more} additional circuit{'s' if more > 1 else ''} to the rack", added)
+        yield Candidate(title, (), f"{more} additional circuit{'s' if more > 1 else ''} to the rack", added)
         yield from (_add_feeds(other, added, count + more) for other in _propose_higher_voltage(facts))
 
 
-def _add_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
+def _add_feeds(other: Candidate, added: tuple[tuple[ComponentFacts, Component], ...], feeds: int) -> Candidate:
     """Return the same change of all feeds, with additional ones like them."""
     values = {change.quantity: Field(change.value, source="suggested") for change in other.changes}
-    raised = tuple((rack, Part(part.kind, part.role.having(**values))) for rack, part in added)
-    return Move(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
+    raised = tuple((rack, Component(part.kind, part.role.having(**values))) for rack, part in added)
+    return Candidate(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
 
 
 def _find_next_name(last: str, feeds: int, at: int) -> str:
@@ -264,91 +265,95 @@ def _find_next_name(last: str, feeds: int, at: int) -> str:
     return further if further.isalpha() and further.isascii() else str(feeds + at + 1)
 
 
-def _build_alike(feed: Part, name: str) -> Part:
+def _build_alike(feed: Component, name: str) -> Component:
     role = feed.role.having(feed_name=Field(name, source="suggested"))
     own = {key: field for key, field in role.fields.items() if key not in ("feed_side", "panel")}
-    return Part("feed", type(role)(name, role.anchor, own))
+    return Component("feed", type(role)(name, role.anchor, own))
 
 
 # ---- heat
 
 
-def _propose_cooling(facts: PartFacts) -> Iterator[Move]:
+def _propose_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the next way to cool the rack, or direct liquid cooling if every machine supports
     it.
     """
     rack = _find_rack(facts)
     if rack is None:
         return
-    now = rack.likely("cooling")
+    now = rack.expected("cooling")
     kinds = COOLED.get(str(now), ())
-    if all(server.likely("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
+    if all(server.expected("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
         kinds = (LIQUID,) if now != LIQUID else ()
     for kind in kinds:
-        yield Move(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
+        yield Candidate(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
 
 
-def _propose_air_cooling(facts: PartFacts) -> Iterator[Move]:
+def _propose_air_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the next way to remove the heat that liquid cooling leaves to air."""
-    for kind in COOLED.get(str(facts.likely("air_cooling")), ()):
+    for kind in COOLED.get(str(facts.expected("air_cooling")), ()):
         change = Change(_find_declaring(facts, "air_cooling"), "air_cooling", kind)
-        yield Move(f"{kind} cooling for the air-cooled heat", (change,), BRINGS[kind])
+        yield Candidate(f"{kind} cooling for the air-cooled heat", (change,), BRINGS[kind])
 
 
-def _propose_more_units(facts: PartFacts) -> Iterator[Move]:
+def _propose_more_units(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield additional cooling units of the same kind."""
     stated = facts.number("cooling_units")
     for more in UNITS_MORE if stated is not None else ():
         count = int(stated or 0) + more
         title = f"{count} cooling units"
-        yield Move(title, (Change(facts, "cooling_units", count),), f"{more} additional unit{'s' if more > 1 else ''}")
+        yield Candidate(
+            title, (Change(facts, "cooling_units", count),), f"{more} additional unit{'s' if more > 1 else ''}"
+        )
 
 
-def _propose_cooler_air(facts: PartFacts) -> Iterator[Move]:
+def _propose_cooler_air(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the warmest air that is recommended and that the servers and their class tolerate."""
     limits = (facts.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
     warmest = math.floor(min((limit for limit in limits if limit is not None), default=0))
     stating = _find_declaring(facts, "inlet_c")
-    yield Move(f"supply air at {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
+    yield Candidate(f"supply air at {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
 
 
-def _propose_more_air(facts: PartFacts) -> Iterator[Move]:
+def _propose_more_air(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the airflow that the servers need, in full hundreds of CFM."""
     yield from _propose_more_flow(
         facts, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "more tiles or fans"
     )
 
 
-def _propose_more_coolant(facts: PartFacts) -> Iterator[Move]:
+def _propose_more_coolant(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the coolant flow that the servers need, in full tens of litres per minute."""
     yield from _propose_more_flow(
         facts, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "more pumps and pipes"
     )
 
 
-def _propose_more_flow(facts: PartFacts, quantity: str, need: str, step: Fraction, gives_up: str) -> Iterator[Move]:
-    ends = facts.ends(need)
+def _propose_more_flow(
+    facts: ComponentFacts, quantity: str, need: str, step: Fraction, gives_up: str
+) -> Iterator[Candidate]:
+    ends = facts.facts.ends(need)
     if ends is not None and isinstance(ends[1], int | float):
         flow = float(math.ceil(ends[1] / step) * step)
-        yield Move(units.human(flow, glossary()[quantity].unit), (Change(facts, quantity, flow),), gives_up)
+        yield Candidate(units.human(flow, glossary()[quantity].unit), (Change(facts, quantity, flow),), gives_up)
 
 
-def _find_declaring(facts: PartFacts, quantity: str) -> PartFacts:
+def _find_declaring(facts: ComponentFacts, quantity: str) -> ComponentFacts:
     """Return the component that declares an inherited quantity; the component itself if none
     does.
     """
-    above: PartFacts | None = facts
+    above: ComponentFacts | None = facts
     while above is not None and quantity not in above.role.fields:
         above = above.above
     return above or facts
 
 
-def is_stated(change: Change) -> bool:
+def is_declared(change: Change) -> bool:
     """Return whether the file declares the changed value."""
     field = change.part.role.fields.get(change.quantity)
     return field is not None and bool(field.origins)
 
 
-def key(change: Change) -> str:
+def find_key(change: Change) -> str:
     """Return the key of a quantity in a file."""
     return glossary()[change.quantity].key

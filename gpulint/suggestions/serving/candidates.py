@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import gpu_sharing as shares
-from gpulint.catalog import hardware, offers
-from gpulint.catalog import tables as catalog
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.catalog import gpu_sharing, hardware, offers, tables
+from gpulint.facts.model import Facts, Missing
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate, generates
-from gpulint.suggestions.serving import changes as moves
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
+from gpulint.suggestions.serving import changes
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, find_count, rank_by_price
 from gpulint.workload import Value
 
 FILLED = 0.92
@@ -92,7 +90,7 @@ Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
 """
 
 
-def serving(facts: Facts) -> Iterator[Candidate]:
+def propose_shapes(facts: Facts) -> Iterator[Candidate]:
     """Yield every shape whose GPUs, slices or shares hold the weights, cheapest first, as changes
     of the present one.
     """
@@ -100,20 +98,20 @@ def serving(facts: Facts) -> Iterator[Candidate]:
 
 
 @generates("accelerator", order=1)
-def cards(facts: Facts) -> Iterator[Candidate]:
+def propose_whole_gpus(facts: Facts) -> Iterator[Candidate]:
     """Yield the same for whole GPUs only."""
     return _propose(facts, (_list_whole_gpus,))
 
 
 def _propose(facts: Facts, kinds: Sequence[Kind]) -> Iterator[Candidate]:
-    now, pods = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "pods_per_replica")
-    weights = facts.likely("weight_bytes")
+    now, pods = hardware.accelerator(facts.role.text("accelerator")), find_count(facts, "pods_per_replica")
+    weights = facts.expected("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
     if facts.role.text("mig_profile"):
         return  # rules about slices propose their own changes
     for shape in sorted((shape for kind in kinds for shape in kind(facts, now, weights)), key=_sort_key):
-        values = {name: value for name, value in _build_values(shape, facts).items() if facts.likely(name) != value}
+        values = {name: value for name, value in _build_values(shape, facts).items() if facts.expected(name) != value}
         if values:
             yield Candidate(_render_title(shape), values, _describe_trade_off(shape, now, facts))
 
@@ -123,13 +121,15 @@ def _sort_key(shape: Shape) -> tuple[float, int, int, str, str]:
 
 
 def _list_whole_gpus(facts: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
-    cloud, heads = labels.cloud(facts.role), count_of(facts, "attention_heads")
+    cloud, heads = accelerator_names.find_cloud(facts.role), find_count(facts, "attention_heads")
     for product in _list_products(now, facts):
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
         for (quantization, share), pods in itertools.product(_list_formats(facts, product), _list_pods(facts)):
             least = weights * share / (FILLED * memory * pods) if memory else math.inf
             counts = (count for count in GPUS_OF_A_NODE if count >= least and (heads is None or heads % count == 0))
-            machines = ((count, offers.cheapest(facts.role.available, product.id, count, cloud)) for count in counts)
+            machines = (
+                (count, offers.find_cheapest(facts.role.available, product.id, count, cloud)) for count in counts
+            )
             available = [
                 (count, machine) for count, machine in machines if machine or (count == 1 and product.id == now.id)
             ]
@@ -143,9 +143,9 @@ def _list_slices(facts: Facts, now: hardware.Accelerator, weights: float) -> Ite
     """Yield the smallest MIG slices of the present or another accelerator that hold the weights,
     one instance on each.
     """
-    cloud = labels.cloud(facts.role)
+    cloud = accelerator_names.find_cloud(facts.role)
     for product in (product for product in _list_products(now, facts) if product.mig):
-        machine = offers.cheapest(facts.role.available, product.id, 1, cloud)
+        machine = offers.find_cheapest(facts.role.available, product.id, 1, cloud)
         for quantization, share in _list_formats(facts, product):
             large = (name for name, memory in hardware.slices(product.id) if weights * share <= SLICE_FILLED * memory)
             for profile in itertools.islice((name for name in large if PLAIN.fullmatch(name)), COUNTS_TRIED):
@@ -161,7 +161,7 @@ def _list_shared(facts: Facts, now: hardware.Accelerator, weights: float) -> Ite
     memory = now.cuda_memory_bytes or now.driver_memory_bytes or 0
     if not _may_share(facts) or weights > SMALL_BYTES:
         return
-    machine = offers.cheapest(facts.role.available, now.id, 1, labels.cloud(facts.role))
+    machine = offers.find_cheapest(facts.role.available, now.id, 1, accelerator_names.find_cloud(facts.role))
     fitting = (count for count in CLIENTS if weights <= SHARE_FILLED * memory * TAKEN / count)
     for clients in itertools.islice(fitting, COUNTS_TRIED):
         yield Shape(now, 1, 1, 1, "", _find_price(machine, 1) / clients, clients=clients)
@@ -172,12 +172,12 @@ def _may_share(facts: Facts) -> bool:
     objective.
     """
     role = facts.role
-    release = catalog.release(role.text("engine_version"))
+    release = tables.release(role.text("engine_version"))
     measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
-    alone = [count_of(facts, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
-    aimless = not any(isinstance(facts.likely(name), int | float) for name in OBJECTIVES)
-    in_turns = shares.strategy(role.text("sharing")) in ("", shares.TURNS)
-    further = any(isinstance(facts.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
+    alone = [find_count(facts, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
+    aimless = not any(isinstance(facts.expected(name), int | float) for name in OBJECTIVES)
+    in_turns = gpu_sharing.parse_strategy(role.text("sharing")) in ("", gpu_sharing.TURNS)
+    further = any(isinstance(facts.expected(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
     return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
@@ -194,7 +194,7 @@ def _list_pods(facts: Facts) -> Iterator[int]:
     For an instance of several pods, also yield the present number and twice that.
     """
     yield 1
-    now = count_of(facts, "pods_per_replica") or 1
+    now = find_count(facts, "pods_per_replica") or 1
     if now > 1:
         yield from (now, 2 * now)
 
@@ -208,10 +208,10 @@ def _list_stages(product: hardware.Accelerator, gpus: int, pods: int) -> Iterato
 
 def _list_products(now: hardware.Accelerator, facts: Facts) -> Iterator[hardware.Accelerator]:
     """Yield the present accelerator and those that the file can name."""
-    found = [product for product, _ in priced(now, facts.role)]
+    found = [product for product, _ in rank_by_price(now, facts.role)]
     yield now
     for product in found:
-        if product.id != now.id and not moves.unsuited(facts, product):
+        if product.id != now.id and not changes.is_unsupported(facts, product):
             yield product
 
 
@@ -220,7 +220,7 @@ def _list_formats(facts: Facts, product: hardware.Accelerator) -> Iterator[tuple
     bytes left.
     """
     yield "", 1.0
-    if facts.likely("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
+    if facts.expected("bytes_per_weight") == 2.0 and (product.compute_capability or 0) >= 8.9:
         yield "fp8", 0.5
 
 
@@ -230,9 +230,9 @@ def _build_share(shape: Shape, facts: Facts) -> Mapping[str, Value]:
     """
     if not shape.clients:
         return {}
-    now, most = facts.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
+    now, most = facts.expected("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
     taken = min(now, most) if isinstance(now, int | float) else most
-    return {"sharing": shares.named(shares.TURNS, shape.clients), "gpu_memory_utilization": taken}
+    return {"sharing": gpu_sharing.describe(gpu_sharing.TURNS, shape.clients), "gpu_memory_utilization": taken}
 
 
 def _build_values(shape: Shape, facts: Facts) -> Mapping[str, Value]:
@@ -264,37 +264,37 @@ def _render_title(shape: Shape) -> str:
 
 
 def _describe_trade_off(shape: Shape, now: hardware.Accelerator, facts: Facts) -> str:
-    gpus = (count_of(facts, "gpus_per_pod") or 1) * (count_of(facts, "pods_per_replica") or 1)
+    gpus = (find_count(facts, "gpus_per_pod") or 1) * (find_count(facts, "pods_per_replica") or 1)
     if shape.profile:
         rest = "only a part of the GPU, and its node must be partitioned into MIG slices"
         return " and ".join(filter(None, (ACCURACY if shape.quantization else "", rest)))
     if shape.clients:
         return ALONE
-    slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
+    slower = changes.describe_slowdown(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 
 
-def for_requests(move: Candidate, changed: Facts) -> Candidate | None:
+def fit_requests(move: Candidate, changed: Facts) -> Candidate | None:
     """Return a shape that is too small with sequences cut to what fits.
 
     None means that typical requests would come too close to the limit.
     """
-    prompt, output = (changed.likely(name) for name in ("request_prompt_tokens", "request_output_tokens"))
+    prompt, output = (changed.expected(name) for name in ("request_prompt_tokens", "request_output_tokens"))
     if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
         return None
-    for cut in moves.propose_max_model_len(changed):
+    for cut in changes.propose_max_model_len(changed):
         if int(str(cut.values["max_model_len"])) >= SPARE_REQUESTS * (prompt + output):
             lost = " and ".join(filter(None, (move.trade_off, cut.trade_off)))
             return Candidate(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
     return None
 
 
-def for_load(move: Candidate, changed: Facts) -> Candidate | None:
+def fit_load(move: Candidate, changed: Facts) -> Candidate | None:
     """Return a shape with the instances that carry the load in the worst scenario;
 
     None if today's number does.
     """
-    now = count_of(changed, "replicas")
+    now = find_count(changed, "replicas")
     needed = [count for count in _count_instances(changed) if count]
     if not now or not needed or max(needed) == now:
         return None
@@ -307,10 +307,10 @@ def _count_instances(facts: Facts) -> Iterator[int]:
     """Yield the number of instances that each declared load needs."""
     from gpulint.suggestions.serving.layouts import LOADS
 
-    now = count_of(facts, "replicas") or 1
+    now = find_count(facts, "replicas") or 1
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
         if isinstance(wanted, Missing) or isinstance(given, Missing):
             continue
-        if isinstance(wanted.adverse, int | float) and isinstance(given.adverse, int | float) and given.adverse > 0:
-            yield math.ceil(wanted.adverse * now / given.adverse)
+        if isinstance(wanted.worst, int | float) and isinstance(given.worst, int | float) and given.worst > 0:
+            yield math.ceil(wanted.worst * now / given.worst)

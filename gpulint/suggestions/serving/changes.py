@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from gpulint import units
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import does
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.facts.model import Facts, Missing
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.workload import Role, Value
 
@@ -36,8 +36,8 @@ YOUNG = "higher latency of a single sequence; decode context parallelism is new,
 @generates("tensor_parallel", families=FAMILIES)
 def _propose_tensor_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield other tensor parallel sizes on the GPUs that the instance already has."""
-    now, gpus = count_of(facts, "tensor_parallel"), count_of(facts, "gpus_per_replica")
-    stages, copies = count_of(facts, "pipeline_parallel"), count_of(facts, "data_parallel")
+    now, gpus = find_count(facts, "tensor_parallel"), find_count(facts, "gpus_per_replica")
+    stages, copies = find_count(facts, "pipeline_parallel"), find_count(facts, "data_parallel")
     if not (now and gpus and stages and copies):
         return
     full = gpus // (stages * copies)
@@ -46,19 +46,19 @@ def _propose_tensor_parallel(facts: Facts) -> Iterator[Candidate]:
         if size not in (0, now) and _is_divisible(facts, size):
             slower = "" if size > now else f"less memory and speed than {now} ranks"
             yield Candidate(f"tensor parallel {size} on the same {name_gpus(gpus)}", {"tensor_parallel": size}, slower)
-    pods = gpus // (count_of(facts, "gpus_per_pod") or gpus)
+    pods = gpus // (find_count(facts, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
         title = f"tensor parallel {full // pods} within each pod, pipeline parallel {stages * pods} across pods"
         yield Candidate(title, values, "higher latency of a single sequence")
-        yield from sequence_shared(title, values, facts)
+        yield from propose_sequence_sharding(title, values, facts)
 
 
-def sequence_shared(title: str, values: Mapping[str, Value], facts: Facts) -> Iterator[Candidate]:
+def propose_sequence_sharding(title: str, values: Mapping[str, Value], facts: Facts) -> Iterator[Candidate]:
     """Yield the same layout with the tokens of a sequence split over ranks that would store the
     same KV entries.
     """
-    heads = 1 if count_of(facts, "kv_lora_rank") else count_of(facts, "kv_heads")
+    heads = 1 if find_count(facts, "kv_lora_rank") else find_count(facts, "kv_heads")
     ranks = values["tensor_parallel"]
     if heads and isinstance(ranks, int) and ranks > heads:
         shared = {**values, "decode_context_parallel": ranks // heads}
@@ -71,24 +71,24 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
     matching tensor parallel.
     """
     yield from _propose_used_gpus(facts)
-    now = facts.likely("gpus_per_pod")
+    now = facts.expected("gpus_per_pod")
     if not isinstance(now, int | float):
         return
     if now != int(now):
         whole = math.ceil(now)
         yield Candidate(f"a whole number: {name_gpus(whole)}", {"gpus_per_pod": whole})
         return
-    most = count_of(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
+    most = find_count(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
         yield Candidate(f"{name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
-    occupied, pods = count_of(facts, "parallel_size"), count_of(facts, "pods_per_replica")
+    occupied, pods = find_count(facts, "parallel_size"), find_count(facts, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
         title = f"request the {name_gpus(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Candidate(title, {"gpus_per_pod": count})
-    if (facts.likely("pipeline_parallel"), facts.likely("data_parallel"), pods) != (1, 1, 1):
+    if (facts.expected("pipeline_parallel"), facts.expected("data_parallel"), pods) != (1, 1, 1):
         return
-    fitting = count_of(facts, "fitting_tensor_parallel")
+    fitting = find_count(facts, "fitting_tensor_parallel")
     for count in _list_counts(int(now), fitting):
         if count < now and fitting is None:
             continue  # whether the weights fit on fewer is not known
@@ -103,9 +103,9 @@ MEANT = "no GPUs for further ranks, if they were intended"
 
 def _propose_used_gpus(facts: Facts) -> Iterator[Candidate]:
     """Yield no more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
-    now = count_of(facts, "gpus_per_pod")
+    now = find_count(facts, "gpus_per_pod")
     for name in ("visible_devices", "processes_per_pod"):
-        used = count_of(facts, name)
+        used = find_count(facts, name)
         if now and used and used < now:
             title = f"request the {used} GPUs that are used" if used > 1 else "request the GPU that is used"
             yield Candidate(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
@@ -116,8 +116,8 @@ def _is_divisible(facts: Facts, ranks: int) -> bool:
 
     If they are unknown, it must divide today's ranks.
     """
-    now = count_of(facts, "tensor_parallel")
-    return count_of(facts, "attention_heads") is not None or (now is not None and now % ranks == 0)
+    now = find_count(facts, "tensor_parallel")
+    return find_count(facts, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
 def name_gpus(count: int) -> str:
@@ -136,8 +136,8 @@ def _list_counts(now: int, fitting: int | None) -> list[int]:
 @generates("data_parallel")
 def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield data parallelism that fills the GPUs of the instance."""
-    gpus, pods = count_of(facts, "gpus_per_replica"), facts.likely("pods_per_replica")
-    ranks = (count_of(facts, "tensor_parallel") or 0) * (count_of(facts, "pipeline_parallel") or 0)
+    gpus, pods = find_count(facts, "gpus_per_replica"), facts.expected("pods_per_replica")
+    ranks = (find_count(facts, "tensor_parallel") or 0) * (find_count(facts, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
         yield Candidate(f"data parallel {copies} on the same {gpus} GPUs", {"data_parallel": copies})
@@ -148,12 +148,12 @@ def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
     """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
     longest first.
     """
-    trained = count_of(facts, "trained_context")
-    fitting = facts.worlds("kv_cache_tokens")
+    trained = find_count(facts, "trained_context")
+    fitting = facts.scenarios("kv_cache_tokens")
     limits = [trained] if trained else []
-    if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
-        limits.append(int(fitting.adverse))  # type: ignore[arg-type]
-    now = count_of(facts, "max_model_len")
+    if not isinstance(fitting, Missing) and int(fitting.worst) > 0:  # type: ignore[arg-type]
+        limits.append(int(fitting.worst))  # type: ignore[arg-type]
+    now = find_count(facts, "max_model_len")
     longest = min(limits, default=0)
     for length in _list_round_lengths(longest):
         if now is None or length < now:
@@ -171,7 +171,7 @@ def _list_round_lengths(longest: int) -> Iterator[int]:
 @generates("gpu_memory_utilization")
 def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
     """Yield the engine's default share if less is declared, or the highest share if more is."""
-    now = facts.likely("gpu_memory_utilization")
+    now = facts.expected("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
         title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
         yield Candidate(
@@ -185,7 +185,7 @@ def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
 @generates("static_memory_fraction")
 def _propose_static_fraction(facts: Facts) -> Iterator[Candidate]:
     """Yield the share that leaves a tenth for the forward pass, if another is declared."""
-    now = facts.likely("static_memory_fraction")
+    now = facts.expected("static_memory_fraction")
     if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
         trade_off = "less memory for the forward pass" if now < USUAL_STATIC_FRACTION else "less KV cache"
         title = f"{USUAL_STATIC_FRACTION:.0%} of GPU memory for weights and KV cache instead of {now:.0%}"
@@ -194,7 +194,7 @@ def _propose_static_fraction(facts: Facts) -> Iterator[Candidate]:
 
 @generates("kv_cache_dtype")
 def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Candidate]:
-    if str(facts.likely("kv_cache_dtype")).startswith("fp8"):
+    if str(facts.expected("kv_cache_dtype")).startswith("fp8"):
         yield Candidate("KV cache in 16 bits", {"kv_cache_dtype": "auto"}, "half as many tokens in the KV cache")
     elif _is_at_least(facts, "compute_capability", 8.9):
         yield Candidate("KV cache in FP8", {"kv_cache_dtype": "fp8"}, "slightly lower accuracy over long contexts")
@@ -202,7 +202,7 @@ def _propose_kv_cache_dtype(facts: Facts) -> Iterator[Candidate]:
 
 @generates("quantization")
 def _propose_quantization(facts: Facts) -> Iterator[Candidate]:
-    if _is_at_least(facts, "compute_capability", 8.9) and facts.likely("bytes_per_weight") == 2.0:
+    if _is_at_least(facts, "compute_capability", 8.9) and facts.expected("bytes_per_weight") == 2.0:
         yield Candidate("weights in FP8, quantised at load", {"quantization": "fp8"}, "slightly lower accuracy")
 
 
@@ -211,7 +211,7 @@ def _propose_weight_dtype(facts: Facts) -> Iterator[Candidate]:
     """Yield 16-bit formats: bfloat16 if the checkpoint is stored in it and the GPU supports it, and
     float16.
     """
-    if facts.likely("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
+    if facts.expected("checkpoint_dtype") == "bfloat16" and _is_at_least(facts, "compute_capability", 8.0):
         yield Candidate("weights in bfloat16", {"weight_dtype": "bfloat16"})
     yield Candidate("weights in float16", {"weight_dtype": "half"}, "a smaller number range than bfloat16")
 
@@ -222,20 +222,20 @@ def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
     count, else one.
     """
     now = hardware.accelerator(facts.role.text("accelerator"))
-    gpus, weights = count_of(facts, "gpus_per_pod"), facts.likely("weight_bytes")
+    gpus, weights = find_count(facts, "gpus_per_pod"), facts.expected("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
         return
-    alone = facts.likely("fitting_tensor_parallel") == 1 and gpus > 1
-    for product, _ in priced(now, facts.role):
+    alone = facts.expected("fitting_tensor_parallel") == 1 and gpus > 1
+    for product, _ in rank_by_price(now, facts.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        if product.id == now.id or memory * count < weights or unsuited(facts, product):
+        if product.id == now.id or memory * count < weights or is_unsupported(facts, product):
             continue
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
             sizes = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
-            values.update({name: 1 for name in sizes if facts.likely(name) != 1})
-        yield Candidate(f"{count} × {product.name}", values, slower(now, product, gpus, count))
+            values.update({name: 1 for name in sizes if facts.expected(name) != 1})
+        yield Candidate(f"{count} × {product.name}", values, describe_slowdown(now, product, gpus, count))
 
 
 def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
@@ -243,17 +243,17 @@ def loses_bfloat16(facts: Facts, product: hardware.Accelerator) -> bool:
 
     Some architectures refuse float16.
     """
-    return facts.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+    return facts.expected("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
 
 
-def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
+def is_unsupported(facts: Facts, product: hardware.Accelerator) -> bool:
     """Return whether a product does not support the weights' format: bfloat16, or FP8 without
     weight-only kernels.
 
     Some engines turn FP8 weights back into 16 bits. For SGLang, that depends on how they are
     stored.
     """
-    asked = [str(facts.likely(name)) for name in ("weight_format", "quantization")]
+    asked = [str(facts.expected(name)) for name in ("weight_format", "quantization")]
     narrow = any(number_format.startswith("fp8") for number_format in asked) and not does(
         facts.role.text("engine"), "widens_fp8_weights"
     )
@@ -261,7 +261,7 @@ def unsuited(facts: Facts, product: hardware.Accelerator) -> bool:
     return loses_bfloat16(facts, product) or (narrow and old)
 
 
-def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
+def describe_slowdown(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
     """Return the trade-off of another product: the direct link between several GPUs, and memory
     bandwidth.
     """
@@ -276,16 +276,16 @@ def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, co
     return " and ".join(lost)
 
 
-def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
+def rank_by_price(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
     """Return the available products of the same cloud that the file's label can name, by price of
     one; pools without a price last.
     """
     found = []
-    cloud = labels.cloud(role)
+    cloud = accelerator_names.find_cloud(role)
     for product in hardware.list_accelerators():
-        if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
+        if product.vendor != now.vendor or accelerator_names.relabel(role, product.id) is None:
             continue
-        machine = offers.cheapest(role.available, product.id, 1, cloud)
+        machine = offers.find_cheapest(role.available, product.id, 1, cloud)
         if machine:
             cost = machine.cost_usd_per_hour
             found.append((product, math.inf if cost is None else cost / machine.node_gpus))
@@ -294,25 +294,25 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
 
 @generates("mig_profile")
 def _propose_mig_profiles(facts: Facts) -> Iterator[Candidate]:
-    now = facts.likely("device_memory_bytes")
+    now = facts.expected("device_memory_bytes")
     for profile, memory in hardware.slices(facts.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
             values: dict[str, Value] = {"mig_profile": profile}
-            if (count_of(facts, "tensor_parallel") or 1) > 1:
+            if (find_count(facts, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
             yield Candidate(f"{'one' if 'gpus_per_pod' in values else 'a'} {profile} slice", values)
 
 
 @generates("gpu_limit", families=FAMILIES)
 def _propose_gpu_limit(facts: Facts) -> Iterator[Candidate]:
-    count = count_of(facts, "gpu_request")
+    count = find_count(facts, "gpu_request")
     if count:
         yield Candidate(f"a limit of {count}", {"gpu_limit": count})
 
 
 @generates("gpu_request", families=FAMILIES)
 def _propose_gpu_request(facts: Facts) -> Iterator[Candidate]:
-    count = count_of(facts, "gpu_limit")
+    count = find_count(facts, "gpu_limit")
     if count:
         yield Candidate(f"a request of {count}, equal to the limit", {"gpu_request": count})
 
@@ -320,7 +320,7 @@ def _propose_gpu_request(facts: Facts) -> Iterator[Candidate]:
 @generates("power_cap_w", families=FAMILIES)
 def _propose_power_caps(facts: Facts) -> Iterator[Candidate]:
     """Yield lower power limits of each GPU whose effect on speed is known."""
-    board, now = facts.likely("board_w"), facts.likely("power_cap_w")
+    board, now = facts.expected("board_w"), facts.expected("power_cap_w")
     if not isinstance(board, int | float) or now is not None:
         return
     for share in CAPS:
@@ -328,12 +328,12 @@ def _propose_power_caps(facts: Facts) -> Iterator[Candidate]:
         yield Candidate(f"each GPU limited to {watts} W of {round(board)} W", {"power_cap_w": watts}, "lower speed")
 
 
-def count_of(facts: Facts, name: str) -> int | None:
+def find_count(facts: Facts, name: str) -> int | None:
     """Return a count in the expected scenario; None if it is unknown or not a whole number."""
-    value = facts.likely(name)
+    value = facts.expected(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _is_at_least(facts: Facts, name: str, least: float) -> bool:
-    value = facts.likely(name)
+    value = facts.expected(name)
     return isinstance(value, int | float) and value >= least

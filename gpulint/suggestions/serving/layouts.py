@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gpulint import units
 from gpulint.catalog import hardware, offers
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
-from gpulint.suggestions.serving.changes import count_of, priced, sequence_shared
+from gpulint.suggestions.serving.changes import find_count, propose_sequence_sharding, rank_by_price
 from gpulint.workload import Value
 
 LATENCY = "higher latency of a single sequence"
@@ -26,7 +26,7 @@ LOADS = (
 """What is wanted of a whole service, and what all of its replicas deliver."""
 
 
-def factors(count: int) -> Iterator[int]:
+def find_factors(count: int) -> Iterator[int]:
     """Return the divisors of a count in ascending order."""
     return (divisor for divisor in range(1, count + 1) if count % divisor == 0)
 
@@ -36,17 +36,17 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield more replicas of fewer ranks on the same GPUs; for attention data parallelism, sizes
     that divide the ranks.
     """
-    ranks, copies = count_of(facts, "tensor_parallel"), count_of(facts, "data_parallel")
+    ranks, copies = find_count(facts, "tensor_parallel"), find_count(facts, "data_parallel")
     if not ranks or not copies:
         return
-    if facts.likely("data_parallel_attention") is True:
-        for fewer in sorted(factors(ranks), reverse=True):
+    if facts.expected("data_parallel_attention") is True:
+        for fewer in sorted(find_factors(ranks), reverse=True):
             if 1 < fewer < copies:
                 yield Candidate(f"attention data parallel {fewer} on {ranks} ranks", {"data_parallel": fewer})
         return
-    if facts.likely("pods_per_replica") != 1 or facts.likely("gpus_per_replica") != facts.likely("gpus_per_pod"):
+    if facts.expected("pods_per_replica") != 1 or facts.expected("gpus_per_replica") != facts.expected("gpus_per_pod"):
         return
-    for left in factors(ranks):
+    for left in find_factors(ranks):
         if left < ranks:
             more = copies * ranks // left
             values: dict[str, Value] = {"tensor_parallel": left, "data_parallel": more}
@@ -56,22 +56,22 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
 @generates("replicas")
 def _propose_replicas(facts: Facts) -> Iterator[Candidate]:
     """Yield the same GPUs in more instances of fewer ranks, then more instances."""
-    now = count_of(facts, "replicas")
+    now = find_count(facts, "replicas")
     if not now:
         return
-    gpus, ranks = count_of(facts, "gpus_per_pod"), count_of(facts, "tensor_parallel")
-    alone = [facts.likely(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
+    gpus, ranks = find_count(facts, "gpus_per_pod"), find_count(facts, "tensor_parallel")
+    alone = [facts.expected(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
     if gpus and ranks == gpus and alone:
-        for left in (divisor for divisor in factors(ranks) if divisor < ranks):
+        for left in (divisor for divisor in find_factors(ranks) if divisor < ranks):
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
             yield Candidate(
                 f"{more} replicas of {left} GPU{'' if left == 1 else 's'} each, the same total", values, ONE_COPY
             )
-    fewer = facts.worlds("enough_replicas")
-    if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
+    fewer = facts.scenarios("enough_replicas")
+    if not isinstance(fewer, Missing) and isinstance(fewer.worst, int) and fewer.worst < now:
         yield Candidate(
-            f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "no spare capacity beyond the declared load"
+            f"{fewer.worst} replicas", {"replicas": fewer.worst}, "no spare capacity beyond the declared load"
         )
     for more in dict.fromkeys([*_count_enough(facts, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Candidate(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")
@@ -84,10 +84,10 @@ def _propose_cheaper(facts: Facts) -> Iterator[Candidate]:
     """
     now, gpus, length = (
         hardware.accelerator(facts.role.text("accelerator")),
-        count_of(facts, "gpus_per_pod"),
-        count_of(facts, "requests_context"),
+        find_count(facts, "gpus_per_pod"),
+        find_count(facts, "requests_context"),
     )
-    for product, _ in priced(now, facts.role) if now and gpus and length else ():
+    for product, _ in rank_by_price(now, facts.role) if now and gpus and length else ():
         if now and product.id == now.id:
             return
         title = f"{gpus} × {product.name} with sequences of at most {length:,} tokens"
@@ -99,9 +99,9 @@ def _count_enough(facts: Facts, now: int) -> list[int]:
     """Return the instances that carry each wanted load even in the worst scenario, fewest first."""
     needed = []
     for load, carried in LOADS:
-        wanted, given = (facts.worlds(name) for name in (load, carried))
-        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.adverse and wanted.adverse:
-            needed.append(math.ceil(now * wanted.adverse / given.adverse))  # type: ignore[operator]
+        wanted, given = (facts.scenarios(name) for name in (load, carried))
+        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.worst and wanted.worst:
+            needed.append(math.ceil(now * wanted.worst / given.worst))  # type: ignore[operator]
     return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
@@ -110,18 +110,18 @@ def _propose_stages(facts: Facts) -> Iterator[Candidate]:
     """Yield tensor ranks turned into pipeline stages on the same GPUs, few stages first; then
     stages into ranks.
     """
-    ranks, stages = count_of(facts, "tensor_parallel"), count_of(facts, "pipeline_parallel")
-    layers = count_of(facts, "layers")
+    ranks, stages = find_count(facts, "tensor_parallel"), find_count(facts, "pipeline_parallel")
+    layers = find_count(facts, "layers")
     if not ranks or not stages:
         return
-    for left in sorted((divisor for divisor in factors(ranks) if divisor < ranks), reverse=True):
+    for left in sorted((divisor for divisor in find_factors(ranks) if divisor < ranks), reverse=True):
         longer = stages * ranks // left
         if layers is None or layers >= longer:
             values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
             title = f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs"
             yield Candidate(title, values, LATENCY)
-            yield from sequence_shared(title, values, facts)
-    for left in sorted((divisor for divisor in factors(stages) if divisor < stages), reverse=True):
+            yield from propose_sequence_sharding(title, values, facts)
+    for left in sorted((divisor for divisor in find_factors(stages) if divisor < stages), reverse=True):
         wider = ranks * stages // left
         values = {"tensor_parallel": wider, "pipeline_parallel": left}
         lost = "more communication in every layer"
@@ -131,7 +131,7 @@ def _propose_stages(facts: Facts) -> Iterator[Candidate]:
 @generates("expert_parallel")
 def _propose_expert_parallel(facts: Facts) -> Iterator[Candidate]:
     """Yield whole experts on each rank instead of a slice of every expert."""
-    if count_of(facts, "experts") and facts.likely("expert_parallel") is False:
+    if find_count(facts, "experts") and facts.expected("expert_parallel") is False:
         yield Candidate(
             "expert parallelism: whole experts on each rank",
             {"expert_parallel": True},
@@ -142,7 +142,7 @@ def _propose_expert_parallel(facts: Facts) -> Iterator[Candidate]:
 @generates("prefill_apart")
 def _propose_prefill_split(facts: Facts) -> Iterator[Candidate]:
     """Yield prompts on replicas of their own, so that decoding does not wait for them."""
-    if facts.likely("prefill_apart") is False:
+    if facts.expected("prefill_apart") is False:
         lost = "extra GPUs for prefill, and the time to transfer each prompt's KV cache"
         yield Candidate("prefill/decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
@@ -152,11 +152,11 @@ def _propose_expert_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield expert parallel sizes that divide the experts and the ranks of a server, largest
     first.
     """
-    ranks, now, experts = (count_of(facts, name) for name in ("tensor_parallel", "expert_parallel_size", "experts"))
+    ranks, now, experts = (find_count(facts, name) for name in ("tensor_parallel", "expert_parallel_size", "experts"))
     if not ranks or not now or not experts:
         return
-    copies = count_of(facts, "redundant_experts") or 0
-    for fewer in sorted(factors(math.gcd(ranks, experts + copies)), reverse=True):
+    copies = find_count(facts, "redundant_experts") or 0
+    for fewer in sorted(find_factors(math.gcd(ranks, experts + copies)), reverse=True):
         if fewer != now:
             yield Candidate(
                 f"expert parallel {fewer}",
@@ -174,11 +174,11 @@ def _propose_sequence_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield decode context parallel sizes up to the number of ranks that store the same KV entries,
     largest first.
     """
-    ranks, now = count_of(facts, "tensor_parallel"), count_of(facts, "decode_context_parallel")
-    most = count_of(facts, "decode_context_limit")
-    if not ranks or not now or not most or facts.likely("vendor") == "amd" or _has_several_caches(facts):
+    ranks, now = find_count(facts, "tensor_parallel"), find_count(facts, "decode_context_parallel")
+    most = find_count(facts, "decode_context_limit")
+    if not ranks or not now or not most or facts.expected("vendor") == "amd" or _has_several_caches(facts):
         return
-    for size in sorted(factors(ranks), reverse=True):
+    for size in sorted(find_factors(ranks), reverse=True):
         if size != now and size <= most:
             yield Candidate(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
 
@@ -198,11 +198,11 @@ def _propose_linked(facts: Facts) -> Iterator[Candidate]:
     """Yield accelerators that connect all tensor parallel ranks of a pod directly, cheapest
     first.
     """
-    now, ranks = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "tensor_parallel")
+    now, ranks = hardware.accelerator(facts.role.text("accelerator")), find_count(facts, "tensor_parallel")
     if now is None or not ranks:
         return
     memory = now.cuda_memory_bytes or now.driver_memory_bytes or 0
-    for product, _ in priced(now, facts.role):
+    for product, _ in rank_by_price(now, facts.role):
         joined = (product.link_domain_gpus or 1) >= ranks
         enough = (product.cuda_memory_bytes or product.driver_memory_bytes or 0) >= memory
         if (
@@ -211,21 +211,21 @@ def _propose_linked(facts: Facts) -> Iterator[Candidate]:
             and enough
             and (product.compute_capability or 0) >= (now.compute_capability or 0)
         ):
-            title = f"{count_of(facts, 'gpus_per_pod') or ranks} × {product.name}, connected by {product.link}"
+            title = f"{find_count(facts, 'gpus_per_pod') or ranks} × {product.name}, connected by {product.link}"
             yield Candidate(title, {"accelerator": product.id})
 
 
 @generates("network_bytes_per_s", families=FAMILIES)
-def machines(facts: Facts) -> Iterator[Candidate]:
+def propose_machines(facts: Facts) -> Iterator[Candidate]:
     """Yield machine types of the same cloud with a faster network: same accelerator first, then
     others, cheapest first.
     """
-    now, gpus = hardware.node(facts.role.text("instance_type")), count_of(facts, "gpus_per_pod")
+    now, gpus = hardware.node(facts.role.text("instance_type")), find_count(facts, "gpus_per_pod")
     if now is None or not gpus:
         return
     others = (
         offer
-        for offer in offers.of(facts.role.available, now.cloud)
+        for offer in offers.list_offers(facts.role.available, now.cloud)
         if (offer.cloud, offer.accelerator) == (now.cloud, now.accelerator)
         and offer.node_gpus >= gpus
         and _find_network(offer.instance_type) > (now.network_bytes_per_s or 0)
@@ -237,8 +237,8 @@ def machines(facts: Facts) -> Iterator[Candidate]:
         speed = units.human(_find_network(offer.instance_type), "bytes_per_s")
         yield Candidate(f"{offer.instance_type}, {speed} between machines", {"instance_type": offer.instance_type})
     card = hardware.accelerator(now.accelerator)
-    for product, _ in priced(card, facts.role) if card else ():
-        other = offers.cheapest(facts.role.available, product.id, gpus, now.cloud)
+    for product, _ in rank_by_price(card, facts.role) if card else ():
+        other = offers.find_cheapest(facts.role.available, product.id, gpus, now.cloud)
         faster = other and _find_network(other.instance_type) > (now.network_bytes_per_s or 0)
         if product.id != now.accelerator and other and faster:
             yield Candidate(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
@@ -252,7 +252,7 @@ def _find_network(instance_type: str) -> float:
 @generates("max_num_seqs")
 def _propose_concurrency(facts: Facts) -> Iterator[Candidate]:
     """Yield fewer concurrent sequences for faster tokens, then more for higher throughput."""
-    now = count_of(facts, "max_num_seqs")
+    now = find_count(facts, "max_num_seqs")
     if not now:
         return
     if (wanted := _count_group_sequences(facts)) > now:
@@ -273,7 +273,7 @@ def _count_group_sequences(facts: Facts) -> int:
     declared.
     """
     wanted, replicas, groups = (
-        facts.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
+        facts.expected(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
     )
     if not isinstance(wanted, int | float) or not isinstance(replicas, int | float) or not isinstance(groups, int):
         return 0

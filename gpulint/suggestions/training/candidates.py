@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import does, lacks
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions import changed_role
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced
-from gpulint.suggestions.serving.layouts import factors
-from gpulint.suggestions.training import memory_estimate as training_needs
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, find_count, rank_by_price
+from gpulint.suggestions.serving.layouts import find_factors
+from gpulint.suggestions.training import memory_estimate
 from gpulint.suggestions.training.changes import (
     EVERY_MATRIX,
     GATHERED,
@@ -29,7 +29,7 @@ from gpulint.suggestions.training.changes import (
     RECOMPUTED,
 )
 from gpulint.suggestions.training.memory_estimate import Needs, States
-from gpulint.suggestions.training.merit import dense_peak
+from gpulint.suggestions.training.merit import find_dense_peak
 from gpulint.workload import Value
 
 COUNTS_TRIED = 2
@@ -44,7 +44,7 @@ HOST = "lower speed: states cross the link to host memory, and the CPU updates t
 RESIDENT = {"optimizer_offload": False, "parameter_offload": False}
 
 
-class Cards(NamedTuple):
+class AcceleratorGroup(NamedTuple):
     """GPUs per pod and pods of an accelerator, the machine of a pod, and the cost per operation."""
 
     card: hardware.Accelerator
@@ -62,7 +62,7 @@ class Cards(NamedTuple):
         return self.card.cuda_memory_bytes or self.card.driver_memory_bytes or 0
 
 
-class Way(NamedTuple):
+class RunLayout(NamedTuple):
     """A layout of a run: title, quantities, bytes of states on a GPU, ranks of one data-parallel
     replica, and trade-off.
     """
@@ -74,12 +74,12 @@ class Way(NamedTuple):
     gives_up: str = ""
 
 
-def training(facts: Facts, mends: bool) -> Iterator[Candidate]:
+def propose_shapes(facts: Facts, mends: bool) -> Iterator[Candidate]:
     """Yield every shape that holds the run, cheapest for the same work first.
 
     Shapes that change the training result come last, and only if `mends` is set.
     """
-    now, needs = hardware.accelerator(facts.role.text("accelerator")), training_needs.of(facts)
+    now, needs = hardware.accelerator(facts.role.text("accelerator")), memory_estimate.estimate(facts)
     if now is None or needs is None or not _has_rank_per_gpu(facts):
         return
     cards = sorted(_list_cards(facts, now), key=lambda group: (group.cost_usd_per_flop, group.world, group.card.id))
@@ -89,7 +89,7 @@ def training(facts: Facts, mends: bool) -> Iterator[Candidate]:
 
 
 def _propose(
-    cards: list[Cards], facts: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
+    cards: list[AcceleratorGroup], facts: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
 ) -> Iterator[Candidate]:
     """Yield, for each count of each accelerator that the file can declare, the fitting layout with
     the least trade-off.
@@ -108,13 +108,13 @@ def _propose(
 # ---- cards
 
 
-def _list_cards(facts: Facts, now: hardware.Accelerator) -> Iterator[Cards]:
-    cloud = labels.cloud(facts.role)
+def _list_cards(facts: Facts, now: hardware.Accelerator) -> Iterator[AcceleratorGroup]:
+    cloud = accelerator_names.find_cloud(facts.role)
     least = _find_least_flop_per_s(facts)
-    products = [now, *(product for product, _ in priced(now, facts.role) if product.id != now.id)]
+    products = [now, *(product for product, _ in rank_by_price(now, facts.role) if product.id != now.id)]
     for product, (gpus, pods) in itertools.product(products, _list_counts(facts)):
-        peak = dense_peak(product)
-        machine = offers.cheapest(facts.role.available, product.id, gpus, cloud)
+        peak = find_dense_peak(product)
+        machine = offers.find_cheapest(facts.role.available, product.id, gpus, cloud)
         if machine is None and (product.id, gpus, pods) != (now.id, *_find_today(facts)):
             continue
         if product.id != now.id and ((product.compute_capability or 0) < 8.0 or peak * gpus * pods < least):
@@ -122,11 +122,11 @@ def _list_cards(facts: Facts, now: hardware.Accelerator) -> Iterator[Cards]:
         if peak * gpus * pods >= least:
             cost = machine.cost_usd_per_hour if machine else None
             cost_per_gpu = math.inf if cost is None or machine is None else cost / machine.node_gpus
-            yield Cards(product, gpus, pods, machine, cost_per_gpu / peak if peak else math.inf)
+            yield AcceleratorGroup(product, gpus, pods, machine, cost_per_gpu / peak if peak else math.inf)
 
 
 def _find_today(facts: Facts) -> tuple[int, int]:
-    return count_of(facts, "gpus_per_pod") or 1, count_of(facts, "pods_per_replica") or 1
+    return find_count(facts, "gpus_per_pod") or 1, find_count(facts, "pods_per_replica") or 1
 
 
 def _list_counts(facts: Facts) -> list[tuple[int, int]]:
@@ -136,7 +136,7 @@ def _list_counts(facts: Facts) -> list[tuple[int, int]]:
     gpus, pods = _find_today(facts)
     found = {(gpus, pods), *((count, 1) for count in GPUS_OF_A_NODE)}
     found.update((gpus, int(pods * times)) for times in PODS if pods * times >= 1 and gpus >= GPUS_OF_A_NODE[-2])
-    together = count_of(facts, "model_ranks") or 1
+    together = find_count(facts, "model_ranks") or 1
     return sorted(
         counts
         for counts in found
@@ -148,22 +148,22 @@ def _find_least_flop_per_s(facts: Facts) -> float:
     """Return the total peak that the declared time requires, scaled from today's run; zero without
     one.
     """
-    wanted, card = facts.likely("target_training_s"), hardware.accelerator(facts.role.text("accelerator"))
-    today, world = facts.worlds("training_run_s"), count_of(facts, "world_size")
+    wanted, card = facts.expected("target_training_s"), hardware.accelerator(facts.role.text("accelerator"))
+    today, world = facts.scenarios("training_run_s"), find_count(facts, "world_size")
     if not isinstance(wanted, int | float) or not card or not world:
         return 0.0
-    if isinstance(today, Missing) or not isinstance(today.adverse, int | float):
-        return dense_peak(card) * world
-    return float(today.likely) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
+    if isinstance(today, Missing) or not isinstance(today.worst, int | float):
+        return find_dense_peak(card) * world
+    return float(today.expected) / wanted * find_dense_peak(card) * world  # type: ignore[arg-type]
 
 
 def _has_rank_per_gpu(facts: Facts) -> bool:
     """Return whether there is one rank per GPU and nothing else decides their number."""
-    gpus, ranks = count_of(facts, "gpus_per_pod"), facts.role.fields.get("processes_per_pod")
+    gpus, ranks = find_count(facts, "gpus_per_pod"), facts.role.fields.get("processes_per_pod")
     return bool(gpus) and (ranks is None or isinstance(ranks.value, int))
 
 
-def _build_hardware_values(group: Cards, facts: Facts) -> Mapping[str, Value]:
+def _build_hardware_values(group: AcceleratorGroup, facts: Facts) -> Mapping[str, Value]:
     """Return the quantities of the hardware that differ from today's."""
     gpus, pods = _find_today(facts)
     values: dict[str, Value] = {}
@@ -173,7 +173,7 @@ def _build_hardware_values(group: Cards, facts: Facts) -> Mapping[str, Value]:
             values["instance_type"] = group.machine.instance_type
     if group.gpus != gpus:
         values["gpus_per_pod"] = group.gpus
-    if "processes_per_pod" in facts.role.fields and facts.likely("processes_per_pod") != group.gpus:
+    if "processes_per_pod" in facts.role.fields and facts.expected("processes_per_pod") != group.gpus:
         values["processes_per_pod"] = group.gpus
     return {**values, "pods_per_replica": group.pods} if group.pods != pods else values
 
@@ -187,39 +187,39 @@ def _names_its_machine(facts: Facts) -> bool:
 # ---- layouts
 
 
-def _list_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]:
+def _list_ways(group: AcceleratorGroup, facts: Facts, needs: Needs) -> Iterator[RunLayout]:
     """Yield layouts with the same training result: as today, more sharding, more ranks per
     replica.
     """
-    stage, by = facts.likely("sharding_stage"), facts.likely("sharding")
+    stage, by = facts.expected("sharding_stage"), facts.expected("sharding")
     if not isinstance(stage, int):
         return
-    offloads = any(facts.likely(name) is True for name in RESIDENT)
-    kept = {name: value for name, value in RESIDENT.items() if facts.likely(name) is True}
+    offloads = any(facts.expected(name) is True for name in RESIDENT)
+    kept = {name: value for name, value in RESIDENT.items() if facts.expected(name) is True}
     for values, together in _list_together(group, facts):
         parts = needs.states if not values else _scale(needs.states, facts, together)
         copies = group.world // together
         for title, shared, further, lost in _list_sharing(by, stage, copies):
             state_bytes = parts.on_rank(further, copies) + (needs.copied if further == stage else 0)
-            yield Way(title, {**values, **shared, **kept}, state_bytes, together, lost)
+            yield RunLayout(title, {**values, **shared, **kept}, state_bytes, together, lost)
             if offloads:
-                yield Way(title, {**values, **shared}, parts.weights, together, lost)
+                yield RunLayout(title, {**values, **shared}, parts.weights, together, lost)
 
 
-def _list_together(group: Cards, facts: Facts) -> Iterator[tuple[Mapping[str, Value], int]]:
+def _list_together(group: AcceleratorGroup, facts: Facts) -> Iterator[tuple[Mapping[str, Value], int]]:
     """Yield today's ranks of a replica and, for trainers with pipeline stages, other numbers,
     fewest first.
     """
-    now = count_of(facts, "model_ranks") or 1
+    now = find_count(facts, "model_ranks") or 1
     if group.world % now == 0:
         yield {}, now
     if not does(facts.role.text("engine"), "pipelines_stages"):
         return
-    heads, layers = (count_of(facts, name) or 0 for name in ("attention_heads", "layers"))
+    heads, layers = (find_count(facts, name) or 0 for name in ("attention_heads", "layers"))
     for ranks, stages in sorted(
         itertools.product(GPUS_OF_A_NODE, GPUS_OF_A_NODE), key=lambda pair: (math.prod(pair), pair)
     ):
-        together = ranks * stages * (count_of(facts, "context_parallel") or 1)
+        together = ranks * stages * (find_count(facts, "context_parallel") or 1)
         divides = group.world % together == 0 and heads % ranks == 0 and layers % stages == 0
         if divides and ranks <= group.gpus and together != now:
             yield {"tensor_parallel": ranks, "pipeline_parallel": stages}, together
@@ -227,7 +227,7 @@ def _list_together(group: Cards, facts: Facts) -> Iterator[tuple[Mapping[str, Va
 
 def _scale(states: States, facts: Facts, together: int) -> States:
     """Return the states of one part if a replica has so many ranks."""
-    share = (count_of(facts, "model_ranks") or 1) / together
+    share = (find_count(facts, "model_ranks") or 1) / together
     return States(*(size * share for size in states))
 
 
@@ -248,22 +248,22 @@ def _list_sharing(by: Value | Missing, stage: int, copies: int) -> Iterator[tupl
         yield "full sharding", {"zero_stage": 3}, 3, GATHERED
 
 
-def _list_lesser_ways(group: Cards, facts: Facts, needs: Needs) -> Iterator[Way]:
+def _list_lesser_ways(group: AcceleratorGroup, facts: Facts, needs: Needs) -> Iterator[RunLayout]:
     """Yield layouts that change the training result or wait for host memory."""
-    shared = facts.likely("sharding") in ("fsdp", "deepspeed") and facts.likely("sharding_stage") == 3
-    together = count_of(facts, "model_ranks") or 1
+    shared = facts.expected("sharding") in ("fsdp", "deepspeed") and facts.expected("sharding_stage") == 3
+    together = find_count(facts, "model_ranks") or 1
     if group.world % together:
         return
     copies = group.world // together
-    alone = facts.likely("sharding") in ("none", "ddp")
-    if facts.likely("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
+    alone = facts.expected("sharding") in ("none", "ddp")
+    if facts.expected("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
         state_bytes = needs.with_small_moments().on_rank(0, 1) + needs.copied
         lost = "slightly less accurate moments"
-        yield Way("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, state_bytes, together, lost)
-    if not lacks(facts.role.text("engine"), "trains_adapters") and facts.likely("quantization") is None:
+        yield RunLayout("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, state_bytes, together, lost)
+    if not lacks(facts.role.text("engine"), "trains_adapters") and facts.expected("quantization") is None:
         yield from _list_adapters(facts, needs, copies if shared else 1, together)
-    if facts.likely("sharding") == "deepspeed":
-        yield Way(
+    if facts.expected("sharding") == "deepspeed":
+        yield RunLayout(
             "optimizer state in host memory", {"optimizer_offload": True}, needs.states.weights / copies, together, HOST
         )
 
@@ -277,7 +277,7 @@ def _uses_glossary_words(facts: Facts) -> bool:
     return stated is None or not stated.origins or bool(arguments and arguments.key)
 
 
-def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> Iterator[Way]:
+def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> Iterator[RunLayout]:
     values: dict[str, Value] = {}
     lost = ""
     if needs.trains_all:
@@ -285,22 +285,24 @@ def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> It
             {"lora_rank": RANK, "lora_targets": EVERY_MATRIX},
             "no full fine-tuning: only adapters are trained",
         )
-        state_bytes = needs.adapted(training_needs.HALF_BYTES).weights / shared
-        yield Way(f"LoRA of rank {RANK}", values, state_bytes, together, lost)
-    if facts.likely("checkpoint_quantization") is None and facts.likely("sharding") in ("none", "ddp"):
+        state_bytes = needs.adapted(memory_estimate.HALF_BYTES).weights / shared
+        yield RunLayout(f"LoRA of rank {RANK}", values, state_bytes, together, lost)
+    if facts.expected("checkpoint_quantization") is None and facts.expected("sharding") in ("none", "ddp"):
         lost = " and ".join(filter(None, (lost, "a slightly less accurate base model")))
-        state_bytes = needs.adapted(training_needs.NF4_BYTES).weights
-        yield Way("QLoRA, the base model in 4 bits", {**values, "quantization": "nf4"}, state_bytes, together, lost)
+        state_bytes = needs.adapted(memory_estimate.NF4_BYTES).weights
+        yield RunLayout(
+            "QLoRA, the base model in 4 bits", {**values, "quantization": "nf4"}, state_bytes, together, lost
+        )
 
 
 # ---- micro-batches and recomputation
 
 
 def _find_fitting(
-    group: Cards, ways: Iterator[Way], facts: Facts, needs: Needs, now: hardware.Accelerator
+    group: AcceleratorGroup, ways: Iterator[RunLayout], facts: Facts, needs: Needs, now: hardware.Accelerator
 ) -> Iterator[Candidate]:
     """Yield the fitting shapes on some GPUs, smallest trade-off first."""
-    recomputes = facts.likely("activation_checkpointing") in LAYERS_RECOMPUTED
+    recomputes = facts.expected("activation_checkpointing") in LAYERS_RECOMPUTED
     for way, recomputed in itertools.product(list(ways), (recomputes,) if recomputes else (False, True)):
         for micro, batch in _list_batches(facts, group.world // way.ranks_together):
             values = {**_build_hardware_values(group, facts), **way.values, **batch}
@@ -320,8 +322,8 @@ def _list_batches(facts: Facts, copies: int) -> Iterator[tuple[int, Mapping[str,
     """Yield micro-batches that keep the batch of a step: with today's accumulation steps, then
     smaller ones.
     """
-    now, steps = (count_of(facts, name) for name in ("micro_batch_size", "gradient_accumulation_steps"))
-    batch, today = count_of(facts, "step_sequences"), count_of(facts, "training_copies")
+    now, steps = (find_count(facts, name) for name in ("micro_batch_size", "gradient_accumulation_steps"))
+    batch, today = find_count(facts, "step_sequences"), find_count(facts, "training_copies")
     if not now or not batch or not today:
         if copies == today or not (now and today):
             yield now or 1, {}
@@ -330,14 +332,14 @@ def _list_batches(facts: Facts, copies: int) -> Iterator[tuple[int, Mapping[str,
         return
     samples = batch // copies
     most = max(now, min(now * max(1, today // copies), LARGEST_MICRO_BATCH))
-    for micro in (size for size in sorted(factors(samples), reverse=True) if size <= most):
+    for micro in (size for size in sorted(find_factors(samples), reverse=True) if size <= most):
         values: dict[str, Value] = {} if micro == now else {"micro_batch_size": micro}
-        if count_of(facts, "global_batch_size") is None and samples // micro != (steps or 1):
+        if find_count(facts, "global_batch_size") is None and samples // micro != (steps or 1):
             values["gradient_accumulation_steps"] = samples // micro
         yield micro, values
 
 
-def _describe_lost_link(group: Cards, now: hardware.Accelerator) -> str:
+def _describe_lost_link(group: AcceleratorGroup, now: hardware.Accelerator) -> str:
     """Return the direct link that another accelerator lacks.
 
     The slowdown follows from its step time.
@@ -347,7 +349,7 @@ def _describe_lost_link(group: Cards, now: hardware.Accelerator) -> str:
     return ""
 
 
-def _render_title(group: Cards, way: Way, values: Mapping[str, Value]) -> str:
+def _render_title(group: AcceleratorGroup, way: RunLayout, values: Mapping[str, Value]) -> str:
     parts = [f"{group.gpus} × {group.card.name}"]
     if group.pods > 1:
         parts.append(f"{group.pods} pods")

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.capabilities import lacks
-from gpulint.facts.resolver import Facts, Missing
-from gpulint.suggestions.edits import accelerator_names as labels
+from gpulint.facts.model import Facts, Missing
+from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate, generates
-from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, count_of, priced, propose_gpus
-from gpulint.suggestions.training.layouts import kept
+from gpulint.suggestions.serving.changes import GPUS_OF_A_NODE, find_count, propose_gpus, rank_by_price
+from gpulint.suggestions.training.layouts import keep_batch
 from gpulint.workload import Value
 
 NODES = (2, 4, 8, 16)
@@ -35,7 +35,7 @@ GATHERED = "more communication: weights are gathered for every layer, twice per 
 @generates("sharding")
 def _propose_sharding(facts: Facts) -> Iterator[Candidate]:
     """Yield further sharding over the data-parallel ranks."""
-    ranks, by, stage = facts.likely("shard_ranks"), facts.likely("sharding"), facts.likely("zero_stage")
+    ranks, by, stage = facts.expected("shard_ranks"), facts.expected("sharding"), facts.expected("zero_stage")
     if not isinstance(ranks, int) or ranks < 2:
         return
     if by == "deepspeed" and isinstance(stage, int):
@@ -62,15 +62,15 @@ def _propose_sharding(facts: Facts) -> Iterator[Candidate]:
 @generates("lora_rank")
 def _propose_adapters(facts: Facts) -> Iterator[Candidate]:
     """Yield adapters instead of full fine-tuning, and a 4-bit base model below them."""
-    if lacks(facts.role.text("engine"), "trains_adapters") or facts.likely("quantization") is not None:
+    if lacks(facts.role.text("engine"), "trains_adapters") or facts.expected("quantization") is not None:
         return
     given = "no full fine-tuning: only adapters are trained"
     values: dict[str, Value] = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}
-    if facts.likely("lora_rank") is None:
+    if facts.expected("lora_rank") is None:
         yield Candidate(f"LoRA of rank {RANK} in every linear layer", values, given)
-    elif isinstance(facts.likely("lora_rank"), int):
+    elif isinstance(facts.expected("lora_rank"), int):
         values, given = {}, ""
-    if facts.likely("checkpoint_quantization") is None and facts.likely("sharding") in ("none", "ddp"):
+    if facts.expected("checkpoint_quantization") is None and facts.expected("sharding") in ("none", "ddp"):
         lost = " and ".join(filter(None, (given, "a slightly less accurate base model")))
         yield Candidate("QLoRA: adapters on a base model in 4 bits", {**values, "quantization": "nf4"}, lost)
 
@@ -78,15 +78,15 @@ def _propose_adapters(facts: Facts) -> Iterator[Candidate]:
 @generates("optimizer")
 def _propose_optimizer(facts: Facts) -> Iterator[Candidate]:
     """Yield 8-bit optimizer moments if no library shards them."""
-    now = facts.likely("optimizer")
-    if now in ("adamw", "adamw-fused", "adam", "adam-fused") and facts.likely("sharding") in ("none", "ddp"):
+    now = facts.expected("optimizer")
+    if now in ("adamw", "adamw-fused", "adam", "adam-fused") and facts.expected("sharding") in ("none", "ddp"):
         yield Candidate("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, "slightly less accurate moments")
 
 
 @generates("activation_checkpointing")
 def _propose_recomputation(facts: Facts) -> Iterator[Candidate]:
     """Yield recomputation, alone and with smaller micro-batches."""
-    if facts.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
+    if facts.expected("activation_checkpointing") in LAYERS_RECOMPUTED:
         return
     alone = Candidate("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
     yield alone
@@ -98,7 +98,7 @@ def _propose_recomputation(facts: Facts) -> Iterator[Candidate]:
 @generates("micro_batch_size")
 def _propose_micro_batches(facts: Facts) -> Iterator[Candidate]:
     """Yield smaller micro-batches with as many samples per step."""
-    now, steps = facts.likely("micro_batch_size"), facts.likely("gradient_accumulation_steps")
+    now, steps = facts.expected("micro_batch_size"), facts.expected("gradient_accumulation_steps")
     if not isinstance(now, int):
         return
     for size in _list_halves(now):
@@ -120,7 +120,7 @@ def _list_halves(now: int) -> Iterator[int]:
 
 @generates("sequence_length")
 def _propose_shorter(facts: Facts) -> Iterator[Candidate]:
-    now = facts.likely("sequence_length")
+    now = facts.expected("sequence_length")
     lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
     for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
         yield Candidate(
@@ -131,7 +131,7 @@ def _propose_shorter(facts: Facts) -> Iterator[Candidate]:
 @generates("optimizer_offload")
 def _propose_resident(facts: Facts) -> Iterator[Candidate]:
     """Yield everything that is kept in host memory moved back to the GPU."""
-    kept = [name for name in ("optimizer_offload", "parameter_offload") if facts.likely(name) is True]
+    kept = [name for name in ("optimizer_offload", "parameter_offload") if facts.expected(name) is True]
     if kept:
         yield Candidate("states kept in GPU memory", dict.fromkeys(kept, False))
 
@@ -143,15 +143,15 @@ def _propose_gpus(facts: Facts) -> Iterator[Candidate]:
     """
     yield from _propose_one_gpu(facts)
     yield from (move for move in propose_gpus(facts) if "tensor_parallel" not in move.values)
-    now, ranks = facts.likely("gpus_per_pod"), facts.role.fields.get("processes_per_pod")
-    most, key = facts.likely("node_gpus"), facts.role.arguments is not None and facts.role.arguments.key
+    now, ranks = facts.expected("gpus_per_pod"), facts.role.fields.get("processes_per_pod")
+    most, key = facts.expected("node_gpus"), facts.role.arguments is not None and facts.role.arguments.key
     if ranks is None and not key:
         return  # it is not known that more ranks would start
     for count in GPUS_OF_A_NODE:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
             title = f"{count} GPUs that share the states"
-            if facts.likely("sharding") == "none":
+            if facts.expected("sharding") == "none":
                 yield Candidate(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
                 yield Candidate(title, values, "")
@@ -160,11 +160,11 @@ def _propose_gpus(facts: Facts) -> Iterator[Candidate]:
 def _propose_one_gpu(facts: Facts) -> Iterator[Candidate]:
     """Yield one GPU that computes all micro-batches at once, if they fit."""
     names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
-    gpus, ranks, copies, size, pods = (count_of(facts, name) for name in names)
-    share = facts.worlds("step_share")
+    gpus, ranks, copies, size, pods = (find_count(facts, name) for name in names)
+    share = facts.scenarios("step_share")
     if not (gpus and size and ranks == copies == gpus and gpus > 1 and pods == 1) or isinstance(share, Missing):
         return
-    if isinstance(share.adverse, float) and share.adverse < HELD:
+    if isinstance(share.worst, float) and share.worst < HELD:
         values: dict[str, Value] = {"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": size * gpus}
         yield Candidate(f"one GPU with micro-batches of {size * gpus}", values, "a longer run")
 
@@ -172,24 +172,24 @@ def _propose_one_gpu(facts: Facts) -> Iterator[Candidate]:
 @generates("processes_per_pod")
 def _propose_ranks(facts: Facts) -> Iterator[Candidate]:
     """Yield as many ranks as GPUs, with the batch of a step kept if its parts are declared."""
-    now, gpus = count_of(facts, "processes_per_pod"), count_of(facts, "gpus_per_pod")
+    now, gpus = find_count(facts, "processes_per_pod"), find_count(facts, "gpus_per_pod")
     for move in _propose_processes(facts):
-        batch = kept(facts, Fraction(gpus, now)) if now and gpus and now < gpus else {}
+        batch = keep_batch(facts, Fraction(gpus, now)) if now and gpus and now < gpus else {}
         lost = "a larger batch per step" if batch is None else ""
         yield Candidate(move.title, {**move.values, **(batch or {})}, lost)
 
 
 def _propose_processes(facts: Facts) -> Iterator[Candidate]:
     """Yield as many ranks as there are GPUs."""
-    gpus = count_of(facts, "gpus_per_pod")
-    if gpus and gpus != facts.likely("processes_per_pod"):
+    gpus = find_count(facts, "gpus_per_pod")
+    if gpus and gpus != facts.expected("processes_per_pod"):
         yield Candidate(f"one rank per GPU, {gpus} in all", {"processes_per_pod": gpus})
 
 
 @generates("pods_per_replica")
 def _propose_pods(facts: Facts) -> Iterator[Candidate]:
     """Yield more machines with sharded states."""
-    now, gpus = facts.likely("pods_per_replica"), facts.likely("gpus_per_pod")
+    now, gpus = facts.expected("pods_per_replica"), facts.expected("gpus_per_pod")
     for count in NODES:
         if isinstance(now, int) and isinstance(gpus, int) and now < count and gpus >= GPUS_OF_A_NODE[-1]:
             title = f"{count} pods of {gpus} GPUs that share the states"
@@ -201,7 +201,7 @@ def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
     """Yield cheaper accelerators if a step leaves most memory free and no end time is declared,
     else larger or faster ones.
     """
-    left, end = facts.likely("training_headroom"), facts.likely("target_training_s")
+    left, end = facts.expected("training_headroom"), facts.expected("target_training_s")
     wanted = isinstance(end, int | float)
     if isinstance(left, float) and left > SPARE and not wanted:
         yield from _propose_cheaper(facts)
@@ -213,10 +213,10 @@ def _propose_accelerators(facts: Facts) -> Iterator[Candidate]:
 
 def _propose_faster(facts: Facts) -> Iterator[Candidate]:
     """Yield accelerators that compute faster and hold the step, cheapest first."""
-    now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.worlds("training_needed_bytes")
-    if now is None or isinstance(needed, Missing) or not isinstance(needed.adverse, int | float):
+    now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.scenarios("training_needed_bytes")
+    if now is None or isinstance(needed, Missing) or not isinstance(needed.worst, int | float):
         return
-    for move in _propose_products(facts, now, needed.adverse, math.inf):
+    for move in _propose_products(facts, now, needed.worst, math.inf):
         other = hardware.accelerator(str(move.values["accelerator"]))
         if other and (other.dense_bf16_flop_per_s or 0) > (now.dense_bf16_flop_per_s or 0):
             yield move
@@ -225,7 +225,7 @@ def _propose_faster(facts: Facts) -> Iterator[Candidate]:
 def _propose_larger(facts: Facts) -> Iterator[Candidate]:
     """Yield larger accelerators of the same vendor that the file can name, cheapest first."""
     now = hardware.accelerator(facts.role.text("accelerator"))
-    sizes = (facts.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
+    sizes = (facts.expected(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
     states = next((value for value in sizes if isinstance(value, int | float)), None)
     if now is not None and states is not None:
         yield from _propose_products(facts, now, max(_find_memory(now) + 1, states / HELD), math.inf)
@@ -235,16 +235,11 @@ def _propose_cheaper(facts: Facts) -> Iterator[Candidate]:
     """Yield accelerators that hold the step and cost less for the same arithmetic, cheapest
     first.
     """
-    now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.worlds("training_needed_bytes")
-    prices = {product.id: price for product, price in priced(now, facts.role)} if now else {}
-    if (
-        now is None
-        or now.id not in prices
-        or isinstance(needed, Missing)
-        or not isinstance(needed.adverse, int | float)
-    ):
+    now, needed = hardware.accelerator(facts.role.text("accelerator")), facts.scenarios("training_needed_bytes")
+    prices = {product.id: price for product, price in rank_by_price(now, facts.role)} if now else {}
+    if now is None or now.id not in prices or isinstance(needed, Missing) or not isinstance(needed.worst, int | float):
         return
-    yield from _propose_products(facts, now, needed.adverse, prices[now.id])
+    yield from _propose_products(facts, now, needed.worst, prices[now.id])
 
 
 def _propose_products(
@@ -253,9 +248,12 @@ def _propose_products(
     """Yield the same number of other accelerators with enough memory, below a price, cheapest
     first.
     """
-    count = count_of(facts, "gpus_per_pod")
-    for product, price in priced(now, facts.role) if count else ():
-        if offers.cheapest(facts.role.available, product.id, count or 1, labels.cloud(facts.role)) is None:
+    count = find_count(facts, "gpus_per_pod")
+    for product, price in rank_by_price(now, facts.role) if count else ():
+        if (
+            offers.find_cheapest(facts.role.available, product.id, count or 1, accelerator_names.find_cloud(facts.role))
+            is None
+        ):
             continue  # no machine holds so many
         able = (product.compute_capability or 0) >= _find_capability(facts, now)
         if product.id != now.id and able and _find_memory(product) >= least and price < below_usd_per_hour:
@@ -267,8 +265,8 @@ def _propose_global_batch(facts: Facts) -> Iterator[Candidate]:
     """Yield the batch that the declared parts make; else the nearest that divides by the
     data-parallel ranks.
     """
-    now, micro = count_of(facts, "global_batch_size"), count_of(facts, "micro_batch_size")
-    copies, accumulated = count_of(facts, "training_copies"), facts.likely("gradient_accumulation_steps")
+    now, micro = find_count(facts, "global_batch_size"), find_count(facts, "micro_batch_size")
+    copies, accumulated = find_count(facts, "training_copies"), facts.expected("gradient_accumulation_steps")
     if not (now and micro and copies):
         return
     shared = micro * copies
@@ -288,7 +286,7 @@ def _propose_zero_stages(facts: Facts) -> Iterator[Candidate]:
     """Yield higher ZeRO stages: they shard the optimizer state, then the gradients, then the
     weights.
     """
-    now = facts.likely("zero_stage")
+    now = facts.expected("zero_stage")
     for stage in range(now + 1, 4) if isinstance(now, int) else ():
         yield Candidate(
             f"ZeRO stage {stage}",
@@ -302,7 +300,7 @@ def _find_capability(facts: Facts, now: hardware.Accelerator) -> float:
     bfloat16.
     """
     here = now.compute_capability or 0
-    return min(here, BFLOAT16_SINCE) if facts.likely("training_dtype") == "bfloat16" else here
+    return min(here, BFLOAT16_SINCE) if facts.expected("training_dtype") == "bfloat16" else here
 
 
 def _find_memory(product: hardware.Accelerator) -> float:

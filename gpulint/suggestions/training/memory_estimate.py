@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpulint.facts import resolver as facts
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts import resolver
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions import changed_role
-from gpulint.suggestions.serving.changes import count_of
+from gpulint.suggestions.serving.changes import find_count
 from gpulint.workload import Value
 
 NF4_BYTES = 0.55
@@ -67,17 +67,17 @@ class Needs(NamedTuple):
         return self.states._replace(optimizer=min(self.states.optimizer, self.parameters * EIGHT_BIT_MOMENTS))
 
 
-def of(known: Facts) -> Needs | None:
+def estimate(known: Facts) -> Needs | None:
     """Return the needs of a run; None if its states are unknown."""
     parameters = _find_number(known, "stage_parameters")
     if parameters is None or (states := _estimate_states(known, parameters)) is None:
         return None
-    micro = count_of(known, "micro_batch_size")
+    micro = find_count(known, "micro_batch_size")
     sequence = _sum_worst(known, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     needed = _sum_worst(known, ("training_needed_bytes",))
     state_bytes = _find_number(known, "state_bytes_per_gpu")
     copied = sum(_find_number(known, name) or 0.0 for name in ("bucket_bytes", "cast_bytes"))
-    trains_all = known.likely("lora_rank") is None
+    trains_all = known.expected("lora_rank") is None
     if not micro or sequence is None or needed is None or state_bytes is None:
         return Needs(states, parameters, trains_all, 0.0, copied, None, None)
     fixed = max(0.0, needed - state_bytes - sequence - copied)
@@ -86,7 +86,7 @@ def of(known: Facts) -> Needs | None:
 
 def _estimate_states(known: Facts, parameters: float) -> States | None:
     trained = _find_number(known, "trained_share")
-    kept = _find_number(known, "parameter_bytes" if known.likely("lora_rank") is None else "adapter_bytes")
+    kept = _find_number(known, "parameter_bytes" if known.expected("lora_rank") is None else "adapter_bytes")
     frozen, gradient, moments = (
         _find_number(known, f"{name}_bytes_per_parameter") for name in ("frozen", "gradient", "optimizer")
     )
@@ -99,22 +99,22 @@ def _estimate_states(known: Facts, parameters: float) -> States | None:
 def _estimate_recomputed(known: Facts, micro: int) -> float | None:
     """Return the activations of a sequence with full recomputation."""
     values: dict[str, Value] = {"activation_checkpointing": "full"}
-    changed = facts.of(changed_role.apply(known.role, values), known.resolved)
+    changed = resolver.resolve(changed_role.apply(known.role, values), known.resolved)
     needed = _sum_worst(changed, ("kept_activation_bytes", "layer_work_bytes", "loss_bytes"))
     return None if needed is None else needed / micro
 
 
 def _sum_worst(known: Facts, names: tuple[str, ...]) -> float | None:
     """Return the sum of some quantities in the worst scenario."""
-    found = [known.worlds(name) for name in names]
+    found = [known.scenarios(name) for name in names]
     values = [
-        scenarios.adverse
+        scenarios.worst
         for scenarios in found
-        if not isinstance(scenarios, Missing) and isinstance(scenarios.adverse, int | float)
+        if not isinstance(scenarios, Missing) and isinstance(scenarios.worst, int | float)
     ]
     return sum(values) if len(values) == len(names) else None
 
 
 def _find_number(known: Facts, name: str) -> float | None:
-    value = known.likely(name)
+    value = known.expected(name)
     return float(value) if isinstance(value, int | float) else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpulint.catalog import hardware
-from gpulint.facts.resolver import Facts, Missing
+from gpulint.facts.model import Facts, Missing
 from gpulint.report.model import Suggestion
-from gpulint.suggestions.serving.changes import count_of
+from gpulint.suggestions.serving.changes import find_count
 
 LEARNT = frozenset({"lora_rank", "lora_targets", "optimizer", "sequence_length", "global_batch_size"})
 """Quantities that decide which weights a training run produces."""
@@ -30,9 +30,9 @@ LONGER = 1.1
 """Slowdown above which an option mentions it."""
 
 
-def timed(suggestion: Suggestion, before: Facts, after: Facts) -> Suggestion:
+def add_duration(suggestion: Suggestion, before: Facts, after: Facts) -> Suggestion:
     """Return an option with its duration relative to today's, and with that trade-off."""
-    ratio = hours(before, after)
+    ratio = estimate_hours(before, after)
     lost = ""
     if ratio > LONGER:
         is_known = _find_tokens_per_s(before) and _find_tokens_per_s(after)
@@ -48,7 +48,7 @@ def timed(suggestion: Suggestion, before: Facts, after: Facts) -> Suggestion:
 
 
 def _learns_otherwise(suggestion: Suggestion, before: Facts, after: Facts) -> bool:
-    batches = [count_of(known, "step_sequences") for known in (before, after)]
+    batches = [find_count(known, "step_sequences") for known in (before, after)]
     if None not in batches and batches[0] != batches[1]:
         return True
     return not LEARNT.isdisjoint(suggestion.values) or suggestion.values.get("quantization") == "nf4"
@@ -66,17 +66,17 @@ def is_worthwhile(suggestion: Suggestion, empty: bool) -> bool:
     return after < (NO_DEARER if smaller else WORTHWHILE) * before
 
 
-def by_the_hour(suggestion: Suggestion, before: Facts) -> Suggestion:
+def compare_hourly(suggestion: Suggestion, before: Facts) -> Suggestion:
     """Return an option for comparison by hourly cost if today's GPUs are mostly empty."""
     return suggestion._replace(hours=1.0) if is_empty(before) else suggestion
 
 
 def is_empty(facts: Facts) -> bool:
     """Return whether most of every GPU stays empty and no end time is declared."""
-    room = facts.worlds("training_room")
-    if isinstance(room, Missing) or isinstance(facts.likely("target_training_s"), int | float):
+    room = facts.scenarios("training_room")
+    if isinstance(room, Missing) or isinstance(facts.expected("target_training_s"), int | float):
         return False
-    return isinstance(room.adverse, int | float) and room.adverse > EMPTY
+    return isinstance(room.worst, int | float) and room.worst > EMPTY
 
 
 def costs_more(suggestion: Suggestion) -> bool:
@@ -91,7 +91,7 @@ def work_usd(suggestion: Suggestion) -> float | None:
     return None if cost is None else cost * suggestion.hours
 
 
-def hours(before: Facts, after: Facts) -> float:
+def estimate_hours(before: Facts, after: Facts) -> float:
     """Return how long a changed run takes for an hour of today's work: by tokens, else at least by
     the GPUs' peaks.
     """
@@ -103,15 +103,15 @@ def hours(before: Facts, after: Facts) -> float:
 
 
 def _find_tokens_per_s(facts: Facts) -> float | None:
-    tokens_per_s, world = facts.likely("training_tokens_per_s_per_gpu"), count_of(facts, "world_size")
+    tokens_per_s, world = facts.expected("training_tokens_per_s_per_gpu"), find_count(facts, "world_size")
     return tokens_per_s * world if isinstance(tokens_per_s, int | float) and world else None
 
 
 def _find_flop_per_s(facts: Facts) -> float | None:
-    card, gpus = hardware.accelerator(facts.role.text("accelerator")), count_of(facts, "world_size")
-    return dense_peak(card) * gpus if card and gpus else None
+    card, gpus = hardware.accelerator(facts.role.text("accelerator")), find_count(facts, "world_size")
+    return find_dense_peak(card) * gpus if card and gpus else None
 
 
-def dense_peak(product: hardware.Accelerator) -> float:
+def find_dense_peak(product: hardware.Accelerator) -> float:
     """Return the dense 16-bit peak of an accelerator [FLOP/s]; zero if unknown."""
     return product.dense_bf16_flop_per_s or product.dense_fp16_flop_per_s or 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes import machine_types
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.pods.taints import Taint
@@ -24,7 +24,7 @@ def blocks(spot: Spot, modules: Modules) -> tuple[Spot, ...]:
     return () if isinstance(items, Unknown) else items
 
 
-def labels_of(spot: Spot, modules: Modules) -> tuple[dict[str, frozenset[str]], bool]:
+def read_labels(spot: Spot, modules: Modules) -> tuple[dict[str, frozenset[str]], bool]:
     """Return the labels of a map with known values, and whether there may be others."""
     entries = modules.entries(spot)
     if isinstance(entries, Unknown):
@@ -46,7 +46,7 @@ def set_label(labels: dict[str, frozenset[str]], key: str, field: Field | None) 
     labels[key] = frozenset({str(value).lower() if isinstance(value, bool) else str(value)})
 
 
-def taints_of(spot: Spot, modules: Modules) -> tuple[Taint, ...]:
+def read_taints(spot: Spot, modules: Modules) -> tuple[Taint, ...]:
     """Return the known taints of a list or a map of blocks."""
     items = modules.items(spot)
     if isinstance(items, Unknown):
@@ -69,15 +69,15 @@ def _read_taint(key: Field | None, value: Field | None, effect: Field | None) ->
     return Taint(texts[0], texts[1], EFFECTS.get(texts[2], texts[2]))
 
 
-def called(name: Field | None, spot: Spot) -> str:
+def read_name(name: Field | None, spot: Spot) -> str:
     if name is not None and isinstance(name.value, str):
         return name.value
     return str(spot.path[-1]) if isinstance(spot.path[-1], str) else posixpath.basename(spot.document.path)
 
 
-def listed_type(kind: Field | None, cloud: str = "") -> Field | None:
+def find_listed_type(kind: Field | None, cloud: str = "") -> Field | None:
     """Return the machine type in the catalog's spelling."""
     if kind is None or isinstance(kind.value, Unknown):
         return None
-    node = machines.of_type(str(kind.value), cloud)
+    node = machine_types.find_machine_type(str(kind.value), cloud)
     return Field(node.instance_type, kind.origins) if node else None

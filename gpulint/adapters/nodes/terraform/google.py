@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes import machine_types
 from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.nodes.terraform import blocks as parts
+from gpulint.adapters.nodes.terraform import blocks
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.pods.taints import Taint
@@ -58,7 +58,7 @@ def machine(config: Spot, modules: Modules) -> Machine:
 
 def _read_sharing(guest: Spot, modules: Modules) -> Field | None:
     """Return how GKE shares the GPUs of a pool: by time-slicing or MPS."""
-    for settings in parts.blocks(guest.below("gpu_sharing_config"), modules):
+    for settings in blocks.blocks(guest.below("gpu_sharing_config"), modules):
         stated = modules.field(settings.below("gpu_sharing_strategy"))
         named = str(stated.value) if stated is not None and isinstance(stated.value, str) else "shared"
         return Field(named, (settings.origin(),))
@@ -66,22 +66,22 @@ def _read_sharing(guest: Spot, modules: Modules) -> Field | None:
 
 
 def pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    for config in parts.blocks(spot.below("node_config"), modules):
+    for config in blocks.blocks(spot.below("node_config"), modules):
         yield _build_gke_pool(spot, config, modules.field(spot.below("name")), modules)
 
 
 def cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
     removed = modules.field(spot.below("remove_default_node_pool"))
     if removed is None:
-        for config in parts.blocks(spot.below("node_config"), modules):
+        for config in blocks.blocks(spot.below("node_config"), modules):
             yield _build_gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
-    for inner in parts.blocks(spot.below("node_pool"), modules):
+    for inner in blocks.blocks(spot.below("node_pool"), modules):
         yield from pool(inner, modules)
 
 
 def _build_gke_pool(spot: Spot, config: Spot, name: Field | None, modules: Modules) -> Pool:
-    own, unknown = parts.labels_of(config.below("labels"), modules)
-    tainted = parts.taints_of(config.below("taint"), modules)
+    own, unknown = blocks.read_labels(config.below("labels"), modules)
+    tainted = blocks.read_taints(config.below("taint"), modules)
     return _build_pool(spot, machine(config, modules), name, own, tainted, unknown)
 
 
@@ -97,22 +97,29 @@ def _build_pool(
     cloud.google.com/kubernetes-engine/docs/concepts/node-pools.
     """
     guest = of.guest if not _has_guest_gpus(of.kind) else None
-    card, count = machines.held(of.kind, guest, of.guests, "gcp")
+    card, count = machine_types.find_accelerator(of.kind, guest, of.guests, "gcp")
     labels = dict(own)
     if card.value is not None:
-        parts.set_label(labels, "cloud.google.com/gke-accelerator", of.guest)
-        parts.set_label(labels, "cloud.google.com/gke-gpu-partition-size", of.partition)
+        blocks.set_label(labels, "cloud.google.com/gke-accelerator", of.guest)
+        blocks.set_label(labels, "cloud.google.com/gke-gpu-partition-size", of.partition)
     if of.guest is None and isinstance(card.value, str):
         labels["cloud.google.com/gke-accelerator"] = _find_label_values(card.value)
-    parts.set_label(labels, GKE_NAME, name)
-    parts.set_label(labels, "node.kubernetes.io/instance-type", of.kind)
-    parts.set_label(labels, "beta.kubernetes.io/instance-type", of.kind)
+    blocks.set_label(labels, GKE_NAME, name)
+    blocks.set_label(labels, "node.kubernetes.io/instance-type", of.kind)
+    blocks.set_label(labels, "beta.kubernetes.io/instance-type", of.kind)
     if of.partition is not None or of.sharing is not None:
         shared = of.partition or of.sharing
         count = Field(Unknown("the GPUs are shared"), shared.origins if shared else ())
     is_open = is_open or not isinstance(name.value if name else None, str)
     pool = Pool(
-        parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(of.kind), tainted, is_open
+        blocks.read_name(name, spot),
+        spot.name(),
+        labels,
+        card,
+        count,
+        blocks.find_listed_type(of.kind),
+        tainted,
+        is_open,
     )
     cut = of.partition if of.partition is None or isinstance(of.partition.value, str) else None
     return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing)
@@ -120,7 +127,7 @@ def _build_pool(
 
 def _has_guest_gpus(kind: Field | None) -> bool:
     """Return True if a machine type has the GPUs that its `guest_accelerator` repeats."""
-    node = machines.of_type(str(kind.value), "gcp") if kind is not None else None
+    node = machine_types.find_machine_type(str(kind.value), "gcp") if kind is not None else None
     return node is not None and bool(node.accelerator)
 
 
@@ -132,14 +139,14 @@ def _find_label_values(product: str) -> frozenset[str]:
 
 def module(spot: Spot, modules: Modules) -> Iterator[Pool]:
     listed = modules.items(spot.below("node_pools"))
-    shared, hidden = parts.labels_of(spot.below("node_pools_labels", "all"), modules)
+    shared, hidden = blocks.read_labels(spot.below("node_pools_labels", "all"), modules)
     for item in () if isinstance(listed, Unknown) else listed:
         name = modules.field(item.below("name"))
         guest, count = (modules.field(item.below(key)) for key in ("accelerator_type", "accelerator_count"))
         if guest is not None and (guest.value == "" or (count is not None and count.value == 0)):
             guest = count = None
         of = Machine(item, modules.field(item.below("machine_type")), guest, count, None)
-        own, unknown = parts.labels_of(spot.below("node_pools_labels", str(name.value if name else "")), modules)
+        own, unknown = blocks.read_labels(spot.below("node_pools_labels", str(name.value if name else "")), modules)
         open_map = isinstance(spot.below("node_pools_labels").value(), str)
-        tainted = parts.taints_of(spot.below("node_pools_taints", str(name.value if name else "")), modules)
+        tainted = blocks.read_taints(spot.below("node_pools_taints", str(name.value if name else "")), modules)
         yield _build_pool(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)

@@ -12,14 +12,12 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import kubernetes_pools as node_objects
-from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes import kubernetes_pools, machine_types
 from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.nodes.terraform import blocks as parts
-from gpulint.adapters.nodes.terraform import google as terraform_google
+from gpulint.adapters.nodes.terraform import blocks, google
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
-from gpulint.adapters.objects import embedded as nested
+from gpulint.adapters.objects import embedded
 from gpulint.adapters.pods import taints
 from gpulint.source.documents import Document
 from gpulint.workload import Field, Unknown
@@ -36,16 +34,16 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
     code = tuple(document for document in documents if document.format == "hcl")
     if not code:
         return
-    modules = modules_of(code)
+    modules = load_modules(code)
     for document in code:
         yield from _read_document(document, modules)
-        yield from node_objects.pools(_read_manifests(document))
+        yield from kubernetes_pools.pools(_read_manifests(document))
 
 
 def _read_manifests(document: Document) -> Iterator[Document]:
     """Yield the Kubernetes objects that a file applies, as a text or as a Terraform map."""
     for name in _read_names(document.get(("resource", "kubectl_manifest"))):
-        inner = nested.document(document, ("resource", "kubectl_manifest", name, "yaml_body"))
+        inner = embedded.document(document, ("resource", "kubectl_manifest", name, "yaml_body"))
         if inner is not None:
             yield inner
     for name in _read_names(document.get(("resource", "kubernetes_manifest"))):
@@ -55,7 +53,7 @@ def _read_manifests(document: Document) -> Iterator[Document]:
 
 
 @functools.lru_cache(maxsize=4)
-def modules_of(code: tuple[Document, ...]) -> Modules:
+def load_modules(code: tuple[Document, ...]) -> Modules:
     """Return the modules of a repository. Its files are read once."""
     return Modules(code)
 
@@ -70,7 +68,7 @@ def _read_document(document: Document, modules: Modules) -> Iterator[Pool]:
         if source.partition("//")[0] == EKS_MODULE:
             yield from _read_eks_module(spot, modules)
         elif source.partition("//")[0] == GKE_MODULE:
-            yield from terraform_google.module(spot, modules)
+            yield from google.module(spot, modules)
 
 
 def resources(document: Document, kind: str, modules: Modules) -> Iterator[Spot]:
@@ -123,15 +121,15 @@ def _build_eks_pool(
     """Return an EKS group with the labels that EKS sets:
     docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html.
     """
-    labels, unknown = parts.labels_of(inner.below("labels"), modules)
-    tainted = parts.taints_of(inner.below(taint), modules)
-    card, count, machine_type = node_objects.of_kinds(kinds, "aws")
-    parts.set_label(labels, EKS_NAME, name)
+    labels, unknown = blocks.read_labels(inner.below("labels"), modules)
+    tainted = blocks.read_taints(inner.below(taint), modules)
+    card, count, machine_type = kubernetes_pools.resolve_machine_types(kinds, "aws")
+    blocks.set_label(labels, EKS_NAME, name)
     if kinds and all(isinstance(kind.value, str) for kind in kinds):
         values = frozenset(str(kind.value) for kind in kinds)
         labels |= dict.fromkeys(("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"), values)
     is_open = unknown or not isinstance(name.value if name else None, str)
-    pool = Pool(parts.called(name, spot), spot.name(), labels, card, count, machine_type, tainted, is_open)
+    pool = Pool(blocks.read_name(name, spot), spot.name(), labels, card, count, machine_type, tainted, is_open)
     return pool._replace(naming=(EKS_NAME,))
 
 
@@ -162,24 +160,31 @@ def groups(document: Document, modules: Modules) -> Iterator[Group]:
 def _build_aks_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     """Return an AKS pool with the labels that AKS sets: learn.microsoft.com/azure/aks/use-labels."""
     name, kind = modules.field(spot.below("name")), modules.field(spot.below("vm_size"))
-    labels, unknown = parts.labels_of(spot.below("node_labels"), modules)
+    labels, unknown = blocks.read_labels(spot.below("node_labels"), modules)
     items = modules.items(spot.below("node_taints"))
     listed = () if isinstance(items, Unknown) else items
     texts = [field.value for item in listed if (field := modules.field(item)) is not None]
     tainted = tuple(taint for text in taints.strings(texts) if (taint := taints.read(text)))
-    card, count = machines.held(kind, None, None, "azure")
+    card, count = machine_types.find_accelerator(kind, None, None, "azure")
     for key in AKS_NAMES:
-        parts.set_label(labels, key, name)
-    parts.set_label(labels, "node.kubernetes.io/instance-type", kind)
+        blocks.set_label(labels, key, name)
+    blocks.set_label(labels, "node.kubernetes.io/instance-type", kind)
     is_open = unknown or not isinstance(name.value if name else None, str)
     pool = Pool(
-        parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(kind, "azure"), tainted, is_open
+        blocks.read_name(name, spot),
+        spot.name(),
+        labels,
+        card,
+        count,
+        blocks.find_listed_type(kind, "azure"),
+        tainted,
+        is_open,
     )
     yield pool._replace(naming=AKS_NAMES)
 
 
 def _read_aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    for inner in parts.blocks(spot.below("default_node_pool"), modules):
+    for inner in blocks.blocks(spot.below("default_node_pool"), modules):
         yield from _build_aks_pool(inner, modules)
 
 
@@ -187,36 +192,40 @@ def _build_oke_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name, kind = modules.field(spot.below("name")), modules.field(spot.below("node_shape"))
     labels: dict[str, frozenset[str]] = {}
     is_open = False
-    for inner in parts.blocks(spot.below("initial_node_labels"), modules):
+    for inner in blocks.blocks(spot.below("initial_node_labels"), modules):
         key, value = (modules.field(inner.below(part)) for part in ("key", "value"))
         if key is None or not isinstance(key.value, str):
             is_open = True
         else:
-            parts.set_label(labels, key.value, value)
-    parts.set_label(labels, "node.kubernetes.io/instance-type", kind)
-    card, count = machines.held(kind, None, None, "oci")
-    yield Pool(parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(kind), (), is_open)
+            blocks.set_label(labels, key.value, value)
+    blocks.set_label(labels, "node.kubernetes.io/instance-type", kind)
+    card, count = machine_types.find_accelerator(kind, None, None, "oci")
+    yield Pool(
+        blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), is_open
+    )
 
 
 def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     """Return a Nebius node group. Its machine type is a platform with a preset."""
     named = [modules.field(spot.below("template", "resources", key)) for key in ("platform", "preset")]
-    labels, unknown = parts.labels_of(spot.below("template", "metadata", "labels"), modules)
+    labels, unknown = blocks.read_labels(spot.below("template", "metadata", "labels"), modules)
     stated = [part for part in named if part is not None]
     unresolved = next((part for part in stated if isinstance(part.value, Unknown)), None)
     origins = tuple(origin for part in stated for origin in part.origins)
     kind = unresolved or (Field("_".join(str(part.value) for part in stated), origins) if len(stated) == 2 else None)
     if kind is not None and isinstance(kind.value, str) and kind.value.startswith("cpu-"):
-        card, count = machines.NO_CARD, None
+        card, count = machine_types.NO_ACCELERATOR, None
     else:
-        card, count = machines.held(kind, None, None, "nebius")
+        card, count = machine_types.find_accelerator(kind, None, None, "nebius")
     name = modules.field(spot.below("name"))
-    yield Pool(parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(kind), (), unknown)
+    yield Pool(
+        blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), unknown
+    )
 
 
 RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
-    "google_container_node_pool": terraform_google.pool,
-    "google_container_cluster": terraform_google.cluster,
+    "google_container_node_pool": google.pool,
+    "google_container_cluster": google.cluster,
     "aws_eks_node_group": _read_eks,
     "azurerm_kubernetes_cluster": _read_aks_cluster,
     "azurerm_kubernetes_cluster_node_pool": _build_aks_pool,

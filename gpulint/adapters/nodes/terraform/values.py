@@ -14,8 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes.terraform import expressions
-from gpulint.adapters.nodes.terraform import modules as terraform_folders
+from gpulint.adapters.nodes.terraform import expressions, modules
 from gpulint.adapters.nodes.terraform.modules import Each, Folder, Spot
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Unknown
@@ -41,7 +40,7 @@ class Modules:
     """All modules of a repository, by folder."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        self.folders = terraform_folders.read(documents)
+        self.folders = modules.read(documents)
         self.left = STEPS_MAX
 
     def at(self, spot: Spot, depth: int = 0) -> Found:

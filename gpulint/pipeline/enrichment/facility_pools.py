@@ -13,9 +13,9 @@ from gpulint.adapters.pods import placement
 from gpulint.adapters.pods.placement import Label
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Available, Energy
-from gpulint.facility.model import PartFacts
+from gpulint.facility.model import ComponentFacts
 from gpulint.pipeline.enrichment import node_pools
-from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules import facility
 from gpulint.source import documents
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -30,14 +30,14 @@ OF_NETWORK = {"network_bytes_per_s": "pool_network_bytes_per_s", "network_kind":
 OF_SITE = {"usd_per_kwh": "site_usd_per_kwh", "co2_kg_per_kwh": "site_co2_kg_per_kwh", "pue": "site_pue"}
 
 
-class Premises(NamedTuple):
+class FacilityContext(NamedTuple):
     """A facility file: its components, its pools, the pools as workloads match them, and its
     energy.
     """
 
     path: str
-    root: PartFacts
-    pools: tuple[PartFacts, ...]
+    root: ComponentFacts
+    pools: tuple[ComponentFacts, ...]
     named: tuple[Pool, ...]
     energy: Energy
 
@@ -49,7 +49,7 @@ class Unreadable(NamedTuple):
     reason: str
 
 
-def of(path: str, repository: Repository) -> Premises | Unreadable:
+def load(path: str, repository: Repository) -> FacilityContext | Unreadable:
     """Return the facility of a file of the repository."""
     content = repository.read(path)
     if content is None:
@@ -58,27 +58,27 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
 
 
 @functools.lru_cache(maxsize=8)
-def _read_facility(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
+def _read_facility(path: str, content: bytes, repository: Repository | None) -> FacilityContext | Unreadable:
     for document in documents.load(path, content).documents:
-        adapter = adapters.claiming(document)
+        adapter = adapters.find_adapter(document)
         is_facility = adapter is not None and hasattr(adapter, "read_facility")
         described = adapter.read_facility(document, repository) if adapter is not None and is_facility else None
         if described is not None:
-            return _build_premises(facilities.facts_of(described, {}), path)
+            return _build_premises(facility.resolve_facts(described, {}), path)
     return Unreadable(path, f"the facility file {path} named in gpulint.yaml contains no facility that can be read")
 
 
-def _build_premises(root: PartFacts, path: str) -> Premises:
+def _build_premises(root: ComponentFacts, path: str) -> FacilityContext:
     found = root.of_kind("pool")
     energy = Energy(**{name: root.number(fact) for name, fact in OF_SITE.items()})
-    return Premises(path, root, found, tuple(_build_pool(pool, path) for pool in found), energy)
+    return FacilityContext(path, root, found, tuple(_build_pool(pool, path) for pool in found), energy)
 
 
-def _build_pool(facts: PartFacts, path: str) -> Pool:
+def _build_pool(facts: ComponentFacts, path: str) -> Pool:
     """Return a pool as workloads match it, with the accelerator and GPUs of its servers."""
-    labels = facts.likely("pool_labels")
+    labels = facts.expected("pool_labels")
     led = dict(labels) if isinstance(labels, Mapping) else {}
-    led |= {key: text for key, fact in LEADING.items() if isinstance(text := facts.likely(fact), str)}
+    led |= {key: text for key, fact in LEADING.items() if isinstance(text := facts.expected(fact), str)}
     return Pool(
         facts.role.name,
         facts.role.anchor,
@@ -90,11 +90,11 @@ def _build_pool(facts: PartFacts, path: str) -> Pool:
     )
 
 
-def _find_accelerator(facts: PartFacts, path: str) -> Field:
+def _find_accelerator(facts: ComponentFacts, path: str) -> Field:
     """Return the accelerator of all servers of a pool; unknown, with the reason, if there is none
     or several.
     """
-    found = [server.likely("accelerator") for server in facts.of_kind("server")]
+    found = [server.expected("accelerator") for server in facts.of_kind("server")]
     products = [hardware.named(accelerator) for accelerator in found if isinstance(accelerator, str)]
     ids = {product.id for product in products if product is not None}
     if not found:
@@ -104,7 +104,7 @@ def _find_accelerator(facts: PartFacts, path: str) -> Field:
     return Field(ids.pop(), source=path)
 
 
-def _find_shared(facts: PartFacts, fact: str, path: str) -> Field | None:
+def _find_shared(facts: ComponentFacts, fact: str, path: str) -> Field | None:
     """Return a value that all servers of a pool have in common."""
     values = {server.number(fact) for server in facts.of_kind("server")}
     value = values.pop() if len(values) == 1 else None
@@ -114,13 +114,13 @@ def _find_shared(facts: PartFacts, fact: str, path: str) -> Field | None:
 # ---- workloads
 
 
-def joined(workload: Workload, premises: Premises) -> Workload:
+def add_facility(workload: Workload, premises: FacilityContext) -> Workload:
     """Merge the values of the selected facility pools into a workload where it declares none."""
-    workload = node_pools.apply_named(workload, premises.named)
+    workload = node_pools.merge_configured_pools(workload, premises.named)
     return replace(workload, roles=tuple(_add_to_role(role, workload, premises) for role in workload.roles))
 
 
-def _add_to_role(role: Role, workload: Workload, premises: Premises) -> Role:
+def _add_to_role(role: Role, workload: Workload, premises: FacilityContext) -> Role:
     if role.available.pools_only:
         own = (*role.available.pools, *_list_offers(premises))
         role = replace(role, available=role.available._replace(pools=own))
@@ -136,7 +136,7 @@ def _add_to_role(role: Role, workload: Workload, premises: Premises) -> Role:
     return replace(role, available=_add_energy(role.available, premises.energy))
 
 
-def _list_offers(premises: Premises) -> Iterator[offers.Pool]:
+def _list_offers(premises: FacilityContext) -> Iterator[offers.Pool]:
     """Yield the pools of a facility as offers, for teams restricted to their own nodes."""
     for pool in premises.named:
         card, count = pool.accelerator.value, pool.gpus.value if pool.gpus else None
@@ -151,30 +151,30 @@ def _add_energy(available: Available, energy: Energy) -> Available:
     return available._replace(energy=Energy(*(own if own is not None else here for own, here in stated)))
 
 
-def _find_default_pool(role: Role, workload: Workload, premises: Premises) -> tuple[PartFacts, ...]:
+def _find_default_pool(role: Role, workload: Workload, premises: FacilityContext) -> tuple[ComponentFacts, ...]:
     """Return the default pool, if there is one and it has the role's accelerator."""
     card = role.fields.get("accelerator")
     open_ended = card is not None and isinstance(card.value, Unknown) and card.value.category == DECIDED
     in_batch = workload.adapter in BATCH and open_ended and "node_features" not in role.fields
     if not (in_batch or role.text("object_kind")) or role.text("cloud") or role.text("instance_type"):
         return ()
-    default = [pool for pool in premises.pools if pool.likely("pool_default") is True]
-    mine = [pool for pool in default if isinstance(pool.likely("pool_partition"), str) == in_batch]
+    default = [pool for pool in premises.pools if pool.expected("pool_default") is True]
+    mine = [pool for pool in default if isinstance(pool.expected("pool_partition"), str) == in_batch]
     product = next((pool.accelerator.value for pool in premises.named if mine and pool.name == mine[0].role.name), None)
     fits = card is None or in_batch or card.value == product
     return tuple(mine) if len(mine) == 1 and fits and role.value("gpus_per_pod") else ()
 
 
-def _find_default_accelerator(facts: PartFacts, premises: Premises) -> Field:
+def _find_default_accelerator(facts: ComponentFacts, premises: FacilityContext) -> Field:
     """Return the accelerator of the default pool."""
     card = next(pool.accelerator for pool in premises.named if pool.name == facts.role.name)
     assumption = f"{card.value}, the accelerator of the default pool {facts.role.name} ({premises.path})"
     return card if isinstance(card.value, Unknown) else replace(card, assumption=assumption)
 
 
-def _match_pools(asked: Sequence[Label], premises: Premises) -> tuple[PartFacts, ...]:
+def _match_pools(asked: Sequence[Label], premises: FacilityContext) -> tuple[ComponentFacts, ...]:
     """Return the pools that match these node labels."""
-    led = {pool.name for pool in node_pools.match(asked, premises.named)}
+    led = {pool.name for pool in node_pools.select_pools(asked, premises.named)}
     return tuple(pool for pool in premises.pools if pool.role.name in led)
 
 
@@ -183,10 +183,10 @@ def _find_labels(role: Role) -> Iterator[Label]:
     queue.
     """
     if "partition" in role.fields:
-        yield from node_pools.list_job_labels(role)
+        yield from node_pools.read_job_labels(role)
         return
     if (place := _find_pod(role)) is not None:
-        labelled = placement.required(place.document, place.path)
+        labelled = placement.read_required_labels(place.document, place.path)
         yield from (label for label in labelled if not placement.MUTE_KEYS.fullmatch(label.key))
     labels = role.value("labels")
     for key in QUEUES if isinstance(labels, Mapping) else ():
@@ -207,10 +207,12 @@ def _find_pod(role: Role) -> Origin | None:
     return None
 
 
-def _find_pool_fields(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
+def _find_pool_fields(
+    taking: Sequence[ComponentFacts], role: Role, premises: FacilityContext
+) -> Iterator[tuple[str, Field]]:
     """Yield the node values that all selected pools share, and the maximum GPUs of one instance."""
     for name, fact in OF_NETWORK.items():
-        values = {pool.likely(fact) for pool in taking}
+        values = {pool.expected(fact) for pool in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
             yield name, Field(value, source=premises.path)
     named = [pool for pool in premises.named if pool.name in {pool_of_job.role.name for pool_of_job in taking}]
@@ -227,5 +229,5 @@ def _find_pool_fields(taking: Sequence[PartFacts], role: Role, premises: Premise
         yield "pool_most_gpus", Field(most, (taking[0].role.anchor,), source=premises.path)
 
 
-def _find_caps(taking: Sequence[PartFacts], path: str) -> list[Field | None]:
+def _find_caps(taking: Sequence[ComponentFacts], path: str) -> list[Field | None]:
     return [_find_shared(pool, "power_cap_w", path) for pool in taking]
