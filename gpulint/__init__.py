@@ -32,7 +32,7 @@ __all__ = [
 HOMES = {
     **dict.fromkeys(("Finding", "Report", "Severity"), "gpulint.report.model"),
     **dict.fromkeys(("Options", "Unusable"), "gpulint.pipeline.session"),
-    **dict.fromkeys(("Sizing", "Unsized"), "gpulint.pipeline.memory_breakdown"),
+    **dict.fromkeys(("Sizing", "SizingError"), "gpulint.pipeline.memory_breakdown"),
 }
 """Home module of each public type. A type is imported only when it is used."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint.pipeline import enrichment
 from gpulint.source import documents
@@ -15,7 +15,7 @@ from gpulint.workload import Role, Unknown, Workload
 def workloads(text: str) -> list[Workload]:
     """The workloads of a spec."""
     loaded = documents.load("spec.yaml", textwrap.dedent(text).lstrip("\n").encode())
-    return [workload for document in loaded.documents for workload in enrichment.read(document, Alone())]
+    return [workload for document in loaded.documents for workload in enrichment.read(document, ExampleRepository())]
 
 
 def workload(text: str) -> Workload:

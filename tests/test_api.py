@@ -165,7 +165,7 @@ def test_a_policy_outside_the_repository_is_read_where_it_is_named(
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ("nowhere.yaml", "there is no policy nowhere.yaml"),
+        ("nowhere.yaml", "there is no policy file nowhere.yaml"),
         ({"fail-in": "note"}, "policy.yaml:1:2: unknown key fail-in; did you mean fail-on?"),
         ({"ignore": ["memroy"]}, "policy.yaml:1:13: no such rule or family: memroy; did you mean memory?"),
     ],
@@ -201,9 +201,9 @@ def test_the_command_line_names_a_policy_too(folder: Path) -> None:
     (folder / "quiet.yaml").write_text("ignore: [memory]\n")
     assert CliRunner().invoke(cli.main, ["check", "--policy", "quiet.yaml", "chat.yaml"]).exit_code == 0
     result = CliRunner().invoke(cli.main, ["check", "--policy", "loud.yaml", "chat.yaml"])
-    assert (result.exit_code, result.stderr) == (2, "gpulint: there is no policy loud.yaml\n")
+    assert (result.exit_code, result.stderr) == (2, "gpulint: there is no policy file loud.yaml\n")
 
 
 def test_a_policy_with_more_lines_than_are_read_is_refused(folder: Path) -> None:
-    with pytest.raises(gpulint.Unusable, match=r"^policy\.yaml:1:2: 5,001 lines, more than 5,000$"):
+    with pytest.raises(gpulint.Unusable, match=r"^policy\.yaml:1:2: 5,001 lines exceed the limit of 5,000$"):
         gpulint.check(".", policy={"exclude": ["x"] * 5_001})

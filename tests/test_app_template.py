@@ -38,7 +38,7 @@ RELEASE = """
 
 def workloads(text: str, path: str = "helmrelease.yaml") -> list[Workload]:
     loaded = documents.load(path, textwrap.dedent(text).lstrip("\n").encode())
-    return [one for document in loaded.documents for one in adapters.read(document, samples.Alone())]
+    return [one for document in loaded.documents for one in adapters.read(document, samples.ExampleRepository())]
 
 
 def roles(text: str, path: str = "helmrelease.yaml") -> list[Role]:

@@ -32,8 +32,8 @@ HEADERS = {
 }
 HEADERS |= {
     "collectives.csv": (
-        "medium,operation,engine,ranks_from,ranks_until,slowdown_best,slowdown_likely,slowdown_worst,"
-        "hop_s_best,hop_s_likely,hop_s_worst,cases,source,date"
+        "medium,operation,engine,ranks_from,ranks_until,slowdown_best,slowdown_expected,slowdown_worst,"
+        "hop_s_best,hop_s_expected,hop_s_worst,cases,source,date"
     ),
     "links.csv": ("id,name,kind,shape,gb_per_s_per_link,links,domain_gpus,nccl_gb_per_s,reduces,found_on,source,date"),
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 from reading import place, source, values
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.adapters.platforms import compose_devices, compose_interpolation
@@ -19,7 +19,7 @@ GPU = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 2, 
 
 
 def workloads(text: str, files: Mapping[str, str] | None = None) -> list[Workload]:
-    held = Alone({path: content.encode() for path, content in (files or {}).items()})
+    held = ExampleRepository({path: content.encode() for path, content in (files or {}).items()})
     loaded = documents.load("deploy/compose.yaml", textwrap.dedent(text).encode())
     return [one for document in loaded.documents for one in adapters.read(document, held)]
 
@@ -421,7 +421,7 @@ BASE = {"deploy/docker-compose.yml": "services: {chat: {image: ollama/ollama:0.9
 
 
 def further(text: str, files: Mapping[str, str], path: str = "deploy/docker-compose.gpu.yml") -> list[Workload]:
-    held = Alone({name: content.encode() for name, content in files.items()})
+    held = ExampleRepository({name: content.encode() for name, content in files.items()})
     (document,) = documents.load(path, text.encode()).documents
     return list(adapters.read(document, held))
 

@@ -273,7 +273,7 @@ def test_what_lacks_is_named_where_it_decides() -> None:
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
     described = facility.read_facility(document)
     assert described is not None
-    rules = [one for one in samples.shipped_rules().values() if one.name == "rack-heat-over-cooling"]
+    rules = [one for one in samples.load_shipped().values() if one.name == "rack-heat-over-cooling"]
     (found,) = rules_facility.evaluate_component(rules_facility.resolve_facts(described, {}), rules)
     assert found.outcome.verdicts == ()
     assert [one.rule for one in found.outcome.not_evaluated] == ["rack-heat-over-cooling"]

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 import reading
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.source import documents
@@ -31,7 +31,7 @@ def template(requests: str, version: str = "v1", more: str = "") -> str:
 
 def roles(*objects: str, files: dict[str, str] | None = None) -> list[Role]:
     text = "---\n".join(textwrap.dedent(one).lstrip("\n") for one in objects)
-    repository = Alone({path: textwrap.dedent(content).encode() for path, content in (files or {}).items()})
+    repository = ExampleRepository({path: textwrap.dedent(content).encode() for path, content in (files or {}).items()})
     loaded = documents.load("spec.yaml", text.encode())
     return [role for one in loaded.documents for found in adapters.read(one, repository) for role in found.roles]
 

@@ -50,7 +50,7 @@ def roles(path: str, text: str, files: Mapping[str, str] | None = None) -> list[
     found = []
     for document in documents.load(path, text.encode()).documents:
         adapter = adapters.find_adapter(document)
-        for workload in adapters.workloads(adapter, document, samples.Alone(held)) if adapter else ():
+        for workload in adapters.workloads(adapter, document, samples.ExampleRepository(held)) if adapter else ():
             found += workload.roles
     return found
 

@@ -80,7 +80,7 @@ COUNTED = ("gpus_per_pod", "pods_per_replica")
 
 def started(text: str, beside: dict[str, str] | None = None, path: str = "jobs/run.sh") -> list[Role]:
     """The roles of a script, beside other files of its repository."""
-    tree = samples.Alone({name: content.encode() for name, content in (beside or {}).items()})
+    tree = samples.ExampleRepository({name: content.encode() for name, content in (beside or {}).items()})
     (document,) = documents.load(path, text.encode()).documents
     return [role for workload in scripts.workloads(document, tree) for role in workload.roles]
 
@@ -146,7 +146,7 @@ def test_a_trainer_by_a_module_of_its_fork_is_that_trainer() -> None:
 def test_what_only_helps_a_training_stands_beside_it_in_one_workload() -> None:
     text = "#SBATCH --gres=gpu:8\nsrun trl vllm-serve --model a/b &\nsrun accelerate launch --num_processes 8 t.py\n"
     (document,) = documents.load("jobs/run.sh", text.encode()).documents
-    (workload,) = scripts.workloads(document, samples.Alone({}))
+    (workload,) = scripts.workloads(document, samples.ExampleRepository({}))
     assert (workload.kind, [role.name for role in workload.roles]) == ("training", ["trl", "t"])
 
 

@@ -81,7 +81,9 @@ def small(arguments: str, gpus: object = 2, card: str = "nvidia-l4") -> str:
 
 def evaluator(others: Files | None = None) -> Evaluate:
     rules = tuple(load_shipped().values())
-    return check.build_evaluator(samples.Alone({}), ResolvedPolicy(rules, tuple(load_shipped())), contents=others)
+    return check.build_evaluator(
+        samples.ExampleRepository({}), ResolvedPolicy(rules, tuple(load_shipped())), contents=others
+    )
 
 
 def outcome(text: str, unsafe: bool = False, path: str = "spec.yaml") -> Outcome:
@@ -634,7 +636,10 @@ def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
 def test_the_options_of_a_plan_tell_the_characters_too() -> None:
     rules = tuple(load_shipped().values())
     (plan,) = plan_file(
-        Source("spec.yaml", CHAT.encode()), None, samples.Alone(), ResolvedPolicy(rules, tuple(load_shipped()))
+        Source("spec.yaml", CHAT.encode()),
+        None,
+        samples.ExampleRepository(),
+        ResolvedPolicy(rules, tuple(load_shipped())),
     )
     edits = [edit for one in plan.options for edit in one.edits if edit.location]
     assert edits

@@ -40,7 +40,7 @@ def role(path: str, text: str) -> Role:
     (document,) = documents.load(path, text.encode()).documents
     adapter = adapters.find_adapter(document)
     assert adapter is not None
-    (workload,) = adapters.workloads(adapter, document, samples.Alone({path: text.encode()}))
+    (workload,) = adapters.workloads(adapter, document, samples.ExampleRepository({path: text.encode()}))
     return workload.roles[0]
 
 

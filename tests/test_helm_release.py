@@ -180,5 +180,5 @@ def test_a_workload_on_top_of_the_values_has_the_name_of_its_release() -> None:
     )
     for text, name in ((flux, "chat"), (argo, "talk")):
         (document,) = documents.load("apps/chat.yaml", text.encode()).documents
-        (found,) = adapters.read(document, samples.Alone())
+        (found,) = adapters.read(document, samples.ExampleRepository())
         assert (found.name, found.roles[0].name) == (name, "server")

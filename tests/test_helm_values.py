@@ -24,7 +24,7 @@ def claimed(text: str, path: str = "values.yaml") -> str:
 
 def workloads(text: str, path: str = "values.yaml") -> list[Workload]:
     loaded = documents.load(path, textwrap.dedent(text).lstrip("\n").encode())
-    return [one for document in loaded.documents for one in adapters.read(document, samples.Alone())]
+    return [one for document in loaded.documents for one in adapters.read(document, samples.ExampleRepository())]
 
 
 def role(text: str, path: str = "values.yaml") -> Role:
@@ -514,7 +514,7 @@ def test_the_servers_of_gpu_recipes_span_the_nodes_of_their_parallelism() -> Non
 
 def test_arguments_in_a_file_that_the_values_name_are_read() -> None:
     text = "workload: {gpus: 4, framework: vllm, model: {name: Qwen/Qwen3-8B}, configFile: serving-args.yaml}\n"
-    files = samples.Alone(
+    files = samples.ExampleRepository(
         {"recipe/serving-args.yaml": b"tensor-parallel-size: 4\nmax-model-len: 8192\nenforce-eager: true\n"}
     )
     (document,) = documents.load("recipe/values.yaml", text.encode()).documents

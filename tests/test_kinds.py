@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 import reading
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.adapters import kubernetes
@@ -27,7 +27,7 @@ def made(version: str, kind: str, spec: str) -> str:
 
 def of(text: str, files: dict[str, str] | None = None) -> list[Workload]:
     """The workloads of a spec in a repository that holds other files."""
-    repository = Alone({path: textwrap.dedent(content).encode() for path, content in (files or {}).items()})
+    repository = ExampleRepository({path: textwrap.dedent(content).encode() for path, content in (files or {}).items()})
     loaded = documents.load("spec.yaml", textwrap.dedent(text).encode())
     return [workload for document in loaded.documents for workload in adapters.read(document, repository)]
 

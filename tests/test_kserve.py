@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 import reading
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.source import documents
@@ -19,7 +19,7 @@ def workloads(text: str, **files: str) -> list[Workload]:
     """The workloads of a spec beside other files."""
     others = {f"{name}.yaml": textwrap.dedent(content).lstrip("\n").encode() for name, content in files.items()}
     loaded = documents.load("spec.yaml", textwrap.dedent(text).lstrip("\n").encode())
-    return [found for document in loaded.documents for found in adapters.read(document, Alone(others))]
+    return [found for document in loaded.documents for found in adapters.read(document, ExampleRepository(others))]
 
 
 def role(text: str, **files: str) -> Role:
@@ -188,7 +188,7 @@ def test_a_template_alone_is_no_workload(kind: str) -> None:
     adapter = adapters.find_adapter(document)
     assert adapter is not None
     assert adapters.kind(adapter, document) == f"serving.kserve.io/{kind}"
-    assert list(adapter.workloads(document, Alone())) == []
+    assert list(adapter.workloads(document, ExampleRepository())) == []
 
 
 @pytest.mark.parametrize(

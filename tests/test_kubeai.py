@@ -68,7 +68,10 @@ def test_each_word_has_its_place() -> None:
 
 def test_two_ranks_and_four_stages_fill_eight_cards() -> None:
     role = model()
-    assert resolver.resolve(role, checkpoints.resolve(role, "x", samples.Alone(), None)).expected("spare_gpus") == 0
+    assert (
+        resolver.resolve(role, checkpoints.resolve(role, "x", samples.ExampleRepository(), None)).expected("spare_gpus")
+        == 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ spec:
 
 def names(text: str, path: str, files: dict[str, str]) -> list[str]:
     """The workloads of a file in a repository that holds others."""
-    repository = samples.Alone({name: content.encode() for name, content in files.items()})
+    repository = samples.ExampleRepository({name: content.encode() for name, content in files.items()})
     found = documents.load(path, text.encode()).documents
     return [workload.name for document in found for workload in adapters.read(document, repository)]
 

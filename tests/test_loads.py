@@ -95,7 +95,7 @@ def report(hall: str = HALL, only: str = "", **files: str) -> Report:
     held = {path: text.encode() for path, text in kept.items()}
     given = ResolvedPolicy(tuple(load_shipped().values()), tuple(load_shipped()), facility="hall.yaml")
     sources = [Source(path, content) for path, content in held.items() if only in ("", path)]
-    return check.check_files(sources, samples.Alone(held), given)
+    return check.check_files(sources, samples.ExampleRepository(held), given)
 
 
 def said(found: Report) -> dict[str, Severity]:
@@ -125,7 +125,7 @@ def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:
     hall = HALL.replace("servers: [{type: dgx-h100, count: 2}]", "servers: [{type: dgx-h100, gpu_power_cap: 500 W}]")
     text = {"hall.yaml": hall.encode(), "app.yaml": service().encode()}
     given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml")
-    (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
+    (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.ExampleRepository(text), given).roles
     assert one.facts.expected("network_bytes_per_s") == 400e9
     assert one.facts.expected("network_kind") == "infiniband"
     assert one.facts.expected("power_cap_w") == 500
@@ -138,7 +138,7 @@ def test_alternatives_may_be_made_of_its_pools_where_a_team_has_nothing_else() -
     text = {"hall.yaml": HALL.encode(), "app.yaml": service().encode()}
     only = EVERYTHING._replace(pools_only=True)
     given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml", available=only)
-    (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given).roles
+    (one,) = evaluate.file(Source("app.yaml", text["app.yaml"]), samples.ExampleRepository(text), given).roles
     assert [(pool.name, pool.accelerator, pool.gpus, pool.labels) for pool in one.facts.role.available.pools] == [
         ("h100", "h100-sxm-80gb", 8, (("pool", "h100"),)),
         ("train", "h200-sxm-141gb", 8, ()),
@@ -214,7 +214,7 @@ def test_what_the_repository_says_goes_before_the_facility() -> None:
 
 def test_a_missing_facility_is_said_and_breaks_nothing() -> None:
     given = ResolvedPolicy(tuple(load_shipped().values()), facility="gone.yaml")
-    found = check.check_files([Source("app.yaml", service().encode())], samples.Alone(), given)
+    found = check.check_files([Source("app.yaml", service().encode())], samples.ExampleRepository(), given)
     assert [one.path for one in found.skipped] == ["gone.yaml"]
     assert len(found.workloads) == 1
 
@@ -305,7 +305,7 @@ def loaded(**files: str) -> ComponentFacts:
     """The facts of the hall under what files place there."""
     kept = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
     given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml")
-    held = samples.Alone({**kept, "hall.yaml": HALL.encode()})
+    held = samples.ExampleRepository({**kept, "hall.yaml": HALL.encode()})
     judged = [
         (one.workload, one.facts)
         for path, text in kept.items()
@@ -565,7 +565,7 @@ def netboxed(pooled: str) -> dict[str, bytes]:
 def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, replicas: int, expected: set[str]) -> None:
     kept = {**netboxed(pooled), "app.yaml": service("chat", replicas).encode()}
     given = ResolvedPolicy(tuple(load_shipped().values()), tuple(load_shipped()), facility="hall.yaml")
-    found = check.check_files([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
+    found = check.check_files([Source("app.yaml", kept["app.yaml"])], samples.ExampleRepository(kept), given)
     assert said(found).keys() == expected
     assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
 
@@ -596,7 +596,9 @@ def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]
     held = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
     given = ResolvedPolicy(tuple(load_shipped().values()), facility="hall.yaml", whole=whole)
     found = check.check_files(
-        [Source(path, text) for path, text in held.items()], samples.Alone({**held, "hall.yaml": HALL.encode()}), given
+        [Source(path, text) for path, text in held.items()],
+        samples.ExampleRepository({**held, "hall.yaml": HALL.encode()}),
+        given,
     )
     return {one.budget: (one.least, one.verdict, one.reason) for one in found.budgets}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.facts import resolver
@@ -67,7 +67,7 @@ def role(text: str, path: str = "spec.yaml", read: Callable[[str], bytes | None]
     loaded = documents.load(path, textwrap.dedent(text).encode())
     told, mistaken = hints.read_comments(loaded.comments)
     assert mistaken == []
-    found = [one for document in loaded.documents for one in adapters.read(document, Alone())]
+    found = [one for document in loaded.documents for one in adapters.read(document, ExampleRepository())]
     return hints.apply(object_metadata.add_metadata(found[0], read), told, (), "").roles[0]
 
 

@@ -28,7 +28,7 @@ def _images(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _expected(of: Role, name: str) -> object:
-    found = resolver.resolve(of, checkpoints.resolve(of, "spec.yaml", samples.Alone(), None)).expected(name)
+    found = resolver.resolve(of, checkpoints.resolve(of, "spec.yaml", samples.ExampleRepository(), None)).expected(name)
     return sorted(found.names) if isinstance(found, Missing) else found
 
 

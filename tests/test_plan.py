@@ -81,8 +81,8 @@ WRONG = {
 def planned(text: str, line: int | None = None, **given: object) -> Plan:
     """The plan of the one role of a text."""
     rules = tuple(load_shipped().values())
-    source = Source(samples.path_of(text), text.encode())
-    (found,) = plan_file(source, line, samples.Alone(), ResolvedPolicy(rules, **given))  # type: ignore[arg-type]
+    source = Source(samples.find_path(text), text.encode())
+    (found,) = plan_file(source, line, samples.ExampleRepository(), ResolvedPolicy(rules, **given))  # type: ignore[arg-type]
     return found
 
 

@@ -50,7 +50,7 @@ def role(files: Mapping[str, str], path: str) -> Role:
     """The one role of a file of a repository."""
     kept = {name: textwrap.dedent(text).encode() for name, text in files.items()}
     loaded = documents.load(path, kept[path])
-    found = [one for document in loaded.documents for one in enrichment.read(document, samples.Alone(kept))]
+    found = [one for document in loaded.documents for one in enrichment.read(document, samples.ExampleRepository(kept))]
     (workload,) = found
     (read,) = workload.roles
     return read
@@ -474,7 +474,7 @@ def checked(files: Mapping[str, str], path: str, **given: Any) -> Report:
     rules = load_shipped()
     source = repository.Source(path, kept[path])
     return check.check_files(
-        [source], samples.Alone(kept), ResolvedPolicy(tuple(rules.values()), tuple(rules), **given)
+        [source], samples.ExampleRepository(kept), ResolvedPolicy(tuple(rules.values()), tuple(rules), **given)
     )
 
 

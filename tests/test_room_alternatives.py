@@ -226,7 +226,7 @@ def summed(one: rules_facility.Evaluation) -> tuple[frozenset[tuple[str, int]], 
 
 def test_a_text_that_differs_in_one_value_is_judged_as_if_it_were_new() -> None:
     """What is taken over from the text before is what a judgement of the whole says of it."""
-    rules = tuple(samples.shipped_rules().values())
+    rules = tuple(samples.load_shipped().values())
     before = rules_facility.evaluate_component(rules_facility.resolve_facts(described(SHARED), {}), rules)
     for old, new in CHANGES:
         assert old in SHARED

@@ -36,6 +36,6 @@ def test_a_room_is_told_what_is_wrong_with_it_and_nothing_else(one: dict[str, An
     said = {
         rule: severity.name.lower()
         for rule, severity in found.items()
-        if severity >= Severity.WARNING and samples.shipped_rules()[rule].family in rooms
+        if severity >= Severity.WARNING and samples.load_shipped()[rule].family in rooms
     }
     assert said == one["finds"]

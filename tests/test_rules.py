@@ -211,7 +211,7 @@ def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str) -> None:
 
 @every_good_sample
 def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> None:
-    loaded = documents.load(samples.path_of(text), text.encode())
+    loaded = documents.load(samples.find_path(text), text.encode())
     assert loaded.documents
     assert adapters.mentions_gpus(text)
     if one.target.scope == "document":
@@ -219,7 +219,9 @@ def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> N
     if one.target.scope == "facility":
         assert any(one.name not in lacking for lacking in of_parts(one, loaded.documents))
         return
-    workloads = [found for document in loaded.documents for found in adapters.read(document, samples.Alone())]
+    workloads = [
+        found for document in loaded.documents for found in adapters.read(document, samples.ExampleRepository())
+    ]
     assert any(list(evaluate.select([one], found, role)) for found in workloads for role in found.roles)
     assert one.name not in samples.not_evaluated(reported(text))
 

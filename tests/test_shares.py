@@ -47,13 +47,13 @@ def shared(text: str) -> dict[object, Suggestion]:
 
 
 def read(text: str) -> Facts:
-    source = Source(samples.path_of(text), text.encode())
-    (found,) = evaluate.file(source, samples.Alone(), ResolvedPolicy(tuple(load_shipped().values()))).roles
+    source = Source(samples.find_path(text), text.encode())
+    (found,) = evaluate.file(source, samples.ExampleRepository(), ResolvedPolicy(tuple(load_shipped().values()))).roles
     return found.facts
 
 
 def written(text: str, one: Suggestion) -> str:
-    path = samples.path_of(text)
+    path = samples.find_path(text)
     return apply.apply_edits(one, {path: text.encode()})[path].decode()
 
 

@@ -27,7 +27,7 @@ def roles(files: Files, path: str) -> tuple[Role, ...]:
     (document,) = documents.load(path, held[path]).documents
     adapter = adapters.find_adapter(document)
     assert adapter is not None
-    (workload,) = adapters.workloads(adapter, document, samples.Alone(held))
+    (workload,) = adapters.workloads(adapter, document, samples.ExampleRepository(held))
     return workload.roles
 
 
@@ -444,6 +444,6 @@ def test_a_pod_reads_the_mounted_file_and_the_trainer_behind_its_launcher() -> N
     _, job = documents.load("job.yaml", POD.encode()).documents
     adapter = adapters.find_adapter(job)
     assert adapter is not None
-    (workload,) = adapters.workloads(adapter, job, samples.Alone({"job.yaml": POD.encode()}))
+    (workload,) = adapters.workloads(adapter, job, samples.ExampleRepository({"job.yaml": POD.encode()}))
     expected: Expected = {"sharding": "fsdp", "processes_per_pod": 8, "micro_batch_size": 4, "checkpoint": "gpt2"}
     assert stated(workload.roles[0], expected) == expected

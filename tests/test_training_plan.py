@@ -295,9 +295,9 @@ RIGHT = {
 
 def planned(text: str) -> tuple[Plan, Facts]:
     """The plan of the one role of a text, and its facts."""
-    source, given = Source(samples.path_of(text), text.encode()), ResolvedPolicy(tuple(load_shipped().values()))
-    (found,) = plan_file(source, None, samples.Alone(), given)
-    (one,) = evaluate.file(source, samples.Alone(), given).roles
+    source, given = Source(samples.find_path(text), text.encode()), ResolvedPolicy(tuple(load_shipped().values()))
+    (found,) = plan_file(source, None, samples.ExampleRepository(), given)
+    (one,) = evaluate.file(source, samples.ExampleRepository(), given).roles
     return found, one.facts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from reading import values
-from samples import Alone
+from samples import ExampleRepository
 
 from gpulint import adapters
 from gpulint.source import documents
@@ -16,7 +16,7 @@ PATH = "models/chat/config.pbtxt"
 
 
 def workloads(text: str, files: Mapping[str, str] | None = None) -> list[Workload]:
-    held = Alone({path: content.encode() for path, content in (files or {}).items()})
+    held = ExampleRepository({path: content.encode() for path, content in (files or {}).items()})
     loaded = documents.load(PATH, text.encode())
     return [one for document in loaded.documents for one in adapters.read(document, held)]
 
