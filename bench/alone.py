@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters
 from gpulint.catalog.architecture import Resolution
 from gpulint.facts import checkpoints, resolver
 from gpulint.facts.model import Facts
-from gpulint.pipeline import check
+from gpulint.pipeline import check, enrichment
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import selection
 from gpulint.report.model import Report
@@ -66,7 +65,7 @@ class Folder:
     def workloads(self, path: str) -> Iterator[Read]:
         """The workloads of one file with their facts, as the pipeline resolves them."""
         for document in self.loaded(path).documents:
-            for workload in adapters.read(document, self.tree):
+            for workload in enrichment.read(document, self.tree):
                 resolved = {role.name: checkpoints.resolve(role, path, self.tree, None) for role in workload.roles}
                 known = (resolver.resolve(role, resolved[role.name]) for role in workload.roles)
                 yield Read(workload, tuple(zip(workload.roles, known, strict=True)), resolved)

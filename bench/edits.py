@@ -19,8 +19,9 @@ from pathlib import Path
 import alone
 from alone import Folder
 
-from gpulint import adapters, engines
+from gpulint import engines
 from gpulint.catalog import hardware
+from gpulint.pipeline import enrichment
 from gpulint.report.model import Edit, Suggestion
 from gpulint.source import documents
 from gpulint.suggestions import edits
@@ -100,7 +101,7 @@ def tried(folder: Folder, path: str) -> Iterator[tuple[str, str, str, str]]:
         found = [
             (at, workload)
             for at, document in enumerate(folder.loaded(path).documents)
-            for workload in adapters.read(document, folder.tree)
+            for workload in enrichment.read(document, folder.tree)
         ]
     except Exception as error:
         print(f"{path}: {type(error).__name__}: {error}", file=sys.stderr)
@@ -191,7 +192,7 @@ def _level(
     if path not in after:
         return "carried out", "another file states it"
     found = documents.load(path, after[path]).documents
-    again = adapters.read(found[at], folder.tree) if len(found) > at else ()
+    again = enrichment.read(found[at], folder.tree) if len(found) > at else ()
     roles = [one for other in again if other.name == workload.name for one in other.roles if one.name == role.name]
     return (
         ("right", "") if any(one.value(quantity) == value for one in roles) else ("carried out", "it is read otherwise")

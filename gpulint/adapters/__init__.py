@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -23,13 +23,6 @@ from gpulint.workload import Workload
 
 HERE = Path(__file__).parent
 DATA = frozenset({"yaml", "json", "toml"})
-SCALERS: Mapping[str, str] = {
-    "HorizontalPodAutoscaler": "autoscaling",
-    "ScaledObject": "keda.sh",
-    "PodAutoscaler": "autoscaling.aibrix.ai",
-    "PodDisruptionBudget": "policy",
-}
-"""Objects that set how many pods of another object run, by kind and API group."""
 OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "backoffLimit")
 """Trigger words: without any of them, no object has a problem of its own."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
@@ -94,14 +87,7 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
         from gpulint.adapters.objects import references
 
         references.complete(document, repository)
-    for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import nodes
-        from gpulint.adapters.kubernetes import autoscaling
-        from gpulint.adapters.nodes import mig_slices
-        from gpulint.adapters.pods import weights_storage
-
-        placed = mig_slices.check_profiles(nodes.merge_pools(workload, repository))
-        yield autoscaling.merge_scalers(weights_storage.merge_volumes(placed, repository), repository)
+    yield from adapter.workloads(document, repository)
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:

@@ -17,6 +17,8 @@ SEARCHED = ("adapters", "engines")
 """Packages whose modules are imported only where one of their `MENTIONS` occurs."""
 DECLARED = ("MENTIONS", "READS", "CLAIMS")
 """Names to which those modules give words that are read without importing them."""
+FINDING_POOLS = "adapters/nodes"
+"""The package whose modules find node pools, in the files that they state."""
 TRIGGERING = (*SEARCHED, "catalog")
 """Packages whose modules state the words that make a file worth reading."""
 
@@ -78,7 +80,10 @@ def list_built(rules: Path) -> Mapping[str, object]:
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
     declarations = {package: {name: _declared(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED}
-    functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats")}
+    declarations[FINDING_POOLS] = {
+        name: _declared(PACKAGE / FINDING_POOLS, name) for name in ("FILE_NAMES", "FILE_WORDS")
+    }
+    functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats", FINDING_POOLS)}
     return {
         "glossary": _merge_glossary(),
         "rules": rows,

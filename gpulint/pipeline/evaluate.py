@@ -10,7 +10,7 @@ from gpulint import adapters
 from gpulint.facts import checkpoints, resolver
 from gpulint.facts.model import Facts
 from gpulint.pipeline import enrichment, parse
-from gpulint.pipeline.enrichment import gpu_sharing
+from gpulint.pipeline.enrichment import autoscaling, gpu_sharing
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import document_rules, evaluate
@@ -199,10 +199,8 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
     about.
     """
     for document in parsed.loaded.documents:
-        if document.get(("kind",)) not in tuple(adapters.SCALERS):
+        if document.get(("kind",)) not in tuple(autoscaling.GROUPS):
             continue
-        from gpulint.adapters.kubernetes import autoscaling
-
         for target in autoscaling.targets(document, context.repository):
             elsewhere = enrichment.Context(context.repository, context.policy.at(target.path))
             for workload in adapters.read(target, context.repository):

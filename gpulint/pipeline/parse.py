@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint import adapters
 from gpulint.catalog import resource_names
+from gpulint.pipeline.enrichment import autoscaling
 from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
@@ -15,7 +16,7 @@ from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded
 from gpulint.source.repository import Source
 
-SCALERS = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
+SCALERS = tuple(f"kind: {kind}".encode() for kind in autoscaling.GROUPS)
 """Objects that change a workload of another file without naming GPUs."""
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24

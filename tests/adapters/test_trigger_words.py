@@ -84,7 +84,7 @@ def test_a_new_format_of_a_module_and_a_sample_is_reached(extended: Path) -> Non
 
 def test_a_new_format_is_reached_through_the_built_index(extended: Path) -> None:
     build = "import json; from gpulint.catalog import package_data as p; "
-    build += "(p.PACKAGE / 'index.json').write_text(json.dumps(p.built(p.folder('rules'))))"
+    build += "(p.PACKAGE / 'index.json').write_text(json.dumps(p.list_built(p.find_folder('rules'))))"
     run(extended, build)
     (workload,) = json.loads(run(extended, CHECK, *ARGUMENTS))["workloads"]
     assert (workload["name"], workload["adapter"]) == ("herd", "zebra_fleet")

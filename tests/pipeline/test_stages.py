@@ -68,7 +68,7 @@ def test_parse_gives_each_document_its_adapter() -> None:
     assert (parsed.loaded.problems, parsed.loaded.skips, parsed.text) == ((), (), SPEC)
 
 
-def test_enrich_merges_the_service_and_the_comment_into_the_workload() -> None:
+def test_enrich_merges_the_volumes_the_service_and_the_comment_into_the_workload() -> None:
     parsed = parse.file(SOURCE)
     document, adapter = parsed.documents[1]
     assert adapter is not None
@@ -77,6 +77,7 @@ def test_enrich_merges_the_service_and_the_comment_into_the_workload() -> None:
     before, after = workload.roles[0].fields, enriched.roles[0].fields
     assert before.keys() <= after.keys()
     assert {name: after[name].value for name in after.keys() - before.keys() if name != "object_namespace"} == {
+        "weights_volume": "container",
         "service_variable": "VLLM_PORT",
         "path": "chat.yaml",
         "workload_name": "chat",

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import samples
 
-from gpulint import adapters
+from gpulint.pipeline import enrichment
 from gpulint.policy.rules import rule
 from gpulint.source import documents
 
@@ -365,7 +365,7 @@ def test_what_a_class_of_lustre_gives_each_tebibyte_is_multiplied() -> None:
     )
     files = {"class.yaml": LUSTRE.replace(b"125", b"50")}
     (document, _) = documents.load("job.yaml", (text + claim("ReadWriteMany", "scratch", "2.4Ti")).encode()).documents
-    (found,) = adapters.read(document, samples.ExampleRepository(files))
+    (found,) = enrichment.read(document, samples.ExampleRepository(files))
     assert found.roles[0].value("provisioned_write_bytes_per_s") == pytest.approx(120e6)
 
 
@@ -449,6 +449,6 @@ TRAINED = "torchrun --nproc_per_node=8 run_clm.py --model_name_or_path gpt2 --pe
 )
 def test_steps_count_only_where_the_run_saves_by_steps(words: str, expected: int | None) -> None:
     (document,) = documents.load("train.sh", f"#!/bin/bash\n{TRAINED} {words}\n".encode()).documents
-    (found,) = adapters.read(document, samples.ExampleRepository())
+    (found,) = enrichment.read(document, samples.ExampleRepository())
     value = found.roles[0].value("save_steps")
     assert (value if isinstance(value, int) else None) == expected

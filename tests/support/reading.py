@@ -7,7 +7,7 @@ from typing import Any
 
 from samples import ExampleRepository
 
-from gpulint import adapters
+from gpulint.pipeline import enrichment
 from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
@@ -15,7 +15,7 @@ from gpulint.workload import Role, Unknown, Workload
 def workloads(text: str) -> list[Workload]:
     """The workloads of a spec."""
     loaded = documents.load("spec.yaml", textwrap.dedent(text).lstrip("\n").encode())
-    return [workload for document in loaded.documents for workload in adapters.read(document, ExampleRepository())]
+    return [workload for document in loaded.documents for workload in enrichment.read(document, ExampleRepository())]
 
 
 def workload(text: str) -> Workload:

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from gpulint import adapters, engines
-from gpulint.adapters import nodes, pods
+from gpulint.adapters import pods
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.kubernetes import kustomize_patches
+from gpulint.adapters.nodes.pool import QUEUES
 from gpulint.adapters.objects import controllers, kubeflow_v1_kinds, pod_templates, ray_kinds, references
 from gpulint.adapters.objects.pod_templates import Kind, Template
 from gpulint.adapters.pods import network
@@ -238,7 +239,7 @@ def _read_queue(document: Document, template: Template, fields: Mapping[str, Fie
     if "accelerator" in fields or fields["gpus_per_pod"].value == 0:
         return {}
     for path in (("metadata", "labels"), (*template.spec[:-1], "metadata", "labels")):
-        for key in nodes.QUEUES:
+        for key in QUEUES:
             if isinstance(name := document.get((*path, key)), str):
                 decided = Unknown(f"the queue {name} determines the GPU model", "queue or partition")
                 return {"accelerator": Field(decided, (Origin(document, (*path, key)),))}
@@ -345,9 +346,7 @@ def _is_steered(document: Document, spec: Path) -> bool:
         return True
     metadata = [document.get(path) for path in (("metadata",), (*spec[:-1], "metadata"))]
     given = [entry.get(part) for entry in metadata if isinstance(entry, dict) for part in ("labels", "annotations")]
-    return any(
-        key in nodes.QUEUES or "topology" in str(key) for entry in given if isinstance(entry, dict) for key in entry
-    )
+    return any(key in QUEUES or "topology" in str(key) for entry in given if isinstance(entry, dict) for key in entry)
 
 
 def _describe_selector(document: Document, template: Template, other: Role) -> Field:

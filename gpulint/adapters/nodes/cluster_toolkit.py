@@ -12,13 +12,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import Pool, machine_types
+from gpulint.adapters.nodes import machine_types
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("deployment_groups", "blueprint_name")
+FILE_WORDS = (r"deployment_groups\s*:",)
 READS = ("plain",)
 CLAIMS = ("shape",)
 VARIABLE = re.compile(r"\$\(vars\.(\w+)\)")

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import DECIDED, Pool, machine_types
+from gpulint.adapters.nodes import machine_types
+from gpulint.adapters.nodes.pool import DECIDED, Pool
 from gpulint.adapters.pods import taints
 from gpulint.adapters.pods.taints import Taint
 from gpulint.adapters.programs import replica
@@ -19,6 +20,14 @@ from gpulint.catalog import hardware
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
 
+FILE_WORDS = (
+    r"eksctl\.io/",
+    r"karpenter\.sh/",
+    r"karpenter\.k8s\.aws/",
+    r"karpenter\.azure\.com/",
+    r"kueue\.x-k8s\.io/",
+    r"ComputeClass",
+)
 KARPENTER = {"karpenter.sh/v1": "NodePool", "karpenter.sh/v1beta1": "NodePool", "karpenter.sh/v1alpha5": "Provisioner"}
 INSTANCE = "node.kubernetes.io/instance-type"
 AWS = "karpenter.k8s.aws/instance-"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from gpulint.catalog import hardware
-from gpulint.workload import Field, Role, Workload
 
 WHOLE = re.compile(r"[47]g\.")
 """The profile of a whole GPU, which ends the tables that the catalog lists completely."""
@@ -25,19 +23,3 @@ def describe_profiles(product: str) -> str:
     """Describe the profiles of a GPU for a message."""
     plain = [profile for profile, _ in hardware.slices(product) if "+" not in profile]
     return f"it has {', '.join(plain)}" if plain else "it does not support MIG"
-
-
-def check_profiles(workload: Workload) -> Workload:
-    """Return a workload whose roles name the requested profiles that their GPUs lack."""
-    return replace(workload, roles=tuple(map(_check_role, workload.roles)))
-
-
-def _check_role(role: Role) -> Role:
-    profile, product = role.text("mig_profile"), role.text("accelerator")
-    if not profile or not product or not lacks(product, profile):
-        return role
-    stated = role.fields["mig_profile"]
-    return role.having(
-        missing_profile=Field(profile, stated.origins, stated.source),
-        known_profiles=Field(describe_profiles(product), source="catalog"),
-    )

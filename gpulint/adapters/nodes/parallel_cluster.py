@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import Pool, kubernetes_pools
+from gpulint.adapters.nodes import kubernetes_pools
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Workload
 
 MENTIONS = ("SlurmQueues",)
+FILE_WORDS = (r"SlurmQueues\s*:",)
 READS = ("plain",)
 CLAIMS = ("shape",)
 QUEUES: Path = ("Scheduling", "SlurmQueues")

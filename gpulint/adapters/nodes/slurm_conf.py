@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import Pool
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.programs import slurm
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -20,6 +20,7 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("=",)
 TRIGGERS = ()
+FILE_NAMES = (r"^slurm\.conf$", r"/slurm\.conf$", r"^gres\.conf$", r"/gres\.conf$")
 READS = ("slurm",)
 RANGE = re.compile(r"(?P<head>[^\[\],]*)\[(?P<list>[\d,-]+)\](?P<tail>[^\[\],]*)|(?P<plain>[^\[\],]+)")
 HOSTS_MAX = 20_000

@@ -11,6 +11,7 @@ from types import ModuleType
 from gpulint import adapters
 from gpulint.catalog import package_data
 from gpulint.facts.glossary import glossary
+from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.rules import rule
 from gpulint.report.model import Location
@@ -71,7 +72,9 @@ def _list_shown(text: str, path: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _list_declared(adapter: ModuleType, document: Document, held: tuple[Document, ...]) -> Iterator[tuple[str, str]]:
-    for workload in adapters.workloads(adapter, document, samples.ExampleRepository()):
+    repository = samples.ExampleRepository()
+    for found in adapters.workloads(adapter, document, repository):
+        workload = enrichment.apply_repository(found, repository)
         for role in workload.roles:
             for name, field in role.fields.items():
                 origin = field.origins[0] if field.origins else role.anchor

@@ -113,7 +113,7 @@ def _find_object_names(data: object, depth: int) -> Iterator[str]:
 
 
 def _reaches_far(path: str, content: bytes) -> bool:
-    return _governs(path, content) or bool(re.search(nodes.NAMES, path)) or _may_define_pools(content)
+    return _governs(path, content) or bool(re.search(nodes.file_names(), path)) or _may_define_pools(content)
 
 
 def _may_define_pools(content: bytes) -> bool:
@@ -121,7 +121,7 @@ def _may_define_pools(content: bytes) -> bool:
 
     A label of a workload defines nothing.
     """
-    for match in re.finditer(nodes.WORDS.encode(), content):
+    for match in re.finditer(nodes.file_words().encode(), content):
         before = content[content.rfind(b"\n", 0, match.start()) + 1 : match.start()]
         if match[0].endswith(b":") or b"apiVersion" in before or b"kind" in before:
             return True

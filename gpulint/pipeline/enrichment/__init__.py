@@ -4,11 +4,11 @@ evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import engines
+from gpulint import adapters, engines
 from gpulint.catalog.offers import Available
 from gpulint.pipeline.enrichment import hints, object_metadata
 from gpulint.policy.config.governance import NONE
@@ -38,13 +38,29 @@ def read_context(loaded: Loaded, repository: Repository, policy: ResolvedPolicy)
     return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
 
 
+def read(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Yield the workloads of a document with what the files of the repository add to them."""
+    for workload in adapters.read(document, repository):
+        yield apply_repository(workload, repository)
+
+
 def apply(workload: Workload, context: Context) -> Workload:
-    """Return a workload with its Services, metadata, node pools, facility, policy requirements,
-    fabrics and overrides.
-    """
+    """Return a workload with what its repository, its file and the policy add to it."""
     policy = context.policy
-    merged = _merge(_link_services(workload, context.services), context.repository, policy)
+    found = apply_repository(workload, context.repository)
+    merged = _merge(_link_services(found, context.services), context.repository, policy)
     return hints.apply(merged, context.overrides, policy.hints, policy.accelerator)
+
+
+def apply_repository(workload: Workload, repository: Repository) -> Workload:
+    """Return a workload with its queue, node pool, MIG profiles, volumes and autoscaler, from files of
+    the repository.
+    """
+    from gpulint.pipeline.enrichment import autoscaling, kueue, mig_profiles, node_pools, weights_storage
+
+    workload = kueue.merge_queue(workload, repository)
+    workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
+    return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
 def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -> Workload:
@@ -54,16 +70,19 @@ def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -
     workload = object_metadata.add_metadata(workload, repository.read)
     workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
     if policy.pools:
-        from gpulint.adapters import nodes
+        from gpulint.pipeline.enrichment import node_pools
 
-        workload = nodes.merge_configured_pools(
-            workload, tuple(nodes.build_pool(**pool._asdict()) for pool in policy.pools)
-        )
+        named = tuple(node_pools.build_pool(**pool._asdict()) for pool in policy.pools)
+        workload = node_pools.merge_configured_pools(workload, named)
     if policy.facility:
-        from gpulint.pipeline.facility import pools
+        from gpulint.pipeline.enrichment import facility_pools
 
-        found = pools.load(policy.facility, repository)
-        workload = pools.add_facility(workload, found) if isinstance(found, pools.FacilityContext) else workload
+        found = facility_pools.load(policy.facility, repository)
+        workload = (
+            facility_pools.add_facility(workload, found)
+            if isinstance(found, facility_pools.FacilityContext)
+            else workload
+        )
     if policy.governance is not NONE:
         from gpulint.pipeline.enrichment import requirements
 

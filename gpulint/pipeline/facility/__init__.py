@@ -10,7 +10,8 @@ from typing import NamedTuple
 from gpulint.facility.model import Component, ComponentFacts
 from gpulint.facts.model import Facts
 from gpulint.pipeline import suppression
-from gpulint.pipeline.facility import elevation, pools, workload_load
+from gpulint.pipeline.enrichment import facility_pools
+from gpulint.pipeline.facility import elevation, workload_load
 from gpulint.pipeline.facility.workload_load import Allocation
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import facility
@@ -69,8 +70,8 @@ def evaluate_allocation(
 
     A facility that the run read is shown with that load.
     """
-    found = pools.load(path, repository)
-    if isinstance(found, pools.Unreadable):
+    found = facility_pools.load(path, repository)
+    if isinstance(found, facility_pools.Unreadable):
         return Report(skipped=(Skip(*found),))
     judged_so = workload_load.evaluate_pools(found.root, placed, given.rules, given.governance.thresholds)
     findings = tuple(

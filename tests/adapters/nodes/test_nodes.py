@@ -12,7 +12,7 @@ import samples
 
 from gpulint import adapters
 from gpulint.adapters.nodes import slurm_conf
-from gpulint.pipeline import check
+from gpulint.pipeline import check, enrichment
 from gpulint.policy.config import settings
 from gpulint.policy.config.files import DiskReader
 from gpulint.policy.config.settings import NamedPool
@@ -50,7 +50,7 @@ def role(files: Mapping[str, str], path: str) -> Role:
     """The one role of a file of a repository."""
     kept = {name: textwrap.dedent(text).encode() for name, text in files.items()}
     loaded = documents.load(path, kept[path])
-    found = [one for document in loaded.documents for one in adapters.read(document, samples.ExampleRepository(kept))]
+    found = [one for document in loaded.documents for one in enrichment.read(document, samples.ExampleRepository(kept))]
     (workload,) = found
     (read,) = workload.roles
     return read

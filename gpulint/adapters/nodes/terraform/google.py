@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import Pool, machine_types
+from gpulint.adapters.nodes import machine_types
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.nodes.terraform import blocks
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules

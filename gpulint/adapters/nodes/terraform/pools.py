@@ -12,7 +12,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import Pool, kubernetes_pools, machine_types
+from gpulint.adapters.nodes import kubernetes_pools, machine_types
+from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.nodes.terraform import blocks, google
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
@@ -21,6 +22,7 @@ from gpulint.adapters.pods import taints
 from gpulint.source.documents import Document
 from gpulint.workload import Field, Unknown
 
+FILE_NAMES = (r"\.tf$", r"\.tf\.\w+$", r"\.tfvars$", r"\.tfvars\.\w+$")
 GKE_MODULE = "terraform-google-modules/kubernetes-engine/google"
 EKS_MODULE = "terraform-aws-modules/eks/aws"
 EKS_NAME = "eks.amazonaws.com/nodegroup"

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import adapters
-from gpulint.adapters import nodes
-from gpulint.adapters.nodes import Pool
+from gpulint.adapters.nodes.pool import DECIDED, QUEUES, Pool
 from gpulint.adapters.pods import placement
 from gpulint.adapters.pods.placement import Label
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Available, Energy
 from gpulint.facility.model import ComponentFacts
+from gpulint.pipeline.enrichment import node_pools
 from gpulint.policy.rules import facility
 from gpulint.source import documents
 from gpulint.source.repository import Repository
@@ -116,7 +116,7 @@ def _find_shared(facts: ComponentFacts, fact: str, path: str) -> Field | None:
 
 def add_facility(workload: Workload, premises: FacilityContext) -> Workload:
     """Merge the values of the selected facility pools into a workload where it declares none."""
-    workload = nodes.merge_configured_pools(workload, premises.named)
+    workload = node_pools.merge_configured_pools(workload, premises.named)
     return replace(workload, roles=tuple(_add_to_role(role, workload, premises) for role in workload.roles))
 
 
@@ -154,7 +154,7 @@ def _add_energy(available: Available, energy: Energy) -> Available:
 def _find_default_pool(role: Role, workload: Workload, premises: FacilityContext) -> tuple[ComponentFacts, ...]:
     """Return the default pool, if there is one and it has the role's accelerator."""
     card = role.fields.get("accelerator")
-    open_ended = card is not None and isinstance(card.value, Unknown) and card.value.category == nodes.DECIDED
+    open_ended = card is not None and isinstance(card.value, Unknown) and card.value.category == DECIDED
     in_batch = workload.adapter in BATCH and open_ended and "node_features" not in role.fields
     if not (in_batch or role.text("object_kind")) or role.text("cloud") or role.text("instance_type"):
         return ()
@@ -174,7 +174,7 @@ def _find_default_accelerator(facts: ComponentFacts, premises: FacilityContext) 
 
 def _match_pools(asked: Sequence[Label], premises: FacilityContext) -> tuple[ComponentFacts, ...]:
     """Return the pools that match these node labels."""
-    led = {pool.name for pool in nodes.select_pools(asked, premises.named)}
+    led = {pool.name for pool in node_pools.select_pools(asked, premises.named)}
     return tuple(pool for pool in premises.pools if pool.role.name in led)
 
 
@@ -183,13 +183,13 @@ def _find_labels(role: Role) -> Iterator[Label]:
     queue.
     """
     if "partition" in role.fields:
-        yield from nodes.read_job_labels(role)
+        yield from node_pools.read_job_labels(role)
         return
     if (place := _find_pod(role)) is not None:
         labelled = placement.read_required_labels(place.document, place.path)
         yield from (label for label in labelled if not placement.MUTE_KEYS.fullmatch(label.key))
     labels = role.value("labels")
-    for key in nodes.QUEUES if isinstance(labels, Mapping) else ():
+    for key in QUEUES if isinstance(labels, Mapping) else ():
         if isinstance(labels, Mapping) and key in labels:
             yield Label("queue", ((labels[key], role.anchor),))
 

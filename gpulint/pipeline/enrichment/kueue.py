@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.adapters import nodes
+from gpulint.adapters.nodes.pool import DECIDED, Pool
 from gpulint.adapters.pods import placement
 from gpulint.adapters.pods.placement import Label
 from gpulint.adapters.programs import replica
+from gpulint.pipeline.enrichment import node_pools
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -56,7 +58,7 @@ def _match(role: Role, document: Document, documents: Sequence[Document], reposi
     fields = {} if not quotas else {**_sum_quotas(quotas, document), "queued_gpus": _count_admitted(role, document)}
     fields |= _find_topology(role, label, quotas, documents)
     card = role.fields.get("accelerator")
-    if quotas and card is not None and isinstance(card.value, Unknown) and card.value.category == nodes.DECIDED:
+    if quotas and card is not None and isinstance(card.value, Unknown) and card.value.category == DECIDED:
         led = _find_accelerator(label, quotas, documents, nodes.read_repository(document, repository))
         fields |= {} if led is None else {"accelerator": led}
     return role.having(**fields)
@@ -171,7 +173,7 @@ def _find_topology(
 
 
 def _find_accelerator(
-    label: Origin, quotas: Sequence[Quota], documents: Sequence[Document], pools: Sequence[nodes.Pool]
+    label: Origin, quotas: Sequence[Quota], documents: Sequence[Document], pools: Sequence[Pool]
 ) -> Field | None:
     """Return the one accelerator of all flavours of a queue; unknown if they have several."""
     cards = []
@@ -189,7 +191,7 @@ def _find_accelerator(
     if None in cards or len(named) != 1:
         accelerators = sorted(str(value) for value in named if isinstance(value, str))
         why = f"its flavours have different accelerators: {', '.join(accelerators)}" if len(accelerators) > 1 else ""
-        return Field(Unknown(why, nodes.DECIDED), origins) if why else None
+        return Field(Unknown(why, DECIDED), origins) if why else None
     (card,) = named
     if isinstance(card, Unknown):
         return None
@@ -198,7 +200,7 @@ def _find_accelerator(
     )
 
 
-def _read_flavour(flavour: Document, pools: Sequence[nodes.Pool]) -> Field | None:
+def _read_flavour(flavour: Document, pools: Sequence[Pool]) -> Field | None:
     """Return the accelerator of a flavour's nodes, by its labels or by a pool that carries them."""
     given = flavour.get(("spec", "nodeLabels"))
     labels = [
@@ -208,7 +210,7 @@ def _read_flavour(flavour: Document, pools: Sequence[nodes.Pool]) -> Field | Non
     card = placement.find_accelerator(labels)
     if card is not None and isinstance(card.value, str):
         return card
-    taking = nodes.select_pools(labels, pools)
+    taking = node_pools.select_pools(labels, pools)
     values = {pool.accelerator.value for pool in taking}
     if len(values) != 1 or not isinstance(next(iter(values)), str):
         return None

@@ -10,11 +10,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpulint import adapters
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+GROUPS: Mapping[str, str] = {
+    "HorizontalPodAutoscaler": "autoscaling",
+    "ScaledObject": "keda.sh",
+    "PodAutoscaler": "autoscaling.aibrix.ai",
+    "PodDisruptionBudget": "policy",
+}
+"""Objects that set how many pods of another object run, with their API groups."""
 SCALED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "StormService", "RayCluster"})
 RUNNING = re.compile(r"(?:[\w.]+\|)?vllm[:_]num_requests_running(?:\|gauge)?")
 """The gauge as vLLM exports it, and as Google's Prometheus adapter names it.
@@ -95,7 +101,7 @@ def _find_objects(document: Document, kind: str, name: str, repository: Reposito
     """Yield the objects of a kind in the file itself, else in its folder."""
     here = [resource for resource in document.beside if resource.get(("kind",)) == kind]
     for resource in here or repository.neighbours(kind, name, document.path):
-        if str(resource.get(("apiVersion",))).startswith(f"{adapters.SCALERS[kind]}/") and _read_namespace(
+        if str(resource.get(("apiVersion",))).startswith(f"{GROUPS[kind]}/") and _read_namespace(
             resource
         ) == _read_namespace(document):
             yield resource
