@@ -9,7 +9,9 @@ import pytest
 
 from gpulint import engines
 from gpulint.catalog import package_data, quantity_rows
+from gpulint.facts.axes import bind_formulas
 from gpulint.facts.formulas import find_formulas
+from gpulint.sizing.engines import SHARED
 
 MODULE = '''
 def fan_w(fans: int, fan_speed: float = 0.5) -> float | None:
@@ -114,10 +116,22 @@ def test_the_first_sentence_is_the_meaning(doc: str, meaning: str) -> None:
 def test_the_text_of_a_formula_says_what_the_imported_function_does(engine: str | None) -> None:
     imported = {}
     for name, function in find_formulas(engine).items():
+        if name in bind_formulas():
+            continue
         returns = str(inspect.signature(function).return_annotation)
         imported[name] = quantity_rows.Formula(name, returns, inspect.getdoc(function) or "")
     read = {formula.name: formula for file in files(engine) for formula in formulas_in(file)}
     assert read == imported
+
+
+def test_the_row_of_a_formula_of_groups_of_ranks_has_its_type_and_unit() -> None:
+    rows = package_data.load_glossary()
+    for name, formula in bind_formulas().items():
+        returns = str(inspect.signature(formula).return_annotation)
+        described = quantity_rows.describe(quantity_rows.Formula(name, returns, inspect.getdoc(formula) or ""))
+        assert {key: rows[name][key] for key in ("of", "type", "unit")} == {
+            key: described[key] for key in ("of", "type", "unit")
+        }
 
 
 def test_all_formulas_of_a_quantity_have_its_type_and_unit() -> None:
@@ -134,7 +148,10 @@ def test_no_topic_repeats_what_a_general_formula_says() -> None:
         f"{path.stem}: {name}"
         for path in topics()
         for name, row in read(path).items()
-        if name in find_formulas(None) and row.get("of", "derived") == "derived" and TOPIC_KEYS & row.keys()
+        if name in find_formulas(None)
+        and name not in bind_formulas()
+        and row.get("of", "derived") == "derived"
+        and TOPIC_KEYS & row.keys()
     ]
     assert repeated == []
 
@@ -155,7 +172,8 @@ def files(engine: str | None) -> list[Path]:
     found = (package_data.PACKAGE / "sizing").rglob("[!_]*.py")
     if engine is None:
         return [file for file in found if file.parent.name != "engines"]
-    return [file for file in found if file.parent.name == "engines" and file.stem == engines.module_name(engine)]
+    module = engines.module_name(engine)
+    return [file for file in found if file.parent.name == "engines" and file.stem == SHARED.get(module, module)]
 
 
 def formulas_in(file: Path) -> list[quantity_rows.Formula]:

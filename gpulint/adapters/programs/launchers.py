@@ -145,7 +145,7 @@ def unwrap(words: Sequence[Argument]) -> Launch:
     >>> from gpulint.workload import Origin
     >>> here = Origin(load("job.sh", b"#!/bin/sh").documents[0], ())
     >>> command = "srun -N 2 torchrun --nproc_per_node 8 train.py --lr 1"
-    >>> launch = unwrapped([Argument(word, here) for word in command.split()])
+    >>> launch = unwrap([Argument(word, here) for word in command.split()])
     >>> launch.launchers, [word.text for word in launch.words]
     (('srun', 'torchrun'), ['train.py', '--lr', '1'])
     """

@@ -147,7 +147,7 @@ def _read_table(path: str, text: str) -> tuple[Export, ...]:
 def field_name(header: str) -> str:
     """Return the API's field name for a column heading: "Max utilization" is max_utilization.
 
-    >>> word("Max utilization"), word("Position (U)"), word("device_type")
+    >>> field_name("Max utilization"), field_name("Position (U)"), field_name("device_type")
     ('max_utilization', 'position', 'device_type')
     """
     bare = re.sub(r"\(.*?\)", "", header).strip().lower()
