@@ -323,7 +323,7 @@ def test_a_rule_is_explained_with_what_is_wrong_and_what_is_right(run: Run) -> N
     )
     assert "\nFires when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
     assert shown.index("\nWrong\n  apiVersion: apps/v1") < shown.index("\nRight\n  apiVersion: apps/v1")
-    assert "\n  weight_bytes_per_gpu  bytes   weights on the fullest GPU\n" in shown
+    assert "\n  weight_bytes_per_gpu  bytes       weights on the fullest GPU\n" in shown
     assert "\n  # gpulint: ignore[weights-exceed-memory] REASON\n" in shown
 
 
