@@ -44,6 +44,7 @@ def command() -> None:
 )
 def new(name: str, family: str, folder: str | None, scope: str) -> None:
     """Write a working rule to edit: FAMILY/NAME.yaml, where NAME names the defect."""
+    from gpulint.catalog import package_data
     from gpulint.cli.scaffold import rule
     from gpulint.policy.rules.rule import load_shipped
 
@@ -65,7 +66,8 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
         raise Misuse(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
     click.echo(f"wrote {path}")
     click.echo(f"next: gpulint rule test {place}")
-    if not any(place.resolve().is_relative_to(Path(rules).resolve()) for rules in configured):
+    loaded = [Path(rules).resolve() for rules in configured] + [package_data.find_folder("rules").resolve()]
+    if not any(place.resolve().is_relative_to(rules) for rules in loaded):
         line = f"rules: [{', '.join([*configured, place.as_posix()])}]"
         click.echo(f"then add to gpulint.yaml so that gpulint check runs it: {line}")
 

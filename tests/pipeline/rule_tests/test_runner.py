@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
+from gpulint.catalog import package_data
 from gpulint.cli.scaffold import rule
 from gpulint.pipeline.rule_tests import runner, samples
+from gpulint.policy.rules.rule import load_shipped
 
 FOLDER = "policies/gpulint"
 
@@ -83,6 +85,15 @@ def test_a_further_folder_is_named_beside_those_of_the_settings() -> None:
     assert result.stdout.splitlines()[-1] == (
         "then add to gpulint.yaml so that gpulint check runs it: rules: [policies/gpulint, house]"
     )
+
+
+def test_a_rule_in_the_shipped_folder_needs_no_line_in_gpulint_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_shipped()
+    monkeypatch.setattr(package_data, "find_folder", lambda name: tmp_path / name)
+    result = run("new", "pod-too-large", "--dir", str(tmp_path / "rules"))
+    assert [line.partition(" ")[0] for line in result.stdout.splitlines()] == ["wrote", "next:"]
 
 
 def test_a_rule_of_ones_own_is_listed_explained_and_run_beside_ours() -> None:
