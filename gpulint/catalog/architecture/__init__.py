@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.catalog import tables
-from gpulint.catalog.architecture.shape import Architecture, Resolution
+from gpulint.catalog.architecture.model import Architecture, Resolution
 
 __all__ = ["Architecture", "Resolution", "architectures", "from_config", "ids", "resolve"]
 

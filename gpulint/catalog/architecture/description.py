@@ -7,9 +7,9 @@ import io
 
 from gpulint import units
 from gpulint.catalog import tables
+from gpulint.catalog.architecture.model import Architecture
 from gpulint.catalog.architecture.network import ArchitectureRecord
 from gpulint.catalog.architecture.parts import PARTS
-from gpulint.catalog.architecture.shape import Architecture
 
 BYTES_OF_16_BITS = 2
 SHAPE = (

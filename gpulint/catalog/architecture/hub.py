@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import index, network
 from gpulint.catalog.architecture.config import Unread
-from gpulint.catalog.architecture.shape import Resolution
+from gpulint.catalog.architecture.model import Resolution
 from gpulint.version import __version__
 
 HUB = "https://huggingface.co"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import tables
-from gpulint.catalog.architecture.shape import Architecture, Resolution
+from gpulint.catalog.architecture.model import Architecture, Resolution
 
 Head = Callable[[str, int], bytes | None]
 """The first bytes of a file beside config.json, at most so many; None where there is no such file to be read."""

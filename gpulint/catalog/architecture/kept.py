@@ -8,8 +8,8 @@ import re
 
 from gpulint.catalog.architecture import parts, quantization
 from gpulint.catalog.architecture.config import Config, Unread
+from gpulint.catalog.architecture.model import Architecture
 from gpulint.catalog.architecture.parts import Parts
-from gpulint.catalog.architecture.shape import Architecture
 
 LISTS = ("ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules", "llm_int8_skip_modules")
 ALWAYS = (parts.EMBEDDINGS, parts.VECTORS, parts.ROUTERS, parts.HEAD)

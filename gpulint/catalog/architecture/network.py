@@ -12,8 +12,8 @@ from gpulint.catalog.architecture import config, kept, parts, quantization, seq2
 from gpulint.catalog.architecture.blocks import FULL, LINEAR, SLIDING, Dims, Experts, latent
 from gpulint.catalog.architecture.config import Config, Unread
 from gpulint.catalog.architecture.families import ALIASES, FAMILIES, Family
+from gpulint.catalog.architecture.model import Architecture
 from gpulint.catalog.architecture.parts import Parts
-from gpulint.catalog.architecture.shape import Architecture
 
 DTYPES = frozenset({"float32", "bfloat16", "float16"})
 CONTEXTS = (
