@@ -9,7 +9,8 @@ from gpulint.adapters import kubernetes, pods
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge, pod_templates, synthetic
 from gpulint.adapters.objects.synthetic import Part
-from gpulint.adapters.programs import container_command, replica
+from gpulint.adapters.pods import container_environment
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -159,7 +160,7 @@ def _find_checkpoint(document: Document, runtime: Document | None) -> dict[str, 
         if runtime is None or runtime.get((*job, "template", "metadata", "labels", STEP)) != "model-initializer":
             continue
         for container in pod_templates.items(runtime, (*spec, "containers")):
-            if (uri := container_command.environment(runtime, container).get("STORAGE_URI")) is not None:
+            if (uri := container_environment.read(runtime, container).get("STORAGE_URI")) is not None:
                 return _read_fetched(uri.text or "", (Origin(document, REFERENCE), uri.origin))
     return {}
 

@@ -123,9 +123,3 @@ def purpose(task_roles: Sequence[Role]) -> str:
 def _find_purpose(engine: str) -> str:
     tell = getattr(engines, "purpose", None)
     return str(tell(engine)) if tell else "inference"
-
-
-def stem(path: str) -> str:
-    """Return a file's name without folder and suffixes; if it has no other name, its folder's."""
-    name = posixpath.basename(path).split(".")[0]
-    return name or posixpath.basename(posixpath.dirname(path)) or posixpath.basename(path)
