@@ -167,7 +167,7 @@ def _build_spec(words: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _suggest(word: str, names: Iterable[str]) -> str:
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     return did_you_mean.suggest(word, names)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.pipeline import check
 from gpulint.pipeline.session import Session, Unusable
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.config.files import SettingsError
 from gpulint.policy.rules.rule import RuleError
 from gpulint.report.model import Report, Skip
 from gpulint.source.repository import Source

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Available
 from gpulint.pipeline import today as pipeline_today
-from gpulint.policy.config import settings
+from gpulint.policy.config import load
 from gpulint.policy.config.discovery import Policies
-from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, SuppliedFileReader
+from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, SettingsError, SuppliedFileReader
 from gpulint.policy.config.governance import PolicyRequirements
-from gpulint.policy.config.settings import BASELINE, Folder, Hint, NamedFabric, Settings, SettingsError
+from gpulint.policy.config.settings import BASELINE, Folder, Hint, NamedFabric, Settings
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import rule, selection
 from gpulint.policy.rules.rule import Rule
@@ -138,11 +138,11 @@ def prepare(
 def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
     """Return the policy that the caller names."""
     if isinstance(policy, Mapping):
-        return settings.load(SuppliedFileReader(tree.root, STATED, json.dumps(policy).encode()), STATED)
+        return load.read_file(SuppliedFileReader(tree.root, STATED, json.dumps(policy).encode()), STATED)
     place = Path(os.path.abspath(policy))
     if place.is_relative_to(tree.root):
-        return settings.load(DiskReader(tree.root), place.relative_to(tree.root).as_posix())
-    return settings.load(DiskReader(place.parent), place.name)
+        return load.read_file(DiskReader(tree.root), place.relative_to(tree.root).as_posix())
+    return load.read_file(DiskReader(place.parent), place.name)
 
 
 def disable_suggestions(run: Session) -> Session:
@@ -342,7 +342,7 @@ def _find_accelerator(found: Settings, options: Options) -> str:
     named = options.accelerator or found.accelerator
     if not named or hardware.named(named) is not None:
         return named
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     place = "" if options.accelerator else f"{found.place('accelerator')}: "
     similar = did_you_mean.suggest(named, (product.id for product in hardware.list_accelerators()))

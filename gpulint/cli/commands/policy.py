@@ -21,7 +21,8 @@ def command() -> None:
 def show(path: str, format_: str) -> None:
     """Show the settings that apply to PATH (default: the current folder), each with its file and line."""
     from gpulint.pipeline.session import Options
-    from gpulint.policy.config import effective, settings
+    from gpulint.policy import effective
+    from gpulint.policy.config import files
     from gpulint.policy.rules import rule
 
     run = prepare_session([path], Options())
@@ -32,7 +33,7 @@ def show(path: str, format_: str) -> None:
         chain = run.policies.nearest(relative) if is_folder else run.policies.at(relative)
         overrides = () if is_folder else run.policies.overrides(relative)
         settings_of_path = effective.resolve(path, chain, overrides, run.policies.excludes(relative))
-    except (settings.SettingsError, rule.RuleError) as error:
+    except (files.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
     if not place.exists():
         print_stderr([f"{path} does not exist yet; these settings would apply to it"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from gpulint.policy.config import settings
+from gpulint.policy.config import load, settings
 from gpulint.policy.config.files import Reader
 from gpulint.policy.config.settings import AcceptedFindings, Override, Settings
 from gpulint.source.repository import ignored
@@ -29,7 +29,7 @@ class Policies:
 
     def nearest(self, folder: str) -> Settings:
         """Return the policy of a folder or of the nearest folder above it, without overrides."""
-        folder = next(iter(settings.list_parents(folder)))
+        folder = next(iter(load.list_parents(folder)))
         if folder not in self._nearest:
             self._read(folder)
         return self._nearest[folder]
@@ -44,7 +44,7 @@ class Policies:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
         left_out = any(self.matches(part, f"{folder}/") for part in lines)
-        own = None if left_out else settings.read(self.reader, folder)
+        own = None if left_out else load.read_folder(self.reader, folder)
         self._nearest[folder] = own or above
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
 

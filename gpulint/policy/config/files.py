@@ -15,6 +15,10 @@ BYTES_MAX = 5_000_000
 FILES_MAX = 10_000
 
 
+class SettingsError(ValueError):
+    """A settings file that cannot be used. The message starts with its location."""
+
+
 class RefusedFileError(ValueError):
     """A file that exists but is not read: a symbolic link, or one that is too large."""
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 from gpulint import units
 from gpulint.catalog.offers import Available, Energy, Price
 from gpulint.policy.config import schema
-from gpulint.policy.config.files import normalise
+from gpulint.policy.config.files import SettingsError, normalise
 from gpulint.policy.config.governance import PolicyRequirements
-from gpulint.policy.config.packs import Layer
+from gpulint.policy.config.layer import Layer, Part
 from gpulint.policy.config.settings import (
     AcceptedFindings,
     Folder,
@@ -24,7 +24,6 @@ from gpulint.policy.config.settings import (
     NamedPool,
     Override,
     Settings,
-    SettingsError,
 )
 from gpulint.report.model import Comment, Waiver
 from gpulint.source.documents import Path
@@ -44,17 +43,6 @@ class LocatedValue(NamedTuple):
     value: Any
     place: str
     folder: str
-
-
-class Part(NamedTuple):
-    """A layer, or one of its overrides, which is at `inside`."""
-
-    layer: Layer
-    stated: Mapping[str, Any]
-    inside: Path = ()
-
-    def place(self, path: Path, key: bool = False) -> str:
-        return self.layer.place((*self.inside, *path), key=key)
 
 
 def merge_settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settings:

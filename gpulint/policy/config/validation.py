@@ -10,8 +10,9 @@ from typing import Any
 import pydantic
 
 from gpulint.facts import objective_words
-from gpulint.policy.config import did_you_mean, schema
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy import did_you_mean
+from gpulint.policy.config import schema
+from gpulint.policy.config.files import SettingsError
 from gpulint.report.model import Location
 from gpulint.source import documents
 from gpulint.source.documents import Document, Path

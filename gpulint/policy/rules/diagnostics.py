@@ -13,9 +13,11 @@ import pydantic
 
 from gpulint.catalog import capabilities
 from gpulint.facts.glossary import Quantity, glossary
-from gpulint.policy.config import did_you_mean, schema
+from gpulint.policy import did_you_mean
+from gpulint.policy.conditions import cel, condition_diagnostics
+from gpulint.policy.config import schema
 from gpulint.policy.config.settings import FILE as SETTINGS
-from gpulint.policy.rules import cel, condition_diagnostics, document_rules, rule
+from gpulint.policy.rules import document_rules, rule
 from gpulint.policy.rules.rule import Rule, RuleError
 from gpulint.report.model import Location
 from gpulint.source import documents
@@ -64,6 +66,11 @@ HOMES = {
 """The scopes in which facts are available, by their provider. All other facts are those of a workload."""
 UNIONS = ("str", "list[str]", "EngineFile")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
+
+
+def load_folder(folder: Path) -> Iterator[Rule]:
+    """Yield a team's own rules; raise RuleError at the first invalid file, with all its mistakes."""
+    yield from map(load, find_files(folder))
 
 
 def find_files(folder: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from gpulint import units
 from gpulint.catalog import package_data
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
 from gpulint.policy.rules.rule import Rule, find_placeholders, is_own
 from gpulint.report.model import (
     Edit,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.catalog import capabilities, package_data
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
 from gpulint.report.model import Severity
 
 if TYPE_CHECKING:
@@ -91,14 +91,6 @@ def load(folder: Path) -> Iterator[Rule]:
     """Yield the rules of a folder by name; raise RuleError at the first invalid file."""
     for path in sorted(folder.rglob("*.yaml")):
         yield parse(path.stem, path.parent.name, package_data.read_yaml(path), path)
-
-
-def load_team(folder: Path) -> Iterator[Rule]:
-    """Yield a team's own rules; raise RuleError at the first invalid file, with all its mistakes."""
-    from gpulint.policy.rules import diagnostics
-
-    for path in diagnostics.find_files(folder):
-        yield diagnostics.load(path)
 
 
 def merge(own: Iterable[Rule]) -> Mapping[str, Rule]:

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulint.policy.config import did_you_mean
-from gpulint.policy.config.files import RefusedFileError
-from gpulint.policy.config.settings import DEFAULTS, Folder, Level, Settings, SettingsError
+from gpulint.policy import did_you_mean
+from gpulint.policy.config.files import RefusedFileError, SettingsError
+from gpulint.policy.config.settings import DEFAULTS, Folder, Level, Settings
 from gpulint.policy.rules import rule
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
@@ -16,8 +16,14 @@ from gpulint.report.model import Severity
 
 def load_rules(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
     """Return every rule by name: built-in, from a policy's folders, and from further folders."""
-    policy_rules = (rule for folder in found.rules for rule in _load_folder(folder))
-    return rule.merge((*policy_rules, *(loaded for path in folders for loaded in rule.load_team(Path(path)))))
+    policy_rules = (rule for folder in found.rules for rule in _load_policy_folder(folder))
+    return rule.merge((*policy_rules, *(loaded for path in folders for loaded in _load_folder(path))))
+
+
+def _load_folder(path: str) -> Iterator[Rule]:
+    from gpulint.policy.rules import diagnostics
+
+    yield from diagnostics.load_folder(Path(path))
 
 
 def enable_rules(
@@ -102,7 +108,7 @@ def check_waivers(rules: Mapping[str, Rule], found: Settings) -> None:
                 raise SettingsError(f"{place}no such rule: {name}{did_you_mean.suggest_one(name, rules)}")
 
 
-def _load_folder(folder: Folder) -> Iterator[Rule]:
+def _load_policy_folder(folder: Folder) -> Iterator[Rule]:
     """Yield the rules of a folder that a policy names."""
     from gpulint.policy.rules import diagnostics
 

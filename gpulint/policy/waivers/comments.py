@@ -107,9 +107,9 @@ def _find_problem(name: str, value: str) -> str:
     if name == "until" and not _is_date(value):
         return f"until={value} is not a date; write it as 2027-03-31"
     if name == "while":
-        from gpulint.policy.waivers import conditions
+        from gpulint.policy.conditions import waiver_conditions
 
-        return conditions.find_problem(value)
+        return waiver_conditions.find_problem(value)
     return ""
 
 
@@ -151,7 +151,7 @@ def _parse(directive: Directive, known: Sequence[str]) -> Iterator[Suppression |
 
 def suggest_rule(name: str, known: Iterable[str]) -> str:
     """Suggest a rule for an unknown name, as the end of an error message."""
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     return did_you_mean.suggest_one(name, known, alike=0.7)
 

@@ -15,10 +15,9 @@ from folders import ROOT
 from gpulint import cli
 from gpulint.catalog import package_data
 from gpulint.pipeline import session
-from gpulint.policy.config import packs, settings
+from gpulint.policy.config import load, packs, settings
 from gpulint.policy.config.discovery import Policies
-from gpulint.policy.config.files import DiskReader
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.config.files import DiskReader, SettingsError
 from gpulint.policy.rules import selection
 from gpulint.policy.rules.rule import load_shipped
 
@@ -80,7 +79,7 @@ def laid(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def read(root: Path, files: Mapping[str, str], folder: str = "") -> settings.Settings:
-    return settings.find_nearest(DiskReader(laid(root, files)), folder)
+    return load.find_nearest(DiskReader(laid(root, files)), folder)
 
 
 @pytest.fixture
@@ -214,7 +213,7 @@ def test_a_link_is_not_followed_out_of_the_repository(tmp_path: Path) -> None:
     root = laid(tmp_path / "repository", {"gpulint.yaml": "extends: ./base.yaml\n"})
     (root / "base.yaml").symlink_to(secret)
     with pytest.raises(SettingsError) as caught:
-        settings.find_nearest(DiskReader(root))
+        load.find_nearest(DiskReader(root))
     assert "gpulint does not follow symbolic links" in str(caught.value)
     assert "password" not in str(caught.value)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
 
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
 WHOLE = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])(\d+)(?![\w.])")
@@ -72,7 +72,7 @@ def _render(name: str, facts: Facts) -> str:
 
 def _explain(bound: str) -> str:
     """Return why a condition does not compile, in the same words as for rule files."""
-    from gpulint.policy.rules import condition_diagnostics
+    from gpulint.policy.conditions import condition_diagnostics
 
     for mistake in (
         *condition_diagnostics.find_mistakes(bound, False),
