@@ -371,7 +371,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "assumptions": list(sizing.assumptions),
             "stored": sizing.stored,
             **_list_fitting(sizing.hardware),
-            **({"log": comparison.to_data(sizing.told)} if sizing.told else {}),
+            **({"log": comparison.build_data(sizing.told)} if sizing.told else {}),
         }
         for sizing in tables
     ]

@@ -68,7 +68,7 @@ def _read_own_pod(document: Document) -> Node:
         key: document.node((*patch, key)) for patch in _list_patches(document) for key in ("nodeSelector", "affinity")
     }
     whole: Part = {"containers": [{"name": NODE, **container, "resources": asked}], **spec}
-    return synthetic.written(whole, synthetic.place(document, TRAINER))
+    return synthetic.build_node(whole, synthetic.place(document, TRAINER))
 
 
 def _list_patches(document: Document) -> Iterator[Path]:
@@ -98,13 +98,13 @@ def _merge(document: Document, runtime: Document) -> Iterator[Role]:
     """Yield the roles of the runtime's pod, with the TrainJob's overrides."""
     reference, places = Origin(document, REFERENCE), merge.Places()
     node = _find_node(runtime)
-    described = places.copied(runtime, node, reference) if node else None
+    described = places.copy(runtime, node, reference) if node else None
     spec = merge.merge(described, _read_own_pod(document))
     if spec is None or described is None:
         yield from _read_alone(document)
         return
     for role in pods.roles(merge.pod(document, spec), ("spec",), pods.hints(document, ("metadata",))):
-        resolved = places.resolved(role)
+        resolved = places.resolve(role)
         flux = runtime.get(("spec", "mlPolicy", "flux")) is not None
         shared = {"shared_memory_default": Field(False, source="the flux policy mounts it")} if flux else {}
         yield resolved.having(**shared)

@@ -239,7 +239,7 @@ def _read_referenced_claims(
                 used.append({"name": f"claim-{number}"})
                 claims += repository.objects(kind, merge.text(node), document.path)
     container: synthetic.Part = {"name": "nim", "resources": {"claims": used}}
-    made = merge.pod(document, synthetic.written({"resourceClaims": named, "containers": [container]}, at))
+    made = merge.pod(document, synthetic.build_node({"resourceClaims": named, "containers": [container]}, at))
     made.beside = (*document.beside, *(claim for claim in claims if claim.path != document.path))
     return device_claims.fields(made, ("spec",), ("spec", "containers", 0))
 

@@ -146,14 +146,14 @@ def _list_choices(document: Document) -> Iterator[Choice]:
     listed = [
         (*ACCELERATORS[:1], key, at)
         for key in ("any_of", "ordered")
-        for at in range(len(_as_list(document.get(("resources", key)))))
+        for at in range(len(_ensure_list(document.get(("resources", key)))))
     ]
     own = [(*path, "accelerators") for path in listed if document.get((*path, "accelerators")) is not None]
     for path in own if len(own) == len(listed) and own else [*own, ACCELERATORS]:
         yield from _read_choices(document, path)
 
 
-def _as_list(value: object) -> list[object]:
+def _ensure_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

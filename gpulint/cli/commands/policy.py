@@ -29,8 +29,8 @@ def show(path: str, format_: str) -> None:
     place = Path(path).resolve()
     relative, is_folder = place.relative_to(run.tree.root).as_posix(), place.is_dir()
     try:
-        run.given.at(path)
-        chain = run.policies.nearest(relative) if is_folder else run.policies.at(relative)
+        run.given.resolve(path)
+        chain = run.policies.nearest(relative) if is_folder else run.policies.resolve(relative)
         overrides = () if is_folder else run.policies.overrides(relative)
         settings_of_path = effective.resolve(path, chain, overrides, run.policies.excludes(relative))
     except (files.SettingsError, rule.RuleError) as error:

@@ -123,4 +123,4 @@ def _find_folders() -> tuple[str, ...]:
         configured = load.find_nearest(DiskReader(root), here.relative_to(root).as_posix()).rules
     except files.SettingsError as error:
         raise Misuse(str(error)) from None
-    return tuple(folder.reader.shown(folder.path) for folder in configured if folder.reader.root == root)
+    return tuple(folder.reader.render_path(folder.path) for folder in configured if folder.reader.root == root)

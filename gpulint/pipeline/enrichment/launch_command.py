@@ -115,7 +115,7 @@ def _read_counts(document: Document, command: str) -> Iterator[Counts]:
 
 def _find_in_scripts(document: Document, repository: Repository) -> Iterator[Counts]:
     name = posixpath.basename(document.path).encode()
-    for source in list(repository.beside(document.path))[:SCRIPTS_MAX]:
+    for source in list(repository.read_siblings(document.path))[:SCRIPTS_MAX]:
         if source.path.endswith((".sh", ".slurm", ".sbatch")) and name in source.content:
             yield from _read_script(source, document.path, repository)
 

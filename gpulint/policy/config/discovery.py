@@ -48,7 +48,7 @@ class Policies:
         self._nearest[folder] = own or above
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
 
-    def at(self, path: str) -> Settings:
+    def resolve(self, path: str) -> Settings:
         """Return the settings of one file: its nearest policy with the matching overrides."""
         found = self.nearest(posixpath.dirname(path))
         chosen = self.overrides(path)
@@ -66,7 +66,7 @@ class Policies:
         found = self.nearest(posixpath.dirname(path))
         return tuple(override for override in found.overrides if self.matches(override.paths, path))
 
-    def met(self) -> tuple[Settings, ...]:
+    def list_policies(self) -> tuple[Settings, ...]:
         """Return the policies that were read, each once."""
         return tuple({found.path: found for found in self._nearest.values() if found.path}.values())
 
@@ -76,9 +76,9 @@ class Policies:
 
     def excludes(self, path: str) -> bool:
         """True if a policy above a file excludes it."""
-        return any(self.matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
+        return any(self.matches(lines, path) for lines in self.list_excludes(posixpath.dirname(path)))
 
-    def excluded(self, folder: str) -> tuple[tuple[str, ...], ...]:
+    def list_excludes(self, folder: str) -> tuple[tuple[str, ...], ...]:
         """Return the exclude lines of a folder's policies, as lines of a .gitignore at the root."""
         self.nearest(folder)
         return self._excluding[folder]

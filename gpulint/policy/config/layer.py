@@ -34,7 +34,7 @@ class Layer(NamedTuple):
         at = self.document.locate((*self.inside, *path), key=key)
         return f"{at.path}:{at.line}:{at.column}"
 
-    def beside(self, stated: str) -> str | None:
+    def resolve_path(self, stated: str) -> str | None:
         """Return a path relative to this file from the root; None if it leaves the realm."""
         if posixpath.isabs(stated) or "\\" in stated:
             return None

@@ -32,7 +32,7 @@ def read_file(reader: Reader, file: str) -> Settings:
     """Return the settings of one policy file at any path. Its globs are relative to the root."""
     try:
         if reader.read(file) is None:
-            raise SettingsError(f"there is no policy file {reader.shown(file)}")
+            raise SettingsError(f"there is no policy file {reader.render_path(file)}")
     except RefusedFileError as error:
         raise SettingsError(str(error)) from None
     return _merge_layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", "")
@@ -63,7 +63,7 @@ def _find_policy(reader: Reader, folder: str) -> tuple[str, str] | None:
         for name in MISNAMED if not folder else ():
             if reader.read(name) is not None:
                 raise SettingsError(
-                    f"{reader.shown(name)}: gpulint does not read a file of this name; rename it to {FILE}"
+                    f"{reader.render_path(name)}: gpulint does not read a file of this name; rename it to {FILE}"
                 )
     except RefusedFileError as error:
         raise SettingsError(str(error)) from None

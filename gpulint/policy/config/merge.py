@@ -149,7 +149,7 @@ def _folders(layers: Iterable[Layer]) -> Iterator[Folder]:
     for layer in layers:
         for index, folder in enumerate(layer.stated.get("rules", ())):
             place = layer.place(("rules", index))
-            path = layer.beside(folder)
+            path = layer.resolve_path(folder)
             if path is None:
                 raise SettingsError(
                     f"{place}: rules: {folder} is outside the {layer.realm}; pass such a folder with --rules"
@@ -197,9 +197,9 @@ def _build_settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Setti
         at_most=stated.at_most,
         preview=stated.preview,
         accelerator=stated.accelerator,
-        hints=(*_with_folders(tree, "hints", hints), *_with_folders(tree, "objectives", objectives)),
+        hints=(*_add_folders(tree, "hints", hints), *_add_folders(tree, "objectives", objectives)),
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
-        fabrics=tuple(_with_folders(tree, "fabric", fabrics)),
+        fabrics=tuple(_add_folders(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
         comment=Comment(usd_per_month=stated.comment.usd_per_month, gpus=stated.comment.gpus),
@@ -218,7 +218,7 @@ def _resolve_file(item: LocatedValue, instead: str) -> str:
     return path
 
 
-def _with_folders(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
+def _add_folders(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
     """Yield the entries of a list with the folder to which their paths are relative."""
     for item, entry in zip(tree.get(key, ()), entries, strict=True):
         yield entry._replace(folder=item.folder)

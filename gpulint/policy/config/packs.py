@@ -76,14 +76,14 @@ def _resolve(word: str, layer: Layer, place: str, own: Layer) -> Layer:
     if word in list_names():
         return load_pack(word, own.folder)
     hint = did_you_mean.suggest_one(word.lower(), list_names()) or f"; there are {', '.join(list_names())}"
-    beside = layer.beside(f"{word}.yaml")
+    beside = layer.resolve_path(f"{word}.yaml")
     if beside and layer.reader.read(beside) is not None:
         hint = f"; for the file in the same folder write ./{word}.yaml"
     raise SettingsError(f"{place}: no such pack: {word}{hint}")
 
 
 def _load_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
-    path = layer.beside(word)
+    path = layer.resolve_path(word)
     if path is None:
         raise SettingsError(f"{place}: {word} is outside the {layer.realm}; a policy can extend only files inside it")
     inside = ("tool", "gpulint") if path.rpartition("/")[2] == PROJECT else ()
@@ -91,7 +91,7 @@ def _load_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
         if layer.reader.read(path) is None:
             below = posixpath.join(path, FILE)
             meant = f"; did you mean {word.rstrip('/')}/{FILE}?" if layer.reader.read(below) is not None else ""
-            raise SettingsError(f"{place}: there is no file {layer.reader.shown(path)}{meant}")
+            raise SettingsError(f"{place}: there is no file {layer.reader.render_path(path)}{meant}")
     except RefusedFileError as error:
         raise SettingsError(f"{place}: {error}") from None
     return _layer(layer.reader, path, layer.realm, _scope(layer.realm, path, own), inside)
@@ -153,5 +153,5 @@ def _is_supplied_by(folder: Path, root: Path) -> bool:
 
 def _layer(reader: Reader, path: str, realm: str, folder: str, inside: documents.Path = ()) -> Layer:
     content = reader.read(path)
-    document = validation.load_document(reader.shown(path), content or b"", SettingsError)
+    document = validation.load_document(reader.render_path(path), content or b"", SettingsError)
     return Layer(reader, path, realm, document, inside, validation.validate_policy(document, inside), folder)

@@ -194,7 +194,7 @@ class EnergyFile(Strict):
     )
 
 
-def _as_tuple(value: object) -> object:
+def _wrap_in_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
@@ -205,7 +205,7 @@ def _restore_off(value: object) -> object:
 
 Extended = Annotated[
     tuple[str, ...],
-    pydantic.BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...]),
+    pydantic.BeforeValidator(_wrap_in_tuple, json_schema_input_type=str | tuple[str, ...]),
 ]
 LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_restore_off)]
 

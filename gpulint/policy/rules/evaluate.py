@@ -156,7 +156,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> Outcome:
             not_evaluated.append(NotEvaluated(rule.name, tuple(sorted(scenarios.names))))
         elif scenarios:
             holding.add(rule.name)
-            severity = rule.severity.lowered(3 - scenarios)
+            severity = rule.severity.lower_by(3 - scenarios)
             if severity and (scenarios > 1 or _is_plausible(rule, facts)):
                 verdicts.append(Verdict(rule, scenarios, severity))
     reported = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
@@ -180,7 +180,7 @@ def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
 def _original_level(verdict: Verdict) -> int:
     """Return the severity of a verdict before the policy changed its rule."""
     stated = verdict.rule.stated or verdict.rule.severity
-    return stated.lowered(3 - verdict.confidence) or 0
+    return stated.lower_by(3 - verdict.confidence) or 0
 
 
 def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
@@ -340,7 +340,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
         key = str(origin.path[-1]) if origin.path else ""
         return template.format(key=key, value=render_fact(name, facts))
     if origin.span is None and not origin.key and origin.path and isinstance(origin.path[-1], str):
-        return _written(origin)
+        return _quote_setting(origin)
     words = _words(name, glossary()[name].unit)
     if not isinstance(origin.document.get(("apiVersion",)), str):
         words = words.replace("pods per replica", "nodes").replace("pod", "node")
@@ -350,7 +350,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     return f"no {words}" if value is False else f"{words}: {render_fact(name, facts)}"
 
 
-def _written(origin: Origin) -> str:
+def _quote_setting(origin: Origin) -> str:
     """A key and its value as the file writes them; a value that does not fit into a few words is left out."""
     *above, key = origin.path
     line = _line(origin.document.get(origin.path))

@@ -40,7 +40,7 @@ def enable_rules(
     _check_names(rules, found, (*select, *ignore))
     selected = frozenset(select or found.select)
     levels = [tuple(_sort_levels(group, rules)) for group in found.levels]
-    is_preview, maximum = preview or found.preview, Severity.named(found.at_most or "error")
+    is_preview, maximum = preview or found.preview, Severity.parse(found.at_most or "error")
     return tuple(
         enabled
         for candidate in rules.values()
@@ -68,7 +68,7 @@ def _apply_levels(
         is_off = level.level == "off"
         is_preview = is_preview or (level.word == candidate.name and level.level not in ("off", "on"))
         if level.level not in ("on", "off"):
-            severity = Severity.named(level.level)
+            severity = Severity.parse(level.level)
     if is_off or (candidate.status == "preview" and not is_preview):
         return None
     severity = min(severity, maximum)
@@ -117,12 +117,12 @@ def _load_policy_folder(folder: Folder) -> Iterator[Rule]:
         for path in folder.reader.names(folder.path):
             if diagnostics.is_rule_file(path):
                 has_rules = True
-                displayed, file = Path(folder.reader.shown(path)), folder.reader.root / path
+                displayed, file = Path(folder.reader.render_path(path)), folder.reader.root / path
                 loaded = diagnostics.read(displayed, folder.reader.read(path) or b"")
                 yield loaded if displayed.is_file() or not file.is_file() else dataclasses.replace(loaded, path=file)
     except RefusedFileError as error:
         raise SettingsError(str(error)) from None
     if not has_rules:
         raise SettingsError(
-            f"{folder.place}: {folder.reader.shown(folder.path)} has no rules; each rule is a YAML file in it"
+            f"{folder.place}: {folder.reader.render_path(folder.path)} has no rules; each rule is a YAML file in it"
         )

@@ -73,7 +73,7 @@ def parse_waiver(words: str, kind: str, location: Location | None) -> Waiver | s
     fields: dict[str, str] = {}
     reason, end = "", 0
     for match in WORD.finditer(words):
-        name, value = match["name"], _unquoted(match["value"])
+        name, value = match["name"], _unquote(match["value"])
         between = words[end : match.start()]
         if name not in WORDS:
             if meant := _guess_field(name) if not (reason + between).strip() else "":
@@ -95,7 +95,7 @@ def parse_waiver(words: str, kind: str, location: Location | None) -> Waiver | s
     return Waiver(kind, reason, location, fields.get("owner", ""), fields.get("until", ""), fields.get("while", ""))
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1] if quoted else value
 
