@@ -94,7 +94,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if named not in RUNS:
         return
     name = document.get(("name",))
-    label = str(name) if isinstance(name, str) else file_stem.stem(document.path)
+    label = str(name) if isinstance(name, str) else file_stem.find_stem(document.path)
     find = functools.partial(settings_file.find_in_parents, repository, posixpath.dirname(document.path))
     roles = tuple(role for part in _find_parts(document, label) for role in _read_roles(document, part, find))
     if roles:

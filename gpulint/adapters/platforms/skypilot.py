@@ -92,7 +92,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     fields |= {**_read_disk(document), **_read_spot(document), **_read_tier(document), **_read_own_machines(document)}
     fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, counts), invocations))
     name = document.get(("name",))
-    label = str(name) if isinstance(name, str) else file_stem.stem(document.path)
+    label = str(name) if isinstance(name, str) else file_stem.find_stem(document.path)
     roles = tuple(_mark_separate_nodes(role) for role in task.roles(label, _find_anchor(document), fields, readings))
     purpose = "inference" if document.get(("service",)) else task.purpose(roles)
     yield Workload(label, purpose, "skypilot", document, (), roles)

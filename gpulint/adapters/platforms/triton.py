@@ -80,7 +80,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def _find_folder(path: str) -> str:
-    return posixpath.basename(posixpath.dirname(path)) or file_stem.stem(path)
+    return posixpath.basename(posixpath.dirname(path)) or file_stem.find_stem(path)
 
 
 def _list_keys(document: Document) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def workload(module: ModuleType, document: Document, repository: Repository, sec
     sections: keys of runs that the file starts together, each a role that the adapter reads below
     that key.
     """
-    name = file_stem.stem(document.path)
+    name = file_stem.find_stem(document.path)
     roles = tuple(_read_role(module, document, repository, section) for section in sections)
     return Workload(
         name, "training", adapters.name(module), document, (), roles or (_read_role(module, document, repository),)
@@ -72,7 +72,7 @@ def _read_role(module: ModuleType, document: Document, repository: Repository, s
     }
     engine = {"engine": Field(module.ENGINE, (anchor,))} if module.ENGINE else {}
     fields = {**counts, **engine, "task": Field("training"), **_find_undecided(module, document, stated), **stated}
-    return Role(section or file_stem.stem(document.path), anchor if section else _find_anchor(document), fields)
+    return Role(section or file_stem.find_stem(document.path), anchor if section else _find_anchor(document), fields)
 
 
 def merge_files(reading: Reading, find: Find) -> Reading:

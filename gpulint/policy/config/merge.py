@@ -11,9 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from gpulint import units
 from gpulint.catalog.offers import Available, Energy, Price
-from gpulint.policy.config import schema
+from gpulint.policy.config import requirements, schema
 from gpulint.policy.config.files import SettingsError, normalise
-from gpulint.policy.config.governance import PolicyRequirements
 from gpulint.policy.config.layer import Layer, Part
 from gpulint.policy.config.settings import (
     AcceptedFindings,
@@ -65,14 +64,8 @@ def merge_settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> 
         stated=whole,
         origins=dict(_places(tree, ())),
         layers=tuple(layers),
-        governance=_governance(stated, layers, parts),
+        governance=requirements.read_requirements(stated, layers, parts),
     )
-
-
-def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> PolicyRequirements:
-    from gpulint.policy.config import requirements
-
-    return requirements.read_requirements(stated, layers, parts)
 
 
 def merge(parts: Iterable[Part]) -> dict[str, Any]:

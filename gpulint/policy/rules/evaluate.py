@@ -10,6 +10,7 @@ from gpulint.catalog import package_data
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.conditions import cel
+from gpulint.policy.rules import identity as rules_identity
 from gpulint.policy.rules.rule import Rule, find_placeholders, is_own
 from gpulint.report.model import (
     Edit,
@@ -235,8 +236,6 @@ def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[in
 
 def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
     """Return the finding of a rule that fires, with its location and arithmetic. `told` is the role with merged locations."""
-    from gpulint.policy.rules import identity as rules_identity
-
     rule, role = verdict.rule, told or facts.role
     primary = _locate(role, rule.at)
     second = _locate(role, [rule.against]) if rule.against else None
