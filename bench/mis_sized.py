@@ -27,7 +27,7 @@ from gpulint.facts import resolver
 from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.plan import plan_file
-from gpulint.policy.config import availability, settings
+from gpulint.policy.config import availability, load, settings
 from gpulint.policy.config.files import DiskReader
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
@@ -170,7 +170,7 @@ def outcome(row: Row) -> Outcome:
     """What gpulint says of a spec, held against its row."""
     path = SPECS / row.file
     tree = WorkTree(path.parent, base=path.parent)
-    stated = settings.find_nearest(DiskReader(path.parent))
+    stated = load.find_nearest(DiskReader(path.parent))
     source, given = Source(path.name, path.read_bytes()), _given(stated)
     roles = [one for one in evaluate.file(source, tree, given).roles if not one.facts.role.text("part_of")]
     planned = list(zip(roles, plan_file(source, None, tree, given), strict=True))

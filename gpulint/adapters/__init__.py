@@ -60,7 +60,7 @@ def find_adapter(document: Document) -> ModuleType | None:
     for name in sorted(_find_mentioned(document.text, _classify(document)), key=_most, reverse=True):
         if _most(name) <= strongest:
             break
-        adapter = _import(name)
+        adapter = import_adapter(name)
         if (claim := adapter.claims(document)) > strongest:
             found, strongest = adapter, claim
     return found
@@ -126,10 +126,11 @@ def find_candidates(document: Document) -> Iterator[ModuleType]:
 
     The other adapters need not be imported.
     """
-    yield from map(_import, _find_mentioned(document.text, _classify(document)))
+    yield from map(import_adapter, _find_mentioned(document.text, _classify(document)))
 
 
-def _import(name: str) -> ModuleType:
+def import_adapter(name: str) -> ModuleType:
+    """Return an adapter by its name."""
     return importlib.import_module(f"{__name__}.{package_data.modules(HERE)[name]}")
 
 

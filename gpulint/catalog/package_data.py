@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parent.parent
 SEARCHED = ("adapters", "engines")
 """Packages whose modules are imported only where one of their `MENTIONS` occurs."""
-DECLARED = ("MENTIONS", "READS", "CLAIMS")
+DECLARED = ("MENTIONS", "READS", "CLAIMS", "ENGINE")
 """Names to which those modules give words that are read without importing them."""
 FINDING_POOLS = "adapters/nodes"
 """The package whose modules find node pools, in the files that they state."""
@@ -182,9 +182,10 @@ def _find_declarations(package: Path, name: str) -> Mapping[Path, tuple[str, ...
     """The words that each file of a package gives a name at the beginning of a line."""
     import ast
 
-    stated = re.compile(rf"^{name} = (\([^)]*\))$", re.MULTILINE)
+    stated = re.compile(rf'^{name} = (\([^)]*\)|"[^"\n]*")$', re.MULTILINE)
     found = ((file, stated.search(text)) for file, text in _texts(package))
-    return {file: ast.literal_eval(line[1]) for file, line in found if line}
+    words = {file: ast.literal_eval(line[1]) for file, line in found if line}
+    return {file: (stated,) if isinstance(stated, str) else stated for file, stated in words.items()}
 
 
 def _modules(package: Path) -> Mapping[str, str]:

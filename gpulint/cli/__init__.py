@@ -130,6 +130,6 @@ def replace_unprintable(line: str) -> str:
 
 def suggest_name(word: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the closest known one, if any."""
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     return did_you_mean.suggest(word, known)

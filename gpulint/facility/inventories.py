@@ -35,7 +35,7 @@ class InventoryResult(NamedTuple):
 
 def merge_inventories(stated: Component, document: Document, repository: Repository) -> Component:
     """Return a facility completed by its inventories where it declares nothing itself."""
-    inventory_part = _read(document, repository.below, repository.head).part
+    inventory_part = _read(document, repository.list_files, repository.head).part
     if inventory_part is None:
         return stated
     from gpulint.facility import merge
@@ -47,7 +47,7 @@ def synthesize_facility(path: str, repository: Repository) -> Source | None:
     """Return a Facility file that only names an exported file or folder; None if the path is not an
     export.
     """
-    files = repository.below(path)
+    files = repository.list_files(path)
     beginnings = {file: repository.head(file, BEGINNING) or b"" for file in files if file.endswith(BEGUN)}
     if any(FACILITY in beginning for file, beginning in beginnings.items() if not file.endswith(".csv")):
         return None
@@ -67,7 +67,7 @@ def synthesize_facility(path: str, repository: Repository) -> Source | None:
 
 def find_problems(document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems of a file's inventories, each at the path that names the inventory."""
-    for at, message in _read(document, repository.below, repository.head).troubles:
+    for at, message in _read(document, repository.list_files, repository.head).troubles:
         path = ("spec", KEY, at)
         yield Problem("invalid-spec", message, document.locate(path))
 

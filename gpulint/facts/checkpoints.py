@@ -34,7 +34,7 @@ def _read_config(repository: Repository, path: str, reference: str) -> str | Non
     if reference.startswith("/") or "://" in reference:
         return None
     name = join(reference, "config.json")
-    content = repository.read(normpath(join(dirname(path), name))) or repository.at_root(normpath(name))
+    content = repository.read(normpath(join(dirname(path), name))) or repository.read_at_root(normpath(name))
     return None if content is None else content.decode("utf-8", "replace")
 
 
@@ -43,5 +43,5 @@ def _read_head(repository: Repository, path: str, reference: str, name: str, len
     near = normpath(join(dirname(path), reference))
     if repository.read(join(near, "config.json")) is not None:
         return repository.head(join(near, name), length)
-    content = repository.at_root(normpath(join(reference, name)))
+    content = repository.read_at_root(normpath(join(reference, name)))
     return None if content is None else content[:length]

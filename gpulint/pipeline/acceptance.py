@@ -47,7 +47,7 @@ def resolve_scope(run: Session, seen: Iterable[str], walked: Iterable[str]) -> S
     """
 
     def place(path: str) -> str:
-        found = run.tree.from_root(path)
+        found = run.tree.find_root_path(path)
         return path if found is None else found
 
     files = frozenset(map(place, seen))
@@ -91,8 +91,8 @@ def _find_unused_waivers(report: Report, run: Session, scope: Scope) -> Iterator
     reported = {finding.location for finding in report.findings if finding.family == baseline.NEVER_BASELINED}
     needing = [(finding.rule, scope.place(finding.location.path), finding) for finding in report.findings]
     lacking = _find_unevaluated(report, scope)
-    active = functools.cache(lambda path: {rule.name for rule in run.given.at(path).rules})
-    for accepted in (accepted for policy in run.policies.met() for accepted in policy.waivers):
+    active = functools.cache(lambda path: {rule.name for rule in run.given.resolve(path).rules})
+    for accepted in (accepted for policy in run.policies.list_policies() for accepted in policy.waivers):
         place = accepted.waiver.location
         if place is None or place in reported or not scope.walks(accepted.folder):
             continue
@@ -110,7 +110,7 @@ def _find_unused_waivers(report: Report, run: Session, scope: Scope) -> Iterator
 
 def _reaches(accepted: AcceptedFindings, path: str, finding: Finding, run: Session) -> bool:
     about = Suppression(finding.rule, accepted.waiver, None, accepted.workload, accepted.object)
-    governs = accepted in run.policies.at(path).waivers
+    governs = accepted in run.policies.resolve(path).waivers
     return governs and run.policies.reaches(accepted, path) and about.reaches(finding)
 
 
@@ -129,7 +129,7 @@ def match_baseline(report: Report, accepted_baseline: Baseline, scope: Scope, re
 
     @functools.cache
     def free(path: str) -> bool:
-        return path in scope.seen or repository.at_root(path) is None
+        return path in scope.seen or repository.read_at_root(path) is None
 
     found = identity.keep_smaller_budgets(
         report.findings, ((entry.rule, entry.subject) for entry in accepted_baseline.entries)
@@ -152,7 +152,7 @@ def find_stale_entries(
     for entry, number in matched.left.items():
         if entry.rule not in active or entry.path in unread or (entry.path, entry.rule) in unjudged:
             continue
-        if entry.path in scope.seen or (scope.whole and repository.at_root(entry.path) is None):
+        if entry.path in scope.seen or (scope.whole and repository.read_at_root(entry.path) is None):
             yield entry, number
 
 

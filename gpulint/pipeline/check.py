@@ -89,7 +89,7 @@ def _check_source(source: Source | Skip, repository: Repository, policy: Resolve
     """Check one source; if gpulint itself fails, report that."""
     if isinstance(source, Skip):
         return file_report.skip(source)
-    governing = policy.at(source.path)
+    governing = policy.resolve(source.path)
     try:
         return _check_file(source, repository, governing)
     except Exception as error:  # counted: the report and the exit code say so

@@ -108,7 +108,7 @@ def file(
     values reaches no other rule. `facilities` keeps the evaluation of each facility, and lets a
     later text reuse what did not change.
     """
-    policy = policy.at(source.path)
+    policy = policy.resolve(source.path)
     if not parse.is_relevant(source.content, policy.rules):
         return Evaluated(policy, ParsedFile(source, Loaded(), ()), is_relevant=False)
     parsed = parse.file(source)
@@ -202,7 +202,7 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
         if document.get(("kind",)) not in tuple(autoscaling.GROUPS):
             continue
         for target in autoscaling.targets(document, context.repository):
-            elsewhere = enrichment.Context(context.repository, context.policy.at(target.path))
+            elsewhere = enrichment.Context(context.repository, context.policy.resolve(target.path))
             for workload in adapters.read(target, context.repository):
                 enriched = enrichment.apply(workload, elsewhere)
                 yield document, _evaluate_workload(enriched, context.repository, context.policy)

@@ -167,7 +167,7 @@ def _build_spec(words: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _suggest(word: str, names: Iterable[str]) -> str:
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     return did_you_mean.suggest(word, names)
 
@@ -371,7 +371,7 @@ def as_json(tables: Sequence[Sizing]) -> str:
             "assumptions": list(sizing.assumptions),
             "stored": sizing.stored,
             **_list_fitting(sizing.hardware),
-            **({"log": comparison.to_data(sizing.told)} if sizing.told else {}),
+            **({"log": comparison.build_data(sizing.told)} if sizing.told else {}),
         }
         for sizing in tables
     ]

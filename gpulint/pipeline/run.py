@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.pipeline import check
 from gpulint.pipeline.session import Session, Unusable
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.config.files import SettingsError
 from gpulint.policy.rules.rule import RuleError
 from gpulint.report.model import Report, Skip
 from gpulint.source.repository import Source
@@ -23,11 +23,11 @@ def find_sources(run: Session, paths: Sequence[str]) -> Iterator[Source | Skip]:
     accepting = run.baseline.path if run.baseline else None
     try:
         for source in run.tree.sources(list(paths) or ["."]):
-            path = run.tree.from_root(source.path)
+            path = run.tree.find_root_path(source.path)
             if isinstance(source, Source) and path is not None:
                 if run.policies.excludes(path) or source.path == accepting:
                     continue
-                run.given.at(source.path)
+                run.given.resolve(source.path)
             yield source
     except (FileNotFoundError, SettingsError, RuleError) as error:
         raise Unusable(str(error)) from None
@@ -53,7 +53,11 @@ def evaluate(run: Session, files: Iterable[Source | Skip]) -> tuple[Report, tupl
 
 def suppress(run: Session, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
     """Apply the baseline and policy waivers to a report and add findings about unused ones."""
-    if run.baseline is None and run.options.ignores and not any(policy.waivers for policy in run.policies.met()):
+    if (
+        run.baseline is None
+        and run.options.ignores
+        and not any(policy.waivers for policy in run.policies.list_policies())
+    ):
         return found
     from gpulint.pipeline import acceptance
 

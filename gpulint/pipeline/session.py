@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from gpulint.catalog import hardware
 from gpulint.catalog.offers import EVERYTHING, Available
 from gpulint.pipeline import today as pipeline_today
-from gpulint.policy.config import settings
+from gpulint.policy.config import load
 from gpulint.policy.config.discovery import Policies
-from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, SuppliedFileReader
+from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, SettingsError, SuppliedFileReader
 from gpulint.policy.config.governance import PolicyRequirements
-from gpulint.policy.config.settings import BASELINE, Folder, Hint, NamedFabric, Settings, SettingsError
+from gpulint.policy.config.settings import BASELINE, Folder, Hint, NamedFabric, Settings
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import rule, selection
 from gpulint.policy.rules.rule import Rule
@@ -118,15 +118,15 @@ def prepare(
     try:
         policies = Policies(reader or DiskReader(tree.root), _read_policy(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
-        if is_work_tree and found.facility and tree.at_root(found.facility) is None:
-            raise SettingsError(f"{found.place('facility')}: there is no file {tree.shown_at_root(found.facility)}")
+        if is_work_tree and found.facility and tree.read_at_root(found.facility) is None:
+            raise SettingsError(f"{found.place('facility')}: there is no file {tree.render_root_path(found.facility)}")
         inside = _find_inside(options.rules, tree) if reader else {}
         folders = [Folder(policies.reader, folder, "--rules") for folder in inside.values()]
         remaining = replace(options, rules=tuple(path for path in options.rules if path not in inside))
         whole = () if options.changed else _list_whole_folders(paths, tree)
         policy_by_file = PolicyByFile(policies, found, remaining, tree, folders, whole)
         given = policy_by_file.resolve(found)
-        excluded = [line for lines in policies.excluded(common) for line in lines]
+        excluded = [line for lines in policies.list_excludes(common) for line in lines]
         tree = tree.leaving_out(excluded, options.exclude)
         named = _find_inside([options.baseline], tree) if reader and options.baseline else {}
         baseline = _read_baseline(found, policies, options, named)
@@ -138,11 +138,11 @@ def prepare(
 def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
     """Return the policy that the caller names."""
     if isinstance(policy, Mapping):
-        return settings.load(SuppliedFileReader(tree.root, STATED, json.dumps(policy).encode()), STATED)
+        return load.read_file(SuppliedFileReader(tree.root, STATED, json.dumps(policy).encode()), STATED)
     place = Path(os.path.abspath(policy))
     if place.is_relative_to(tree.root):
-        return settings.load(DiskReader(tree.root), place.relative_to(tree.root).as_posix())
-    return settings.load(DiskReader(place.parent), place.name)
+        return load.read_file(DiskReader(tree.root), place.relative_to(tree.root).as_posix())
+    return load.read_file(DiskReader(place.parent), place.name)
 
 
 def disable_suggestions(run: Session) -> Session:
@@ -199,16 +199,16 @@ class PolicyByFile:
         """Return the policy of a file by its path as shown; outside the repository it is the policy
         of the run.
         """
-        inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
+        inside = self.tree.find_root_path(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._filter_requirements(self.resolve(self.whole), None)
-        found = self.policies.at(inside)
-        given = _filter_hints(self.resolve(found), path, self.tree.from_root(path) or inside)
+        found = self.policies.resolve(inside)
+        given = _filter_hints(self.resolve(found), path, self.tree.find_root_path(path) or inside)
         return self._add_waivers(self._filter_requirements(given, inside), found, inside)
 
     def _filter_requirements(self, given: ResolvedPolicy, inside: str | None) -> ResolvedPolicy:
         """Return the policy of a file with the requirements that apply to its path."""
-        about = given.governance.about(lambda lines: inside is not None and self.policies.matches(lines, inside))
+        about = given.governance.select(lambda lines: inside is not None and self.policies.matches(lines, inside))
         return given if about is given.governance else replace(given, governance=about)
 
     def _add_waivers(self, given: ResolvedPolicy, found: Settings, inside: str) -> ResolvedPolicy:
@@ -246,12 +246,12 @@ class PolicyByFile:
             found.pools,
             found.like,
             fabrics=found.fabrics,
-            fail_on=Severity.named(options.fail_on or found.fail_on),
+            fail_on=Severity.parse(options.fail_on or found.fail_on),
             available=_list_available(found)._replace(today=options.today or pipeline_today.today()),
             demands=_find_waiver_requirements(found),
             governed=self.at,
             governance=self._mark_complete(found),
-            facility=self.tree.shown_at_root(found.facility) if found.facility else "",
+            facility=self.tree.render_root_path(found.facility) if found.facility else "",
             whole=self._is_whole(found),
         )
 
@@ -270,7 +270,7 @@ class PolicyByFile:
 
 def _find_inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
     """Return the paths that lie in the repository, each with its path from the root."""
-    return {path: inside for path in paths if (inside := tree.from_root(path)) is not None}
+    return {path: inside for path in paths if (inside := tree.find_root_path(path)) is not None}
 
 
 def _filter_hints(given: ResolvedPolicy, path: str, inside: str) -> ResolvedPolicy:
@@ -317,13 +317,13 @@ def _read_baseline(found: Settings, policies: Policies, options: Options, inside
         raise SettingsError(str(error)) from None
     if content is None and (found.baseline or inside):
         place = "--baseline" if inside else found.place("baseline")
-        raise SettingsError(f"{place}: there is no file {policies.reader.shown(named)}")
+        raise SettingsError(f"{place}: there is no file {policies.reader.render_path(named)}")
     if content is None:
         return None
     from gpulint.policy.waivers import baseline
 
     try:
-        return baseline.read(options.baseline if elsewhere else policies.reader.shown(named), content)
+        return baseline.read(options.baseline if elsewhere else policies.reader.render_path(named), content)
     except baseline.BaselineError as error:
         raise SettingsError(str(error)) from None
 
@@ -342,7 +342,7 @@ def _find_accelerator(found: Settings, options: Options) -> str:
     named = options.accelerator or found.accelerator
     if not named or hardware.named(named) is not None:
         return named
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     place = "" if options.accelerator else f"{found.place('accelerator')}: "
     similar = did_you_mean.suggest(named, (product.id for product in hardware.list_accelerators()))

@@ -52,7 +52,7 @@ def suppress_budget(finding: Finding, facts: Facts, given: ResolvedPolicy) -> It
     """Yield a budget finding under the policy of its location; a file's own waivers do not reach
     it.
     """
-    governing = given.at(finding.location.path)
+    governing = given.resolve(finding.location.path)
     if not governing.waivers:
         yield finding
         return

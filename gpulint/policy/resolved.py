@@ -43,7 +43,7 @@ class ResolvedPolicy:
     governed: Callable[[str], ResolvedPolicy] | None = None
     vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 
-    def at(self, path: str) -> ResolvedPolicy:
+    def resolve(self, path: str) -> ResolvedPolicy:
         """Return the resolved policy of one file: the nearest policy with its settings for that
         path.
         """

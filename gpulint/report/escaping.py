@@ -23,7 +23,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def to_ascii(text: str) -> str:
+def convert_to_ascii(text: str) -> str:
     """Return text in ASCII with the same width."""
     return text.translate(PLAIN).encode("ascii", "replace").decode("ascii")
 

@@ -23,14 +23,14 @@ class Severity(enum.IntEnum):
     ERROR = 3
 
     @classmethod
-    def named(cls, word: str) -> Severity:
+    def parse(cls, word: str) -> Severity:
         return cls[word.upper()]
 
     @property
     def word(self) -> str:
         return self.name.lower()
 
-    def lowered(self, steps: int) -> Severity | None:
+    def lower_by(self, steps: int) -> Severity | None:
         """The severity that many steps lower; None below a note, which is silence."""
         level = self.value - steps
         return Severity(level) if level >= Severity.NOTE else None

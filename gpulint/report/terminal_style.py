@@ -13,6 +13,6 @@ def plain(text: str, style: str) -> str:
     return text
 
 
-def painted(text: str, style: str) -> str:
+def apply_style(text: str, style: str) -> str:
     """Return text with a terminal style."""
     return f"\x1b[{style}m{text}\x1b[0m"

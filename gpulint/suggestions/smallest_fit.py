@@ -10,7 +10,8 @@ from gpulint import engines
 from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.model import Facts, Missing
-from gpulint.policy.rules import cel, evaluate
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report.model import Fit, Scenarios, Severity

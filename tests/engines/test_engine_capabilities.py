@@ -14,7 +14,8 @@ from folders import ROOT
 
 from gpulint import engines
 from gpulint.catalog import capabilities, package_data, tables
-from gpulint.policy.rules.rule import Rule, RuleError, Target, load_shipped, load_team
+from gpulint.policy.rules.diagnostics import load_folder
+from gpulint.policy.rules.rule import Rule, RuleError, Target, load_shipped
 
 NEW_ENGINE = '''"""Acme: a server that nobody has heard of."""
 
@@ -249,7 +250,7 @@ examples: {{bad: [a], good: [b]}}
 def _load(folder: Path, engine: str, kind: str = "inference") -> Rule:
     (folder / "rules").mkdir()
     (folder / "rules" / "few-gpus.yaml").write_text(TEAM_RULE.format(engine=engine, kind=kind))
-    (rule,) = load_team(folder / "rules")
+    (rule,) = load_folder(folder / "rules")
     return rule
 
 

@@ -11,9 +11,9 @@ import samples
 from gpulint import units
 from gpulint.facts import objective_words, resolver
 from gpulint.facts.glossary import glossary
-from gpulint.policy.config import settings
-from gpulint.policy.config.files import DiskReader
-from gpulint.policy.config.settings import Hint, SettingsError
+from gpulint.policy.config import load
+from gpulint.policy.config.files import DiskReader, SettingsError
+from gpulint.policy.config.settings import Hint
 from gpulint.workload import Role, Unknown
 
 SPEC = """\
@@ -174,7 +174,7 @@ def test_settings_state_objectives_by_path_and_workload(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text(
         "objectives:\n  - {path: 'serving/*', workload: chat, tpot: 50ms, prompt-tokens: 2k, growth: 1.5}\n"
     )
-    (hint,) = settings.find_nearest(DiskReader(tmp_path)).hints
+    (hint,) = load.find_nearest(DiskReader(tmp_path)).hints
     assert (hint.path, hint.workload, hint.matches("serving/a.yaml", "chat")) == ("serving/*", "chat", True)
     assert dict(hint.objective) == {"tpot": "50ms", "prompt-tokens": "2k", "growth": 1.5}
 
@@ -417,7 +417,7 @@ def test_what_is_wrong_with_a_comment_is_said_at_its_place(comment: str, message
 def test_what_is_wrong_with_the_settings_is_said_at_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError) as error:
-        settings.find_nearest(DiskReader(tmp_path))
+        load.find_nearest(DiskReader(tmp_path))
     assert str(error.value).endswith(message)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import samples
 
-from gpulint.policy.config import settings
-from gpulint.policy.config.files import DiskReader
-from gpulint.policy.config.settings import SettingsError
-from gpulint.policy.rules import cel, rule, selection
+from gpulint.policy.conditions import cel
+from gpulint.policy.config import load, settings
+from gpulint.policy.config.files import DiskReader, SettingsError
+from gpulint.policy.rules import diagnostics, rule, selection
 from gpulint.policy.rules.rule import Rule, RuleError, Target
 from gpulint.report.model import Report, Severity
 
@@ -334,7 +334,7 @@ def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replac
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="no such folder of rules"):
-        list(rule.load_team(tmp_path / "rulez"))
+        list(diagnostics.load_folder(tmp_path / "rulez"))
 
 
 def test_a_change_that_nothing_can_make_gives_no_alternative_and_breaks_nothing(tmp_path: Path) -> None:
@@ -542,7 +542,7 @@ def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkp
 
 
 def test_there_are_defaults_without_any_file(tmp_path: Path) -> None:
-    found = settings.find_nearest(DiskReader(tmp_path))
+    found = load.find_nearest(DiskReader(tmp_path))
     assert (found.fail_on, found.select, found.path) == ("error", (), "")
 
 
@@ -550,18 +550,18 @@ def test_the_nearest_file_decides_alone(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert settings.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix()).stated["ignore"] == [
+    assert load.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix()).stated["ignore"] == [
         "memory"
     ]
     (tmp_path / "a" / "gpulint.yaml").write_text("ignore: [serving]\n")
-    found = settings.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix())
+    found = load.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix())
     assert (found.stated["ignore"], found.fail_on) == (["serving"], "error")
 
 
 def test_a_file_above_the_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
     (tmp_path / "repository").mkdir()
-    assert "ignore" not in settings.find_nearest(DiskReader(tmp_path / "repository")).stated
+    assert "ignore" not in load.find_nearest(DiskReader(tmp_path / "repository")).stated
 
 
 def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path) -> None:
@@ -569,25 +569,25 @@ def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_
     inner = tmp_path / "a"
     inner.mkdir()
     (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
-    found = settings.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix())
+    found = load.find_nearest(DiskReader(tmp_path), inner.relative_to(tmp_path).as_posix())
     assert (found.stated["ignore"], found.fail_on) == (["memory"], "warning")
 
 
 def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
     (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
-    assert settings.find_nearest(DiskReader(tmp_path)).stated["ignore"] == ["serving"]
+    assert load.find_nearest(DiskReader(tmp_path)).stated["ignore"] == ["serving"]
 
 
 def test_an_empty_file_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("")
-    assert settings.find_nearest(DiskReader(tmp_path)).fail_on == "error"
+    assert load.find_nearest(DiskReader(tmp_path)).fail_on == "error"
 
 
 def test_folders_of_rules_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("rules: [policies]\n")
     (tmp_path / "a").mkdir()
-    assert [one.path for one in settings.find_nearest(DiskReader(tmp_path), "a").rules] == ["policies"]
+    assert [one.path for one in load.find_nearest(DiskReader(tmp_path), "a").rules] == ["policies"]
 
 
 def test_hints_and_likes_are_read(tmp_path: Path) -> None:
@@ -595,7 +595,7 @@ def test_hints_and_likes_are_read(tmp_path: Path) -> None:
         "accelerator: l4\nlike: {acme/house: meta-llama/Llama-3.1-8B-Instruct}\n"
         "hints:\n  - {path: 'deploy/*.yaml', accelerator: h100-sxm-80gb}\n  - {path: x.yaml, workload: chat, checkpoint: a/b}\n"
     )
-    found = settings.find_nearest(DiskReader(tmp_path))
+    found = load.find_nearest(DiskReader(tmp_path))
     first, second = found.hints
     assert (found.accelerator, found.like) == ("l4", {"acme/house": "meta-llama/Llama-3.1-8B-Instruct"})
     assert first.matches("deploy/chat.yaml", "anything")
@@ -612,7 +612,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
         "fabric:\n  - {pool: lab, network: 400 Gb/s, kind: roce, nics: 2, oversubscription: 4, rail-optimized: true}\n"
         "  - {cloud: aws, network-per-gpu: 100 Gb/s, nvlink-bridge: false}\n"
     )
-    first, second = settings.find_nearest(DiskReader(tmp_path)).fabrics
+    first, second = load.find_nearest(DiskReader(tmp_path)).fabrics
     assert first.quantities == {
         "network_bytes_per_s": 50e9,
         "network_kind": "roce",
@@ -671,7 +671,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError) as caught:
-        settings.find_nearest(DiskReader(tmp_path))
+        load.find_nearest(DiskReader(tmp_path))
     assert str(caught.value) == f"{tmp_path / name}:{place}: {said.replace('{path}', str(tmp_path / name))}"
 
 
@@ -681,12 +681,12 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
 def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):
-        settings.find_nearest(DiskReader(tmp_path))
+        load.find_nearest(DiskReader(tmp_path))
 
 
 def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("# nothing yet\n")
-    assert settings.find_nearest(DiskReader(tmp_path)).fail_on == "error"
+    assert load.find_nearest(DiskReader(tmp_path)).fail_on == "error"
 
 
 # ---- the status of a rule

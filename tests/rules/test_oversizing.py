@@ -9,7 +9,7 @@ import pytest
 import samples
 
 from gpulint.catalog.offers import Available
-from gpulint.policy.rules import rule
+from gpulint.policy.rules import diagnostics
 from gpulint.policy.rules.rule import Rule, RuleError, Target
 from gpulint.report.model import Finding, Severity, Suggestion
 
@@ -417,4 +417,4 @@ def test_a_team_rule_that_speaks_only_with_an_alternative_names_what_may_change(
         "only_with: alternative\nexamples: {bad: [a], good: [b]}\n"
     )
     with pytest.raises(RuleError, match=r"own-rule\.yaml:7:1: only_with needs a fact that a suggestion may change"):
-        list(rule.load_team(tmp_path))
+        list(diagnostics.load_folder(tmp_path))

@@ -18,8 +18,9 @@ from gpulint.facts.formulas import find_formulas
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import runner
 from gpulint.pipeline.rule_tests.samples import split_files
+from gpulint.policy.conditions import cel
 from gpulint.policy.config import schema
-from gpulint.policy.rules import cel, evaluate, rule
+from gpulint.policy.rules import evaluate, rule
 from gpulint.policy.rules import facility as rules_facility
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Report

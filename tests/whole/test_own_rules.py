@@ -11,7 +11,8 @@ from folders import ROOT
 
 from gpulint import cli
 from gpulint.pipeline.rule_tests import runner
-from gpulint.policy.rules import condition_diagnostics, diagnostics, rule
+from gpulint.policy.conditions import condition_diagnostics
+from gpulint.policy.rules import diagnostics, rule
 from gpulint.policy.rules.rule import RuleError
 
 POLICIES = ROOT / "examples" / "policies"
@@ -36,7 +37,7 @@ def test_a_rule_of_the_examples_passes_its_own_samples(path: Path) -> None:
 
 
 def test_all_of_them_are_known_together_beside_ours() -> None:
-    own = rule.merge(rule.load_team(POLICIES))
+    own = rule.merge(diagnostics.load_folder(POLICIES))
     assert {path.stem for path in FILES} == set(own) - set(rule.load_shipped())
 
 

@@ -81,7 +81,7 @@ def sections(values: Values) -> list[Section]:
     whole = _find_chart(values)
     if whole is not None and whole is not app_template:
         return [(values, whole)]
-    inner = [values.below(key) for key, part in values.entries().items() if isinstance(part, dict)]
+    inner = [values.descend(key) for key, part in values.entries().items() if isinstance(part, dict)]
     used = [section for section in inner if section.get("enabled") is not False]
     charts = [(section, part) for section in used if (part := _find_chart(section))]
     parts = [(section, part) for section, part in charts if part is not platform]

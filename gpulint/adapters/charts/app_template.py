@@ -47,7 +47,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     ]
     release = values.document.get(("metadata", "name"))
     for name in switched_on:
-        controller = values.below("controllers", name)
+        controller = values.descend("controllers", name)
         called = release if isinstance(release, str) and len(switched_on) == 1 else name
         made = _build_object(values, name)
         if made is not None:
@@ -58,11 +58,11 @@ def _find_mappings(values: Values, *path: str) -> Iterator[tuple[str, Values]]:
     """Yield the entries of a mapping that are mappings themselves."""
     for name, entry in values.entries(*path).items():
         if isinstance(entry, dict):
-            yield name, values.below(*path, name)
+            yield name, values.descend(*path, name)
 
 
 def _build_object(values: Values, name: str) -> Document | None:
-    controller = values.below("controllers", name)
+    controller = values.descend("controllers", name)
     kind = (controller.text("type") or "deployment").lower()
     if kind not in KINDS:
         return None
@@ -92,13 +92,13 @@ def _build_object(values: Values, name: str) -> Document | None:
 
 
 def _build_pod(values: Values, name: str) -> Part:
-    controller = values.below("controllers", name)
+    controller = values.descend("controllers", name)
     options: dict[str | Node, Part] = {option: _find_option(values, name, option) for option in POD_OPTIONS}
     return {
         **options,
         "nodeSelector": _build_selector(values, name),
         "enableServiceLinks": _find_option(values, name, "enableServiceLinks")
-        or Node("scalar", controller.at().start, controller.at().end, "false"),
+        or Node("scalar", controller.find_node().start, controller.find_node().end, "false"),
         "initContainers": _build_containers(values, name, "initContainers"),
         "containers": _build_containers(values, name, "containers"),
         "volumes": [_build_volume(volume, item) for volume, item in _find_storage(values) if _is_used(item, name)],
@@ -110,7 +110,7 @@ def _find_option(values: Values, name: str, option: str) -> Node | None:
 
     An empty default states nothing.
     """
-    own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
+    own, shared = values.descend("controllers", name, "pod"), values.descend("defaultPodOptions")
     for where in (own, shared):
         stated = where.get(option)
         if stated or stated is False or (where is own and isinstance(stated, dict)):
@@ -120,7 +120,7 @@ def _find_option(values: Values, name: str, option: str) -> Node | None:
 
 def _build_selector(values: Values, name: str) -> Part:
     """Return the node labels: the pod's, merged over the defaults if the values request that."""
-    own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
+    own, shared = values.descend("controllers", name, "pod"), values.descend("defaultPodOptions")
     if values.text("defaultPodOptionsStrategy") != "merge":
         return _find_option(values, name, "nodeSelector")
     merged: dict[str | Node, Part] = {}
@@ -133,7 +133,7 @@ def _build_selector(values: Values, name: str) -> Part:
 
 
 def _build_containers(values: Values, controller: str, which: str) -> list[Part]:
-    listed = _find_mappings(values.below("controllers", controller), which)
+    listed = _find_mappings(values.descend("controllers", controller), which)
     return [
         _build_container(values, controller, name, container)
         for name, container in listed
@@ -142,7 +142,7 @@ def _build_containers(values: Values, controller: str, which: str) -> list[Part]
 
 
 def _build_container(values: Values, controller: str, name: str, container: Values) -> Part:
-    defaults = values.below("controllers", controller, "defaultContainerOptions")
+    defaults = values.descend("controllers", controller, "defaultContainerOptions")
     where = {
         key: container if container.get(key) or not defaults.get(key) else defaults for key in (*OF_DEFAULTS, "image")
     }
@@ -159,7 +159,7 @@ def _build_container(values: Values, controller: str, name: str, container: Valu
         "volumeMounts": [
             mount for volume, item in _find_storage(values) for mount in _build_mounts(volume, item, controller, name)
         ],
-        **{f"{probe}Probe": _build_probe(values, container.below("probes", probe)) for probe in PROBES},
+        **{f"{probe}Probe": _build_probe(values, container.descend("probes", probe)) for probe in PROBES},
     }
 
 
@@ -173,7 +173,7 @@ def _read_words(values: Values, key: str) -> Part:
 
 def _read_items(values: Values, key: str) -> list[Values]:
     listed = values.get(key)
-    return [values.below(key, at) for at in range(len(listed) if isinstance(listed, list) else 0)]
+    return [values.descend(key, at) for at in range(len(listed) if isinstance(listed, list) else 0)]
 
 
 def _build_variables(values: Values) -> list[Part]:
@@ -213,7 +213,7 @@ def _build_probe(values: Values, probe: Values) -> Part:
         return None
     asked: Part = {"path": probe.node("path")} if probe.text("type").startswith("HTTP") else None
     numbers: dict[str | Node, Part] = {
-        name: probe.node("spec", name) or Node("scalar", probe.at().start, probe.at().end, str(number))
+        name: probe.node("spec", name) or Node("scalar", probe.find_node().start, probe.find_node().end, str(number))
         for name, number in PROBE_DEFAULTS.items()
     }
     return {"httpGet": asked, "tcpSocket": None if asked else {}, **numbers}
@@ -240,7 +240,7 @@ def _is_used(item: Values, controller: str) -> bool:
 def _build_mounts(name: str, item: Values, controller: str, container: str) -> list[Part]:
     if not item.get("globalMounts") and not item.get("advancedMounts"):
         return [{"name": name, "mountPath": item.node("hostPath") or item.key(f"/{name}")}]
-    places = [*_read_items(item, "globalMounts"), *_read_items(item.below("advancedMounts", controller), container)]
+    places = [*_read_items(item, "globalMounts"), *_read_items(item.descend("advancedMounts", controller), container)]
     return [
         {
             "name": name,

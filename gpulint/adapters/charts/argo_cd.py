@@ -115,7 +115,7 @@ def _insert(root: Node | None, steps: Steps, key: Node, value: Node, at: Node) -
     step, *rest = steps
     if isinstance(step, int):
         items = list(root.value) if root is not None and root.kind == "sequence" else []
-        items += [synthetic.written(None, at)] * (step + 1 - len(items)) if step < len(items) + 100 else []
+        items += [synthetic.build_node(None, at)] * (step + 1 - len(items)) if step < len(items) + 100 else []
         if step < len(items):
             items[step] = _insert(items[step], tuple(rest), key, value, at)
         return Node("sequence", at.start, at.end, items)

@@ -104,7 +104,7 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
             paths.append(here.path)
             yield here
         if len(here.path) < DEPTH:
-            todo += reversed([here.below(key) for key in _find_nested(stated) if not (asks and key in OF_A_POD)])
+            todo += reversed([here.descend(key) for key in _find_nested(stated) if not (asks and key in OF_A_POD)])
 
 
 def _is_within(here: Values, paths: list[Path]) -> bool:
@@ -151,7 +151,7 @@ def _build_pod(values: Values, block: Values) -> Part:
 
 def _find_parts(block: Values) -> list[Values]:
     """Return a block and its sections with settings of the same pod."""
-    inner = [block.below(key) for key in gpu_counts.SECTIONS if isinstance(block.get(key), dict)]
+    inner = [block.descend(key) for key in gpu_counts.SECTIONS if isinstance(block.get(key), dict)]
     return [block, *(section for section in inner if not gpu_counts.is_disabled(section.entries()))]
 
 

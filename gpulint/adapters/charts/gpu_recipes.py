@@ -43,7 +43,7 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     key = "workload" if "gpus" in values.entries("workload") else "job"
-    section = values.below(key)
+    section = values.descend(key)
     made = _build_group(values) if key == "job" else _build_run(section)
     name = values.text("model", "name") or section.text("model", "name") or charts_values.folder(values.document)
     for workload in charts_values.workloads(section, made, repository, name):

@@ -27,7 +27,7 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     """Yield the servers that request GPUs: each profile, and the one without a profile."""
-    user = values.below("singleuser")
+    user = values.descend("singleuser")
     if user.get("extraResource") is not None:
         made = _build_pod(
             user, ("image",), ("extraResource", "limits"), ("extraResource", "guarantees"), ("nodeSelector",)
@@ -35,7 +35,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
         yield from _read_server(user, made, repository, "singleuser")
     listed = user.get("profileList")
     for at in range(len(listed) if isinstance(listed, list) else 0):
-        profile = user.below("profileList", at)
+        profile = user.descend("profileList", at)
         own: tuple[Path, ...] = tuple(
             (OVERRIDE, name)
             for name in ("image", "extra_resource_limits", "extra_resource_guarantees", "node_selector")

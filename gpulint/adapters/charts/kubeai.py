@@ -56,7 +56,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
                 and (every or entry.get("enabled") is True)
                 and isinstance(entry.get("url"), str)
             ):
-                model = values.below(*path, name)
+                model = values.descend(*path, name)
                 for workload in kubeai.workloads(_build_object(model, name), repository):
                     yield charts_values.adopt(workload, model, str(name))
 

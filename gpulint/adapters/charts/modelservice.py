@@ -58,7 +58,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
 def _name_role(values: Values, part: str, role: Role) -> Role:
     """Return a role named after its part, with the devices of its claim."""
     own = replace(role, name=part if role.name in ("vllm", "containers") else f"{part}/{role.name}")
-    return own.having(**_read_claim(values, part)) if _uses_claim(values, values.below(part)) else own
+    return own.having(**_read_claim(values, part)) if _uses_claim(values, values.descend(part)) else own
 
 
 def _read_claim(values: Values, part: str) -> dict[str, Field]:
@@ -66,7 +66,7 @@ def _read_claim(values: Values, part: str) -> dict[str, Field]:
 
     It has as many devices as the parallelism, or as its template counts.
     """
-    entry = values.below(part)
+    entry = values.descend(part)
     kind, place = _read_type(values, entry)
     template = ("accelerator", "resourceClaimTemplates", kind)
     count = values.get(*template, "count")
@@ -85,7 +85,7 @@ def _read_claim(values: Values, part: str) -> dict[str, Field]:
 
 
 def _build_object(values: Values, part: str) -> Document:
-    entry = values.below(part)
+    entry = values.descend(part)
     replicas = None if entry.get("autoscaling", "enabled") is True else entry.node("replicas")
     if values.get("multinode") is True:
         size, pods = _write_size(entry, "workers"), _build_pod(values, entry)
@@ -102,7 +102,7 @@ def _build_pod(values: Values, entry: Values) -> Part:
     return {
         **further,
         "containers": [
-            _build_container(values, entry, entry.below("containers", at))
+            _build_container(values, entry, entry.descend("containers", at))
             for at in range(len(entry.items("containers")))
         ],
         "volumes": entry.node("volumes"),
@@ -115,7 +115,7 @@ def _build_pod(values: Values, entry: Values) -> Part:
 
 def _build_affinity(entry: Values) -> Part:
     """Return the labels of `acceleratorTypes`, which become a required node affinity."""
-    types = entry.below("acceleratorTypes")
+    types = entry.descend("acceleratorTypes")
     if not types.text("labelKey"):
         return None
     term: Part = {

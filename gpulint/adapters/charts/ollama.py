@@ -81,7 +81,7 @@ def _build_resources(values: Values) -> Part:
 
 
 def _build_gpus(values: Values) -> dict[str | Node, Part]:
-    gpu = values.below("ollama", "gpu")
+    gpu = values.descend("ollama", "gpu")
     if gpu.get("draEnabled") is True or gpu.get("enabled") is not True:
         return {}
     if gpu.get("mig", "enabled") is True:

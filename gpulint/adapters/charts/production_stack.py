@@ -55,7 +55,7 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
         return
     for at, model in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(model, dict) and model.get("enabled") is not False:
-            entry = values.below(SPEC, "modelSpec", at)
+            entry = values.descend(SPEC, "modelSpec", at)
             made = _build_ray_cluster if entry.get("raySpec", "enabled") is True else _build_deployment
             for workload in charts_values.workloads(entry, made(values, entry), repository, entry.text("name")):
                 yield _complete_workload(workload, entry)
@@ -67,11 +67,11 @@ def problems(values: Values) -> Iterator[Problem]:
     for at, model in enumerate(listed if isinstance(listed, list) else ()):
         for key in model if isinstance(model, dict) else ():
             if key not in _list_read_keys("modelSpec"):
-                yield from _report_unread(values.below(SPEC, "modelSpec", at), str(key), ())
+                yield from _report_unread(values.descend(SPEC, "modelSpec", at), str(key), ())
         config = model.get("vllmConfig") if isinstance(model, dict) else None
         for key in config if isinstance(config, dict) else ():
             if key not in _list_read_keys("vllmConfig"):
-                yield from _report_unread(values.below(SPEC, "modelSpec", at), str(key), ("vllmConfig",))
+                yield from _report_unread(values.descend(SPEC, "modelSpec", at), str(key), ("vllmConfig",))
 
 
 def _list_read_keys(section: str) -> frozenset[str]:
@@ -119,7 +119,7 @@ def _build_ray_cluster(values: Values, entry: Values) -> Document:
 
     A worker's container starts Ray alone; the head starts the engine.
     """
-    head = entry.below("raySpec", "headNode")
+    head = entry.descend("raySpec", "headNode")
     workers = _truncate(entry.get("replicaCount"))
     leader = _build_pod(values, entry, head, [*_build_command(entry), *ON_RAY])
     size = entry.word(str(workers + 1), "replicaCount")
@@ -188,7 +188,7 @@ def _build_command(entry: Values) -> list[Part]:
     words: list[Part] = [entry.word("vllm", "modelURL"), entry.word("serve", "modelURL"), entry.node("modelURL")]
     if entry.get("enableLoRA"):
         words.append(entry.key("--enable-lora", "enableLoRA"))
-    config = entry.below("vllmConfig")
+    config = entry.descend("vllmConfig")
     if config.get("enableChunkedPrefill") is not None:
         on = "--enable-chunked-prefill" if config.get("enableChunkedPrefill") else "--no-enable-chunked-prefill"
         words.append(config.key(on, "enableChunkedPrefill"))
@@ -209,7 +209,7 @@ def _build_command(entry: Values) -> list[Part]:
 
 def _build_environment(values: Values, entry: Values) -> list[Part]:
     """Return the variables that decide sizes and devices, after those of the lists."""
-    cache = entry.below("lmcacheConfig")
+    cache = entry.descend("lmcacheConfig")
     variables: list[Part] = [*charts_values.variables(values, SPEC, "env"), *charts_values.variables(entry, "env")]
     home = (
         "/data/shared-pvc-storage"

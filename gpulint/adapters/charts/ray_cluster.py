@@ -34,9 +34,9 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
 
 
 def _build_object(values: Values) -> Document:
-    groups = [("worker", values.below("worker"))] if isinstance(values.get("worker"), dict) else []
+    groups = [("worker", values.descend("worker"))] if isinstance(values.get("worker"), dict) else []
     further = values.entries("additionalWorkerGroups")
-    groups += [(str(name), values.below("additionalWorkerGroups", name)) for name in further]
+    groups += [(str(name), values.descend("additionalWorkerGroups", name)) for name in further]
     return values.object(
         {
             "apiVersion": "ray.io/v1",
@@ -45,7 +45,7 @@ def _build_object(values: Values) -> Document:
             "spec": {
                 "headGroupSpec": {
                     "rayStartParams": values.node("head", "rayStartParams"),
-                    "template": _build_template(values, values.below("head"), "ray-head"),
+                    "template": _build_template(values, values.descend("head"), "ray-head"),
                 },
                 "workerGroupSpecs": [
                     _build_group(values, name, group) for name, group in groups if group.get("disabled") is not True

@@ -37,7 +37,7 @@ class Values(NamedTuple):
     def get(self, *path: str | int, default: object = None) -> object:
         return self.document.get((*self.path, *path), default)
 
-    def below(self, *path: str | int) -> Values:
+    def descend(self, *path: str | int) -> Values:
         return Values(self.document, (*self.path, *path))
 
     def node(self, *path: str | int) -> Node | None:
@@ -49,7 +49,7 @@ class Values(NamedTuple):
         node = self.node(*path)
         return node if node is not None and node.kind == "scalar" else None
 
-    def at(self, *path: str | int) -> Node:
+    def find_node(self, *path: str | int) -> Node:
         """Return the node of a value: itself, its key, or the nearest one above."""
         return synthetic.place(self.document, (*self.path, *path))
 
@@ -59,12 +59,12 @@ class Values(NamedTuple):
 
     def word(self, text: str, *path: str | int) -> Node:
         """Return a text that the chart writes because of a value."""
-        return synthetic.word(text, self.at(*path))
+        return synthetic.word(text, self.find_node(*path))
 
     def key(self, text: str, *path: str | int) -> Node:
         """Return a text that the chart writes, located at the key of a value."""
         node = self.document.key_node((*self.path, *path))
-        return synthetic.word(text, node or self.at(*path))
+        return synthetic.word(text, node or self.find_node(*path))
 
     def text(self, *path: str | int) -> str:
         """Return a value as text; empty if there is none."""
@@ -84,7 +84,7 @@ class Values(NamedTuple):
 
     def object(self, part: Part) -> Document:
         """Return an object that the chart creates from these values."""
-        return synthetic.document(self.document, part, self.at())
+        return synthetic.document(self.document, part, self.find_node())
 
 
 def flag(values: Values, name: str, *path: str | int) -> list[Node]:
@@ -127,10 +127,11 @@ def probe(values: Values, path: Path, defaults: Mapping[str, int]) -> Part:
     if values.get(*path, default=...) is None:
         return None
     numbers: dict[str | Node, Part] = {
-        name: values.node(*path, name) or synthetic.number(value, values.at(*path)) for name, value in defaults.items()
+        name: values.node(*path, name) or synthetic.number(value, values.find_node(*path))
+        for name, value in defaults.items()
     }
     stated = dict(pairs(values.node(*path)))
-    return synthetic.written({"httpGet": {"path": "/health"}, **stated, **numbers}, values.at(*path))
+    return synthetic.build_node({"httpGet": {"path": "/health"}, **stated, **numbers}, values.find_node(*path))
 
 
 def pairs(node: Node | None) -> Iterator[tuple[str | Node, Part]]:

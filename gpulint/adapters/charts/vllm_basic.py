@@ -29,13 +29,13 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     name = values.text("fullnameOverride") or values.text("nameOverride") or values.text("vllm", "model")
-    for workload in charts_values.workloads(values.below("vllm"), _build_object(values), repository, name):
+    for workload in charts_values.workloads(values.descend("vllm"), _build_object(values), repository, name):
         yield _apply_autoscaler(workload, values)
 
 
 def _build_object(values: Values) -> Document:
     if values.get(*WORKLOAD, "type") == "leaderWorkerSet":
-        group = values.below(*WORKLOAD, "leaderWorkerSet")
+        group = values.descend(*WORKLOAD, "leaderWorkerSet")
         workers, leader = (
             _build_pod(values, ["ray", "start"], serves=False),
             _build_pod(values, _build_leader_command(values)),

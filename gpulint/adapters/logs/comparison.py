@@ -44,11 +44,11 @@ class ReadingComparison(NamedTuple):
     high: float | None = None
 
     @property
-    def off(self) -> float | None:
+    def deviation(self) -> float | None:
         return None if self.expected is None else self.expected - self.told.number
 
     @property
-    def inside(self) -> bool | None:
+    def is_inside(self) -> bool | None:
         """Return True if the reading is within the interval, to its printed precision."""
         if self.low is None or self.high is None:
             return None
@@ -81,7 +81,7 @@ def compare(role: Role, resolved: Resolution | None, log: Log) -> Evidence:
     usable = [reading for reading in readings if not other & (RESTS_ON.get(reading.name) or other)]
     compared = tuple(_compare(reading, known) for reading in usable)
     pinned = {
-        reading.name: Field(_to_value(reading), source=f"the log, {reading.place}")
+        reading.name: Field(_round_whole_units(reading), source=f"the log, {reading.place}")
         for reading in usable
         if _is_usable(reading)
     }
@@ -111,7 +111,7 @@ def _is_unset(reading: Reading) -> bool:
 
 def _build_fields(adopted: Sequence[Reading]) -> Iterator[tuple[str, Field]]:
     for reading in adopted:
-        yield reading.name, Field(_to_whole(reading), source=f"the log, {reading.place}")
+        yield reading.name, Field(_drop_zero_fraction(reading), source=f"the log, {reading.place}")
         if reading.name == "max_model_len":
             yield "max_model_len_stated", Field(True)
             yield "max_model_len_fitted", Field(False)
@@ -173,10 +173,10 @@ def _compare(reading: Reading, known: Facts) -> ReadingComparison:
     if isinstance(ours, bool) or not isinstance(ours, int | float):
         return ReadingComparison(reading, unit)
     low, high = known.ends(reading.name) or (ours, ours)
-    return ReadingComparison(reading, unit, _to_number(low), float(ours), _to_number(high))
+    return ReadingComparison(reading, unit, _parse_number(low), float(ours), _parse_number(high))
 
 
-def _to_number(value: Value) -> float | None:
+def _parse_number(value: Value) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
@@ -188,11 +188,11 @@ def _is_usable(reading: Reading) -> bool:
     return reading.name == "graph_bytes" or 0 <= reading.number <= LARGEST
 
 
-def _to_value(reading: Reading) -> Value:
+def _round_whole_units(reading: Reading) -> Value:
     return max(0, round(reading.number)) if glossary()[reading.name].unit in ("bytes", "tokens") else reading.number
 
 
-def _to_whole(reading: Reading) -> Value:
+def _drop_zero_fraction(reading: Reading) -> Value:
     return int(reading.value) if isinstance(reading.value, float) and reading.value.is_integer() else reading.value
 
 
@@ -213,7 +213,7 @@ def _build_row(compared: ReadingComparison) -> tuple[str, ...]:
         units.human(value, compared.unit) if value is not None else "?"
         for value in (compared.low, compared.expected, compared.high)
     ]
-    where = {None: "", True: "inside", False: "outside"}[compared.inside]
+    where = {None: "", True: "inside", False: "outside"}[compared.is_inside]
     return (
         compared.told.name,
         *ours,
@@ -225,12 +225,12 @@ def _build_row(compared: ReadingComparison) -> tuple[str, ...]:
 
 
 def _render_difference(compared: ReadingComparison) -> str:
-    if compared.off is None:
+    if compared.deviation is None:
         return "?"
-    if abs(compared.off) <= compared.told.precision:
+    if abs(compared.deviation) <= compared.told.precision:
         return "nothing"
-    share = f" ({compared.off / compared.told.number:+.1%})" if compared.told.number else ""
-    return ("+" if compared.off > 0 else "") + units.human(compared.off, compared.unit) + share
+    share = f" ({compared.deviation / compared.told.number:+.1%})" if compared.told.number else ""
+    return ("+" if compared.deviation > 0 else "") + units.human(compared.deviation, compared.unit) + share
 
 
 def sentences(evidence: Evidence) -> Iterator[str]:
@@ -263,15 +263,17 @@ def _render_value(reading: Reading, value: Value) -> str:
 
 def _summarise(compared: Sequence[ReadingComparison]) -> Iterator[str]:
     """Yield which terms are outside their interval."""
-    bytes_off = [comparison for comparison in compared if comparison.off is not None and comparison.unit == "bytes"]
-    outside = [comparison.told.name for comparison in bytes_off if comparison.inside is False]
+    bytes_off = [
+        comparison for comparison in compared if comparison.deviation is not None and comparison.unit == "bytes"
+    ]
+    outside = [comparison.told.name for comparison in bytes_off if comparison.is_inside is False]
     if outside:
         yield f"outside the estimated interval: {', '.join(outside)}"
     elif bytes_off:
         yield "every reading is within the estimated interval"
 
 
-def to_data(evidence: Evidence) -> dict[str, object]:
+def build_data(evidence: Evidence) -> dict[str, object]:
     """Return the comparison as data, with values in base units."""
     return {
         "engine": evidence.log.engine,
@@ -283,8 +285,8 @@ def to_data(evidence: Evidence) -> dict[str, object]:
                 "expected": compared.expected,
                 "high": compared.high,
                 "log": compared.told.value,
-                "off": compared.off,
-                "inside": compared.inside,
+                "off": compared.deviation,
+                "inside": compared.is_inside,
                 "lines": list(compared.told.lines),
                 "rank": compared.told.rank,
             }

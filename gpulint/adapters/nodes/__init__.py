@@ -37,7 +37,7 @@ def _join_patterns(name: str) -> str:
 
 def read_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
     """Return all pools that the repository's files define, and those in the document's own file."""
-    documents = repository.gathered(file_names(), file_words(), document.path)
+    documents = repository.gather(file_names(), file_words(), document.path)
     return _read_pools(documents) + _read_pools(_find_siblings(document, documents))
 
 
@@ -45,7 +45,7 @@ def list_documents(document: Document, repository: Repository) -> tuple[Document
     """Return the documents of a repository that may define pools or queues, and those of the same
     file.
     """
-    documents = repository.gathered(file_names(), file_words(), document.path)
+    documents = repository.gather(file_names(), file_words(), document.path)
     return documents + _find_siblings(document, documents)
 
 

@@ -74,7 +74,7 @@ def _list_configs(document: Document, modules: Modules) -> Iterator[Spot]:
 
     for kind in ("google_container_node_pool", "google_container_cluster"):
         for spot in terraform_pools.resources(document, kind, modules):
-            yield from blocks.blocks(spot.below("node_config"), modules)
+            yield from blocks.blocks(spot.descend("node_config"), modules)
     for kind in MACHINES:
         yield from terraform_pools.resources(document, kind, modules)
 

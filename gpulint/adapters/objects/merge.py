@@ -45,7 +45,7 @@ class Places:
         self._copies: dict[int, Copy] = {}
         self._kept: list[Node] = []
 
-    def copied(self, document: Document, path: Path, reference: Origin, depth: int = DEPTH) -> Node | None:
+    def copy(self, document: Document, path: Path, reference: Origin, depth: int = DEPTH) -> Node | None:
         """Copy a value of another object as a node at the place that refers to it.
 
         None if there is no value.
@@ -56,12 +56,11 @@ class Places:
         at = synthetic.place(reference.document, reference.path)
         if isinstance(value, dict):
             pairs = (
-                (synthetic.word(str(key), at), self.copied(document, (*path, key), reference, depth - 1))
-                for key in value
+                (synthetic.word(str(key), at), self.copy(document, (*path, key), reference, depth - 1)) for key in value
             )
             copy = Node("mapping", at.start, at.end, [(key, inner) for key, inner in pairs if inner])
         elif isinstance(value, list):
-            items = (self.copied(document, (*path, nth), reference, depth - 1) for nth in range(len(value)))
+            items = (self.copy(document, (*path, nth), reference, depth - 1) for nth in range(len(value)))
             copy = Node("sequence", at.start, at.end, [inner for inner in items if inner])
         else:
             source = node.target or node
@@ -73,19 +72,19 @@ class Places:
         at = synthetic.place(copy.reference.document, copy.reference.path)
         return self._register(synthetic.word(text, at), copy._replace(stated=copy.stated._replace(span=span)))
 
-    def of(self, origin: Origin) -> Copy | None:
+    def find_copy(self, origin: Origin) -> Copy | None:
         """Return the copy at a location of a merged object; None if the location is its own."""
         node = origin.document.node(origin.path)
         return self._copies.get(id(node)) if node is not None else None
 
-    def resolved(self, role: Role) -> Role:
+    def resolve(self, role: Role) -> Role:
         """Return the role with the locations of copied values.
 
         If another file states a value, the reference comes first.
         """
         fields = {name: self._resolve_field(field) for name, field in role.fields.items()}
-        arguments = role.arguments if role.arguments and not self.of(role.arguments) else None
-        copy = self.of(role.anchor)
+        arguments = role.arguments if role.arguments and not self.find_copy(role.arguments) else None
+        copy = self.find_copy(role.anchor)
         return replace(role, fields=fields, anchor=copy.reference if copy else role.anchor, arguments=arguments)
 
     def _register(self, node: Node, copy: Copy) -> Node:
@@ -94,13 +93,13 @@ class Places:
         return node
 
     def _resolve_field(self, field: Field) -> Field:
-        if not any(self.of(origin) for origin in field.origins):
+        if not any(self.find_copy(origin) for origin in field.origins):
             return field
         origins = [place for origin in field.origins for place in self._resolve_origins(origin)]
         return replace(field, origins=tuple(dict.fromkeys(origins)))
 
     def _resolve_origins(self, origin: Origin) -> tuple[Origin, ...]:
-        copy = self.of(origin)
+        copy = self.find_copy(origin)
         if copy is None:
             return (origin,)
         there = copy.stated._replace(span=origin.span or copy.stated.span, key=origin.key)

@@ -41,7 +41,7 @@ def number(value: int, at: Node) -> Node:
     return Node("scalar", at.start, at.end, str(value))
 
 
-def written(part: Part, at: Node) -> Node:
+def build_node(part: Part, at: Node) -> Node:
     """Return the node of a part.
 
     Generated words are located at `at`, and empty entries are left out.
@@ -52,19 +52,19 @@ def written(part: Part, at: Node) -> Node:
         pairs = [_build_entry(key, value, at) for key, value in part.items() if value is not None]
         return Node("mapping", at.start, at.end, pairs, WRITTEN)
     if isinstance(part, Sequence) and not isinstance(part, str):
-        items = [written(item, at) for item in part if item is not None]
+        items = [build_node(item, at) for item in part if item is not None]
         return Node("sequence", at.start, at.end, items, WRITTEN)
     return word(part or "", at)
 
 
 def document(of: Document, part: Part, at: Node) -> Document:
     """Return a generated object as a document of its file."""
-    return Document(of.path, of.index, of.text, written(part, at), of.format)
+    return Document(of.path, of.index, of.text, build_node(part, at), of.format)
 
 
 def _build_entry(key: str | Node, value: Part, at: Node) -> tuple[Node, Node]:
     """Return an entry. A generated key is located at its value."""
-    node = written(value, at)
+    node = build_node(value, at)
     if isinstance(key, Node):
         return key, node
     whole = node.kind == "scalar" or node.style == WRITTEN

@@ -108,7 +108,7 @@ def _build_template_spec(document: Document, component: Component) -> Node | Non
     if component.shared is None or spec is None:
         return spec
     at = synthetic.place(document, component.path)
-    return merge.merge(synthetic.written({"containers": [{"name": MAIN, "env": component.shared}]}, at), spec)
+    return merge.merge(synthetic.build_node({"containers": [{"name": MAIN, "env": component.shared}]}, at), spec)
 
 
 def _build_extra_spec(document: Document, component: Component) -> Node | None:
@@ -127,10 +127,10 @@ def _build_extra_spec(document: Document, component: Component) -> Node | None:
     if secret := document.node((*path, "envFromSecret")):
         stated["envFrom"] = [{"secretRef": {"name": secret}}]
     own = extra.get("mainContainer", (None, None))[1]
-    main = merge.merge(synthetic.written(stated, at), own)
+    main = merge.merge(synthetic.build_node(stated, at), own)
     beside = merge.items(extra.get("containers", (None, None))[1])
     rest = [pair for key, pair in extra.items() if key not in ("mainContainer", "containers")]
-    containers = (synthetic.word("containers", at), synthetic.written([main, *beside], at))
+    containers = (synthetic.word("containers", at), synthetic.build_node([main, *beside], at))
     return Node("mapping", at.start, at.end, [*rest, containers])
 
 

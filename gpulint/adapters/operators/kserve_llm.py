@@ -68,7 +68,7 @@ def _find_sections(document: Document, repository: Repository) -> Iterator[Secti
         if config is None:
             unread = unread or f"the configuration {reference.text()} may add arguments"
         else:
-            base = merge.merge(base, places.copied(config, ("spec",), reference))
+            base = merge.merge(base, places.copy(config, ("spec",), reference))
     whole = merge.merge(base, settings)
     if whole is None or whole.kind != "mapping":
         return
@@ -120,9 +120,7 @@ def _read_roles(name: str, section: Section) -> Iterator[Role]:
     for role in pods.roles(made, ("spec",), given):
         is_main = role.name == MAIN
         if is_main or role.value("gpus_per_pod"):
-            whole = _count_instance(
-                section, section.places.resolved(_complete_role(section, role) if is_main else role)
-            )
+            whole = _count_instance(section, section.places.resolve(_complete_role(section, role) if is_main else role))
             yield replace(whole, name=name if is_main else f"{name}/{role.name}")
 
 
@@ -135,7 +133,7 @@ def _build_mounts(section: Section) -> Node:
     at = synthetic.place(section.document, (*section.base, "template"))
     mounts: list[synthetic.Part] = [{"mountPath": path, "name": name} for path, name in MOUNTS.items()]
     name = merge.value(_find_container(section), "name") or MAIN
-    return synthetic.written({"containers": [{"name": name, "volumeMounts": mounts}]}, at)
+    return synthetic.build_node({"containers": [{"name": name, "volumeMounts": mounts}]}, at)
 
 
 def _build_main(section: Section) -> Node:
@@ -154,7 +152,7 @@ def _build_main(section: Section) -> Node:
             *_split_additional(section),
             *_read_own_arguments(container),
         ]
-    return synthetic.written({"containers": [main]}, at)
+    return synthetic.build_node({"containers": [main]}, at)
 
 
 def _find_container(section: Section) -> Node | None:
@@ -217,9 +215,9 @@ def _split_additional(section: Section) -> Iterator[Node]:
     variable = _find_variable(section)
     if variable is None:
         return
-    made = merge.pod(section.document, synthetic.written({"value": variable}, variable))
+    made = merge.pod(section.document, synthetic.build_node({"value": variable}, variable))
     path: Path = ("spec", "value")
-    copy = section.places.of(Origin(made, path))
+    copy = section.places.find_copy(Origin(made, path))
     for command in shell.read_commands(str(variable.value)):
         for word in command.words:
             text = word.raw if word.text is None else word.text

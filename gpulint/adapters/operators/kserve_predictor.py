@@ -96,11 +96,11 @@ def _read_model(
     runtime_object = (
         _find_runtime(document, str(document.get(named.path)), repository) if document.get(named.path) else None
     )
-    runtime = places.copied(runtime_object, ("spec",), named) if runtime_object else None
+    runtime = places.copy(runtime_object, ("spec",), named) if runtime_object else None
     container = _merge_runtime(document, path, key, runtime) if runtime else _merge_server(document, path, key, at)
     made = merge.pod(document, _build_pod(document, path, container, runtime, at))
     for role in pods.roles(made, ("spec",), given):
-        resolved = replace(places.resolved(role), name=key if role.name in ("0", CONTAINER) else role.name)
+        resolved = replace(places.resolve(role), name=key if role.name in ("0", CONTAINER) else role.name)
         yield _count_role(document, path, _complete_role(document, path, key, resolved, runtime is not None), replicas)
 
 
@@ -110,7 +110,7 @@ def _merge_server(document: Document, path: Path, key: str, at: Node) -> Node | 
     if server not in READ or merge.value(container, "image") is not None:
         return container
     image = synthetic.word(server, _locate_format(document, path, key))
-    return merge.merge(synthetic.written({"image": image}, at), container)
+    return merge.merge(synthetic.build_node({"image": image}, at), container)
 
 
 CONTAINER = "kserve-container"
@@ -164,13 +164,13 @@ def _build_pod(document: Document, path: Path, container: Node | None, runtime: 
     own = {key: pair for key, pair in merge.entries(document.node(path)).items() if key not in NO_POD}
     spec: Node | None = Node("mapping", at.start, at.end, list(own.values()))
     of_runtime: merge.Parts = {key: merge.value(runtime, key) for key in POD_KEYS}
-    spec = merge.merge(synthetic.written(of_runtime, at), spec)
+    spec = merge.merge(synthetic.build_node(of_runtime, at), spec)
     beside = [
         sidecar
         for sidecar in merge.items(document.node((*path, "containers")))
         if merge.text(merge.value(sidecar, "name")) != CONTAINER
     ]
-    whole = merge.merge(spec, synthetic.written({"containers": [container, *beside]}, at))
+    whole = merge.merge(spec, synthetic.build_node({"containers": [container, *beside]}, at))
     return whole or at
 
 

@@ -9,7 +9,8 @@ from gpulint.adapters import kubernetes, pods
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge, pod_templates, synthetic
 from gpulint.adapters.objects.synthetic import Part
-from gpulint.adapters.programs import container_command, replica
+from gpulint.adapters.pods import container_environment
+from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -67,7 +68,7 @@ def _read_own_pod(document: Document) -> Node:
         key: document.node((*patch, key)) for patch in _list_patches(document) for key in ("nodeSelector", "affinity")
     }
     whole: Part = {"containers": [{"name": NODE, **container, "resources": asked}], **spec}
-    return synthetic.written(whole, synthetic.place(document, TRAINER))
+    return synthetic.build_node(whole, synthetic.place(document, TRAINER))
 
 
 def _list_patches(document: Document) -> Iterator[Path]:
@@ -97,13 +98,13 @@ def _merge(document: Document, runtime: Document) -> Iterator[Role]:
     """Yield the roles of the runtime's pod, with the TrainJob's overrides."""
     reference, places = Origin(document, REFERENCE), merge.Places()
     node = _find_node(runtime)
-    described = places.copied(runtime, node, reference) if node else None
+    described = places.copy(runtime, node, reference) if node else None
     spec = merge.merge(described, _read_own_pod(document))
     if spec is None or described is None:
         yield from _read_alone(document)
         return
     for role in pods.roles(merge.pod(document, spec), ("spec",), pods.hints(document, ("metadata",))):
-        resolved = places.resolved(role)
+        resolved = places.resolve(role)
         flux = runtime.get(("spec", "mlPolicy", "flux")) is not None
         shared = {"shared_memory_default": Field(False, source="the flux policy mounts it")} if flux else {}
         yield resolved.having(**shared)
@@ -159,7 +160,7 @@ def _find_checkpoint(document: Document, runtime: Document | None) -> dict[str, 
         if runtime is None or runtime.get((*job, "template", "metadata", "labels", STEP)) != "model-initializer":
             continue
         for container in pod_templates.items(runtime, (*spec, "containers")):
-            if (uri := container_command.environment(runtime, container).get("STORAGE_URI")) is not None:
+            if (uri := container_environment.read(runtime, container).get("STORAGE_URI")) is not None:
                 return _read_fetched(uri.text or "", (Origin(document, REFERENCE), uri.origin))
     return {}
 

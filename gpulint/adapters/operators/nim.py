@@ -10,7 +10,7 @@ from gpulint.adapters import kubernetes
 from gpulint.adapters import pods as adapters_pods
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import merge, synthetic
-from gpulint.adapters.pods import contradictions, device_claims, gpu_resources, placement
+from gpulint.adapters.pods import container_environment, contradictions, device_claims, gpu_resources, placement
 from gpulint.adapters.programs import container_command, nccl_variables, replica
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.engines.serving import nim
@@ -107,7 +107,7 @@ def _read_environment(document: Document, spec: Path) -> container_command.Envir
 
     They override those that the operator sets from other fields.
     """
-    variables = container_command.environment(document, spec)
+    variables = container_environment.read(document, spec)
     made = {
         "NIM_TENSOR_PARALLEL_SIZE": (*spec, "multiNode", "parallelism", "tensor"),
         "NIM_PIPELINE_PARALLEL_SIZE": (*spec, "multiNode", "parallelism", "pipeline"),
@@ -239,7 +239,7 @@ def _read_referenced_claims(
                 used.append({"name": f"claim-{number}"})
                 claims += repository.objects(kind, merge.text(node), document.path)
     container: synthetic.Part = {"name": "nim", "resources": {"claims": used}}
-    made = merge.pod(document, synthetic.written({"resourceClaims": named, "containers": [container]}, at))
+    made = merge.pod(document, synthetic.build_node({"resourceClaims": named, "containers": [container]}, at))
     made.beside = (*document.beside, *(claim for claim in claims if claim.path != document.path))
     return device_claims.fields(made, ("spec",), ("spec", "containers", 0))
 
@@ -342,7 +342,7 @@ def _read_model(document: Document) -> dict[str, Field]:
 
 def _read_profile(document: Document, ngc: Path) -> container_command.Environment:
     """Return the one profile to download, as the variable that would select it."""
-    variables = container_command.environment(document, ("spec",))
+    variables = container_environment.read(document, ("spec",))
     profiles = document.get((*ngc, "model", "profiles"))
     if isinstance(profiles, list) and len(profiles) == 1:
         variables["NIM_MODEL_PROFILE"] = Argument(str(profiles[0]), Origin(document, (*ngc, "model", "profiles", 0)))

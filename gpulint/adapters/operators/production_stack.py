@@ -48,7 +48,7 @@ def claims(document: Document) -> Claim:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield one workload with one role: the container that the operator creates."""
     at = synthetic.place(document, ("spec",))
-    made = merge.pod(document, synthetic.written(_build_spec(document), at))
+    made = merge.pod(document, synthetic.build_node(_build_spec(document), at))
     name = str(document.get(("metadata", "name")) or "VLLMRuntime")
     roles = tuple(
         replace(_complete(document, role), name="vllm")

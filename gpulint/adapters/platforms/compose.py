@@ -80,7 +80,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def _is_whole(service: Service) -> bool:
-    return bool(service.stated("image") or service.stated("build"))
+    return bool(service.find("image") or service.find("build"))
 
 
 def _has_gpus(service: Service, repository: Repository) -> bool:
@@ -127,7 +127,7 @@ def _runs_on_cpu(reading: Reading) -> bool:
 
 def _read_program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str, Field]:
     """Return what runs if no known engine does."""
-    if service.stated("build"):
+    if service.find("build"):
         place = compose_devices.locate(service, "build")
         unread = Field(Unknown(compose_program.BUILT, "own program"), (place,))
         named = task.program(

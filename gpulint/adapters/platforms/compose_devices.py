@@ -188,5 +188,5 @@ def read_visible_devices(environment: Mapping[str, Argument]) -> dict[str, Field
 
 def locate(service: Service, *keys: str) -> Origin:
     """Return the location of a service's key in the checked file."""
-    stated = service.stated(*keys)
+    stated = service.find(*keys)
     return (stated.reference or stated.origin) if stated else service.origin

@@ -34,7 +34,7 @@ def invocations(
     """
     build = compose_service.read_build(service, repository)
     built = build.image if build else None
-    own = service.stated("entrypoint")
+    own = service.find("entrypoint")
     overridden = own is not None and own.value is not None
     image = _resolve_image(service, built)
     variables = _merge_variables(environment, {}, _read_image_variables(service, built))
@@ -68,7 +68,7 @@ def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, T
     if build is None:
         return [*entrypoint, *arguments]
     start, left = build.image.entrypoint or dockerfile.StartCommand(), build.image.command or dockerfile.StartCommand()
-    stated = arguments if service.stated("command") else _read_build_words(service, left, build.file)
+    stated = arguments if service.find("command") else _read_build_words(service, left, build.file)
     return [*_read_build_words(service, start, build.file), *stated]
 
 
@@ -79,7 +79,7 @@ def _find_shell_text(service: Service, built: BuiltImage) -> dockerfile.StartCom
     """
     if built.entrypoint is not None and (built.entrypoint.script or built.entrypoint.words):
         return built.entrypoint
-    return built.command if built.command and not service.stated("command") else dockerfile.StartCommand()
+    return built.command if built.command and not service.find("command") else dockerfile.StartCommand()
 
 
 def _replace_counts(
@@ -117,10 +117,10 @@ def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:
     """
     if built is not None:
         return Argument(built.image, compose_devices.locate(service, "build"))
-    stated, image = service.stated("image"), service.text("image")
+    stated, image = service.find("image"), service.text("image")
     if stated is None or image is None:
         return Argument(None, compose_devices.locate(service, "build"), BUILT, category="own program")
-    written = service.filled(stated).text
+    written = service.fill_variables(stated).text
     name = image_tags.split_image(written)[0].rpartition("/")[2]
     return image._replace(text=written, why="", category="") if image.text is None and "$" not in name else image
 

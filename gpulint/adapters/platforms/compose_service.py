@@ -74,11 +74,11 @@ class Service(NamedTuple):
     variables: Mapping[str, str | None]
     origin: Origin
 
-    def stated(self, *keys: str) -> StatedValue | None:
+    def find(self, *keys: str) -> StatedValue | None:
         """Return the value of a key, from the most specific layer that has it."""
-        return next(self.all_stated(*keys), None)
+        return next(self.find_all(*keys), None)
 
-    def all_stated(self, *keys: str) -> Iterator[StatedValue]:
+    def find_all(self, *keys: str) -> Iterator[StatedValue]:
         """Yield the values of a key in every layer."""
         for layer in self.layers:
             path = (*layer.path, *keys)
@@ -87,20 +87,22 @@ class Service(NamedTuple):
 
     def items(self, *keys: str) -> Iterator[StatedValue]:
         """Yield the items of a list that the layers concatenate."""
-        for stated in self.all_stated(*keys):
+        for stated in self.find_all(*keys):
             for at, item in enumerate(stated.value if isinstance(stated.value, list) else ()):
                 yield StatedValue(item, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
 
     def text(self, *keys: str) -> Argument | None:
         """Return the text of a scalar, with its variables filled in."""
-        stated = self.stated(*keys)
+        stated = self.find(*keys)
         return self.word(stated) if stated and not isinstance(stated.value, dict | list | None) else None
 
     def word(self, stated: StatedValue) -> Argument:
         """Return a scalar as one word."""
-        return _make_word(stated, self.filled(stated), container_command.read_spelling(stated.origin, stated.value))
+        return _make_word(
+            stated, self.fill_variables(stated), container_command.read_spelling(stated.origin, stated.value)
+        )
 
-    def filled(self, stated: StatedValue) -> Text:
+    def fill_variables(self, stated: StatedValue) -> Text:
         """Return a scalar with its variables filled in."""
         return compose_interpolation.fill(container_command.read_spelling(stated.origin, stated.value), self.variables)
 
@@ -202,9 +204,9 @@ def environment(service: Service, repository: Repository) -> container_command.E
     The latter take precedence.
     """
     variables = container_command.Environment()
-    for stated in [*service.items("env_file"), *filter(_is_text, service.all_stated("env_file"))]:
+    for stated in [*service.items("env_file"), *filter(_is_text, service.find_all("env_file"))]:
         _read_file(service, stated, repository, variables)
-    for stated in reversed(tuple(service.all_stated("environment"))):
+    for stated in reversed(tuple(service.find_all("environment"))):
         variables.update(_read_entries(service, stated))
     return variables
 
@@ -235,7 +237,7 @@ def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, 
         yield str(name), _read_passed(service, str(name), setting) if value is None else service.word(setting)
     for at, entry in enumerate(stated.value if isinstance(stated.value, list) else ()):
         setting = StatedValue(entry, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
-        text = service.filled(setting)
+        text = service.fill_variables(setting)
         name, equals, value = text.text.partition("=")
         if not equals:
             yield name, _read_passed(service, name, setting)
@@ -264,7 +266,7 @@ class Build(NamedTuple):
 
 def read_build(service: Service, repository: Repository) -> Build | None:
     """Read the Dockerfile of a service if the repository has it."""
-    stated = service.stated("build")
+    stated = service.find("build")
     if stated is None:
         return None
     own = stated.value if isinstance(stated.value, dict) else {"context": stated.value}
@@ -297,17 +299,17 @@ def _read_arguments(service: Service, stated: object) -> dict[str, str]:
 
 def words(service: Service, key: str) -> list[tuple[Argument, Text]]:
     """Return the words of `command` or `entrypoint`, each with the location of its characters."""
-    stated = service.stated(key)
+    stated = service.find(key)
     if stated is None or stated.value is None or isinstance(stated.value, dict):
         return []
     if isinstance(stated.value, list):
         return [_read_item(service, item) for item in _iterate_items(stated)]
-    return [(_make_word(stated, part, ""), part) for part in _split(service.filled(stated))]
+    return [(_make_word(stated, part, ""), part) for part in _split(service.fill_variables(stated))]
 
 
 def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
     """Return an item of a list; an item that a variable leaves empty is set by the caller."""
-    written, text = container_command.read_spelling(stated.origin, stated.value), service.filled(stated)
+    written, text = container_command.read_spelling(stated.origin, stated.value), service.fill_variables(stated)
     if written and not text.text:
         return stated.argument(None, f"{written} is set by the caller", CALLER), text
     return _make_word(stated, text, written), text

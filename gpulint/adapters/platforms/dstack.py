@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import gpu_spec_strings, key_sets, task
 from gpulint.adapters.platforms.gpu_spec_strings import DECIDED, Choice
-from gpulint.adapters.programs import container_command, nccl_variables, replica, visible_gpu_count
+from gpulint.adapters.programs import container_command, file_stem, nccl_variables, replica, visible_gpu_count
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import hardware, tables
 from gpulint.engines import Argument, Invocation
@@ -94,7 +94,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if named not in RUNS:
         return
     name = document.get(("name",))
-    label = str(name) if isinstance(name, str) else task.stem(document.path)
+    label = str(name) if isinstance(name, str) else file_stem.find_stem(document.path)
     find = functools.partial(settings_file.find_in_parents, repository, posixpath.dirname(document.path))
     roles = tuple(role for part in _find_parts(document, label) for role in _read_roles(document, part, find))
     if roles:

@@ -11,7 +11,7 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import gpu_spec_strings, key_sets, task
 from gpulint.adapters.platforms.gpu_spec_strings import Choice
-from gpulint.adapters.programs import container_command, nccl_variables, replica, visible_gpu_count
+from gpulint.adapters.programs import container_command, file_stem, nccl_variables, replica, visible_gpu_count
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation
@@ -92,7 +92,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     fields |= {**_read_disk(document), **_read_spot(document), **_read_tier(document), **_read_own_machines(document)}
     fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, counts), invocations))
     name = document.get(("name",))
-    label = str(name) if isinstance(name, str) else task.stem(document.path)
+    label = str(name) if isinstance(name, str) else file_stem.find_stem(document.path)
     roles = tuple(_mark_separate_nodes(role) for role in task.roles(label, _find_anchor(document), fields, readings))
     purpose = "inference" if document.get(("service",)) else task.purpose(roles)
     yield Workload(label, purpose, "skypilot", document, (), roles)
@@ -146,14 +146,14 @@ def _list_choices(document: Document) -> Iterator[Choice]:
     listed = [
         (*ACCELERATORS[:1], key, at)
         for key in ("any_of", "ordered")
-        for at in range(len(_as_list(document.get(("resources", key)))))
+        for at in range(len(_ensure_list(document.get(("resources", key)))))
     ]
     own = [(*path, "accelerators") for path in listed if document.get((*path, "accelerators")) is not None]
     for path in own if len(own) == len(listed) and own else [*own, ACCELERATORS]:
         yield from _read_choices(document, path)
 
 
-def _as_list(value: object) -> list[object]:
+def _ensure_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

@@ -118,9 +118,3 @@ def purpose(task_roles: Sequence[Role]) -> str:
     if any(is_training(role.fields.get("engine")) for role in task_roles):
         return "training"
     return "inference" if any(role.text("engine") for role in task_roles) else "unknown"
-
-
-def stem(path: str) -> str:
-    """Return a file's name without folder and suffixes; if it has no other name, its folder's."""
-    name = posixpath.basename(path).split(".")[0]
-    return name or posixpath.basename(posixpath.dirname(path)) or posixpath.basename(path)

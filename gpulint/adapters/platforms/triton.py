@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import key_sets, task
-from gpulint.adapters.programs import container_command
+from gpulint.adapters.platforms import key_sets
+from gpulint.adapters.programs import container_command, file_stem
 from gpulint.engines import Argument, Invocation
 from gpulint.source import documents
 from gpulint.source.documents import Document, Path
@@ -80,7 +80,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def _find_folder(path: str) -> str:
-    return posixpath.basename(posixpath.dirname(path)) or task.stem(path)
+    return posixpath.basename(posixpath.dirname(path)) or file_stem.find_stem(path)
 
 
 def _list_keys(document: Document) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def _count(document: Document, role: Role) -> Role:
     Its nodes form one instance, and Baseten scales the instances.
     """
     nodes, at = document.get(("resources", "node_count")), Origin(document, ("resources", "node_count"))
-    pods = Field(1, source="default: one node") if nodes is None else Field(_to_count(nodes), (at,))
+    pods = Field(1, source="default: one node") if nodes is None else Field(_parse_count(nodes), (at,))
     per_pod = role.fields["gpus_per_pod"]
     whole: Value | Unknown = Unknown("the GPUs of the deployment are not known")
     if isinstance(per_pod.value, int) and isinstance(pods.value, int):
@@ -129,7 +129,7 @@ def _count(document: Document, role: Role) -> Role:
     return role.having(pods_per_replica=pods, gpus_per_replica=total, replicas=replicas)
 
 
-def _to_count(value: object) -> int | Unknown:
+def _parse_count(value: object) -> int | Unknown:
     return value if isinstance(value, int) and not isinstance(value, bool) else Unknown(f"{value} is not a count")
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from gpulint import engines, units
 from gpulint.adapters.objects import mounted_files
 from gpulint.adapters.pods import (
+    container_environment,
     contradictions,
     download_volume,
     gpu_resources,
@@ -69,58 +70,94 @@ def _read_container(
     given: Mapping[str, Field],
     supplied: Mapping[str, Argument],
 ) -> Iterator[Role]:
+    """Yield the roles of one container: one for each engine that it starts, else one for its GPUs."""
     resources = _list_resources(document, path)
-    environment = container_command.environment(document, path, supplied)
+    environment = container_environment.read(document, path, supplied)
     find = functools.partial(mounted_files.file, document, spec, path)
     invocations = _list_invocations(document, path, environment, find)
-    read = [
-        (reading, invocation)
-        for invocation in invocations
-        if (reading := settings_file.merge_trainer_files(_read_engine(invocation, find), find))
-    ]
-    if not resources:
-        read = [(reading, invocation) for reading, invocation in read if invocation.arguments]
+    started = _read_engines(invocations, find, idle=not resources)
     claimed = {} if resources else _find_claimed(document, spec, path)
-    if not (resources or read or claimed):
+    if not (resources or started or claimed):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
     asked = {**_read_hardware(document, path, resources), **claimed}
-    pod = {**asked, **_read_settings(document, spec, path, environment), **placed}
-    pod |= gpu_resources.choose_accelerator(asked, placed)
+    pod = _merge_hardware(document, path, asked, _read_settings(document, spec, path, environment), placed)
     pod |= contradictions.find_contradictions(document, spec, path, environment, bool(resources or claimed))
-    pod |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
-    pod |= {**image_vendor.fields(document, (*path, "image")), **probes.fields(document, path)}
-    pod |= image_tag.fields(document, (*path, "image")) if read else {}
-    if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
-        pod["gpus_per_pod"] = Field(
-            Unknown("the count is of GPU shares, not of whole GPUs"), pod["gpus_per_pod"].origins
-        )
-    if share := _locate_share(document, path):
-        pod["sharing"] = Field("HAMi", (share,))
-        pod["device_memory_bytes"] = Field(Unknown("only a share of the GPU's memory is granted"), (share,))
-    if variable := container_command.find_self_reference(environment):
-        pod["unexpanded_variable"] = variable
-    if _joins_ray_cluster(invocations, environment):
-        pod["multi_node"] = Field(True, source="Ray in the script")
-    pod |= {} if read else _read_program(document, path, invocations, find)
-    pod |= _find_cpu_program(document, path, invocations) if resources and not read else {}
-    for reading in settle(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
-        own = {
-            **pod,
-            **reading.fields,
-            **_find_gpu_image(document, spec, path, reading),
-            **_read_model_name(given, reading),
-        }
-        checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
-        if engine == "ollama" and "checkpoint" not in own:
-            own["checkpoint"] = Field(REQUESTED, (Origin(document, (*path, "image")),))
-        if any(name in environment for name in engines.list_own_variables(engine)):
-            own["service_links"] = Field(False, source="the container sets the variable itself")
-        moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in read)
-        if not moved and (room := download_volume.size(document, spec, path, environment, engine, checkpoint)):
-            own["model_volume_bytes"] = room
+    pod |= _read_processes(document, path, environment, invocations)
+    pod |= image_tag.fields(document, (*path, "image")) if started else _read_program(document, path, invocations, find)
+    pod |= _find_cpu_program(document, path, invocations) if resources and not started else {}
+    moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in started)
+    for reading in settle(started, pod["gpus_per_pod"].value) or (Reading({}, None),):
+        own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}
+        own |= _read_model_name(given, reading)
+        own |= _complete_engine(document, spec, path, own, environment, moved)
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
+
+
+def _read_engines(
+    invocations: Sequence[Invocation], find: Callable[[str], Origin | None], *, idle: bool
+) -> list[tuple[Reading, Invocation]]:
+    """Return the engines and trainers that a container starts; one without GPUs (`idle`) has to state arguments."""
+    readings = (
+        (settings_file.merge_trainer_files(_read_engine(invocation, find), find), invocation)
+        for invocation in invocations
+    )
+    return [(reading, invocation) for reading, invocation in readings if reading and (invocation.arguments or not idle)]
+
+
+def _merge_hardware(
+    document: Document,
+    path: Path,
+    asked: Mapping[str, Field],
+    settings: Mapping[str, Field],
+    placed: Mapping[str, Field],
+) -> dict[str, Field]:
+    """Return what a container requests on the nodes where its pod is placed, and whether it shares a GPU."""
+    fields = {**asked, **settings, **placed, **gpu_resources.choose_accelerator(asked, placed)}
+    if "sharing" in placed and fields["gpus_per_pod"].value not in (0, 1):
+        shares = Unknown("the count is of GPU shares, not of whole GPUs")
+        fields["gpus_per_pod"] = Field(shares, fields["gpus_per_pod"].origins)
+    if share := _locate_share(document, path):
+        fields["sharing"] = Field("HAMi", (share,))
+        fields["device_memory_bytes"] = Field(Unknown("only a share of the GPU's memory is granted"), (share,))
+    return fields
+
+
+def _read_processes(
+    document: Document, path: Path, environment: container_command.Environment, invocations: Sequence[Invocation]
+) -> dict[str, Field]:
+    """Return what the image, the probes, the variables and the commands of a container set for any program."""
+    fields = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
+    fields |= {**image_vendor.fields(document, (*path, "image")), **probes.fields(document, path)}
+    if variable := container_command.find_self_reference(environment):
+        fields["unexpanded_variable"] = variable
+    if _joins_ray_cluster(invocations, environment):
+        fields["multi_node"] = Field(True, source="Ray in the script")
+    return fields
+
+
+def _complete_engine(
+    document: Document,
+    spec: Path,
+    path: Path,
+    fields: Mapping[str, Field],
+    environment: container_command.Environment,
+    moved: bool,
+) -> dict[str, Field]:
+    """Return an engine's model, service links and download volume, as far as the container decides them.
+
+    moved: a command names another folder for downloads.
+    """
+    own: dict[str, Field] = {}
+    checkpoint, engine = (str(fields[name].value) if name in fields else "" for name in ("checkpoint", "engine"))
+    if engine == "ollama" and "checkpoint" not in fields:
+        own["checkpoint"] = Field(REQUESTED, (Origin(document, (*path, "image")),))
+    if any(name in environment for name in engines.list_own_variables(engine)):
+        own["service_links"] = Field(False, source="the container sets the variable itself")
+    if not moved and (room := download_volume.size(document, spec, path, environment, engine, checkpoint)):
+        own["model_volume_bytes"] = room
+    return own
 
 
 def _list_invocations(
@@ -143,7 +180,7 @@ def _find_claimed(document: Document, spec: Path, path: Path) -> dict[str, Field
 def read_launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -> Reading | None:
     """Return the engine or program that the first container of a GPU-less pod starts in other pods."""
     for path in _list_containers(document, spec):
-        environment = container_command.environment(document, path, supplied)
+        environment = container_environment.read(document, path, supplied)
         find = functools.partial(mounted_files.file, document, spec, path)
         invocations = _list_invocations(document, path, environment, find)
         environment_fields = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.objects import config_maps
 from gpulint.adapters.programs import processes
 from gpulint.engines import Argument, Invocation
 from gpulint.source import shell
@@ -82,38 +81,6 @@ class _Anything(dict[str, str | None]):
 
     def __contains__(self, name: object) -> bool:
         return True
-
-
-def environment(document: Document, path: Path, supplied: Mapping[str, Argument] = {}) -> Environment:
-    """Return the environment of a container, with `$(NAME)` expanded as Kubernetes does.
-
-    `env` takes precedence over `envFrom`, and both over what the object's controller supplies.
-    """
-    variables = Environment(supplied)
-    sources = document.get((*path, "envFrom"))
-    for at, source in enumerate(sources if isinstance(sources, list) else ()):
-        brought = config_maps.values(document, source)
-        variables.open_ended = variables.open_ended or brought is None
-        named = Origin(document, (*path, "envFrom", at, "configMapRef", "name"))
-        variables.update({name: config_maps.relocate(argument, named) for name, argument in (brought or {}).items()})
-    listed = document.get((*path, "env"))
-    for at, entry in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
-            variables[entry["name"]] = _read_entry(
-                document, entry, Origin(document, (*path, "env", at, "value")), variables
-            )
-    return variables
-
-
-def _read_entry(document: Document, entry: Mapping[str, object], origin: Origin, variables: Environment) -> Argument:
-    """Return the value of one entry: as written, or from a ConfigMap of the same file."""
-    if "value" in entry:
-        return _expand("" if entry["value"] is None else str(entry["value"]), origin, variables)
-    name, source = str(entry["name"]), entry.get("valueFrom")
-    reference = source.get("configMapKeyRef") if isinstance(source, dict) else None
-    mapped = config_maps.value(document, reference, name)
-    key = Origin(document, (*origin.path[:-1], "valueFrom", "configMapKeyRef", "key"))
-    return config_maps.relocate(mapped, key) if mapped else Argument(None, origin, f"{name} comes from another object")
 
 
 def find_self_reference(variables: Environment) -> Field | None:
@@ -295,7 +262,7 @@ def _read_image(document: Document, path: Path) -> Argument:
     return Argument(None, Origin(document, (*path, "image")), "no image")
 
 
-def _expand(text: str, origin: Origin, variables: Environment) -> Argument:
+def expand_variables(text: str, origin: Origin, variables: Environment) -> Argument:
     """Return a word with its `$(NAME)` references filled in.
 
     A name without a definition stays as it is, as in Kubernetes.
@@ -331,7 +298,9 @@ def _read_words(document: Document, path: Path, variables: Environment) -> Itera
         if isinstance(word, dict | list):
             yield Argument(None, origin, "an argument is not a string")
         else:
-            yield mark_placeholder(_expand("" if word is None else read_spelling(origin, word), origin, variables))
+            yield mark_placeholder(
+                expand_variables("" if word is None else read_spelling(origin, word), origin, variables)
+            )
 
 
 def read_spelling(origin: Origin, word: object) -> str:

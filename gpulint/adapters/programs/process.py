@@ -82,7 +82,7 @@ class Reader:
         text = self.document.data if isinstance(self.document.data, str) else ""
         within = ScriptContext(slurm.job(text, self.place))
         return tuple(
-            _add_ray_gpus(self._expand(shell.read_commands(text, within.variables(), self.sourced), within, 0))
+            _add_ray_gpus(self._expand(shell.read_commands(text, within.variables(), self.read_sourced), within, 0))
         )
 
     def place(self, start: int, end: int) -> Origin:
@@ -140,11 +140,11 @@ class Reader:
         if script is None:
             return None
         if name in SUBMITS:
-            lines = slurm.job(script.holed, lambda start, end: self.place(*script.at(start, end)))
+            lines = slurm.job(script.text_with_holes, lambda start, end: self.place(*script.locate_part(start, end)))
             within = ScriptContext(slurm.apply_submission(words, lines) if name == "sbatch" else lines)
         else:
             within = ScriptContext(started.job, started.launch.steps, started.environment)
-        return shell.read_inner(script, command, within.variables(), self.sourced), within
+        return shell.read_inner(script, command, within.variables(), self.read_sourced), within
 
     # ---- words
 
@@ -157,13 +157,13 @@ class Reader:
         if word.text is not None:
             return Argument(word.text, origin, behind=behind)
         category = processes.category(Argument(None, origin._replace(span=None), f"{word.why} {word.raw}"))
-        flag, equals, _ = word.holed.partition("=")
+        flag, equals, _ = word.text_with_holes.partition("=")
         readable = flag if equals and flag.startswith("-") and HOLE not in flag else ""
         return Argument(None, origin, word.why, behind, readable, category)
 
     # ---- sourced files
 
-    def sourced(self, path: str) -> tuple[str, str] | None:
+    def read_sourced(self, path: str) -> tuple[str, str] | None:
         """Return a file that the script sources, by its path from the script's own folder."""
         if path.startswith(("/", "~")):
             return None

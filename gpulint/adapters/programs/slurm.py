@@ -51,7 +51,7 @@ class Job(NamedTuple):
     first: Argument
 
     @property
-    def stated(self) -> Mapping[str, Argument]:
+    def settings(self) -> Mapping[str, Argument]:
         """The settings of the first component."""
         return self.components[0]
 
@@ -345,15 +345,15 @@ def variables(described: Job) -> dict[str, str | None]:
     """Return the variables that Slurm sets for the script; None for values known only at run time."""
     if described.scheduler != "Slurm":
         return {}
-    stated = described.stated
+    stated = described.settings
     names: dict[str, str | None] = dict.fromkeys(SET_BY_SLURM)
     count, per_node, cards = nodes(stated), tasks_per_node(stated), gpus_per_node(stated)
-    names["SLURM_NNODES"] = names["SLURM_JOB_NUM_NODES"] = _to_text(count)
+    names["SLURM_NNODES"] = names["SLURM_JOB_NUM_NODES"] = _render_count(count)
     if {"ntasks", "ntasks_per_node"} & stated.keys():
         tasks = processes.number(stated["ntasks"]) if "ntasks" in stated else _multiply(per_node, count)
-        names["SLURM_NTASKS"] = names["SLURM_NPROCS"] = _to_text(tasks)
+        names["SLURM_NTASKS"] = names["SLURM_NPROCS"] = _render_count(tasks)
     if cards is not None:
-        names["SLURM_GPUS_ON_NODE"] = _to_text(cards)
+        names["SLURM_GPUS_ON_NODE"] = _render_count(cards)
     for name, quantity in (
         ("SLURM_NTASKS_PER_NODE", "ntasks_per_node"),
         ("SLURM_GPUS_PER_NODE", "gpus_per_node"),
@@ -368,5 +368,5 @@ def variables(described: Job) -> dict[str, str | None]:
     return names
 
 
-def _to_text(field: Field) -> str | None:
+def _render_count(field: Field) -> str | None:
     return str(field.value) if isinstance(field.value, int) else None

@@ -79,7 +79,7 @@ def pins(repository: Repository) -> dict[str, Release]:
     """Return the newest releases of trainers that the repository's own requirements allow."""
     releases: dict[str, Release] = {}
     for path in REQUIREMENTS:
-        content = repository.at_root(path) or b""
+        content = repository.read_at_root(path) or b""
         for match in PINNED.finditer(content[:REQUIREMENTS_BYTES_MAX].decode("utf-8", "replace")):
             releases.setdefault(match["package"].lower(), _parse_release(match["release"]))
     return releases

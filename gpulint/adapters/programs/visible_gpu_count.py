@@ -28,9 +28,9 @@ def replace_counts(text: str, gpus: Field, place: Origin) -> tuple[str, dict[str
     number = Argument(str(gpus.value), gpus.origins[0] if gpus.origins else place)
     names: dict[str, Argument] = {}
 
-    def named(match: re.Match[str]) -> str:
+    def name_count(match: re.Match[str]) -> str:
         name = NAME.ljust(len(match[0]) - len("${}"), "_")
         names[name] = number
         return f"${{{name}}}"
 
-    return COUNTING.sub(named, text), names
+    return COUNTING.sub(name_count, text), names

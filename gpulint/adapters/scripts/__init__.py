@@ -287,7 +287,7 @@ def _find_purpose(gpu_program: GpuProgram) -> str:
 
 def _find_job_name(gpu_programs: Sequence[GpuProgram]) -> str:
     named = (
-        gpu_program.one.job.stated.get("job_name") for gpu_program in gpu_programs if gpu_program.one.job is not None
+        gpu_program.one.job.settings.get("job_name") for gpu_program in gpu_programs if gpu_program.one.job is not None
     )
     return next((word.text for word in named if word is not None and word.text), "")
 
@@ -384,7 +384,7 @@ def _spans_the_job(command: StartedCommand, name: str, own: Field | None, engine
         or own.value == engine_fields[name].value
     ):
         return False
-    return slurm.nodes(command.job.stated).value == engine_fields[name].value
+    return slurm.nodes(command.job.settings).value == engine_fields[name].value
 
 
 def _find_engine(gpu_program: GpuProgram) -> str:

@@ -1,23 +1,26 @@
-"""Configured: a trainer's configuration file, alone as a workload or named by a command.
+"""Configuration files of trainers, alone as a workload or named by a command.
 
-An adapter of such files has `ENGINE`, `claims(document)`, `kind(document)` and `stated(document,
-find)`, which returns fields by fact name. `find` returns the document of a file that this one
-names.
+An adapter of such files has `ENGINE`, `claims(document)`, `kind(document)` and `read_fields(document,
+find)`, which returns fields by fact name. `find` returns the document of a file that this one names.
+It may also state:
+
+- `RECIPES`: patterns of paths at which the trainer's repository keeps the recipes that commands name
+- `STARTS_PROCESSES`: True if the command itself starts the nodes and processes of such a recipe
+- `SEVERAL_FILES`: True if a command can name several files of one run
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 
 from gpulint import adapters
-from gpulint.adapters.platforms import task
-from gpulint.adapters.programs import replica
+from gpulint.adapters.programs import file_stem, replica
 from gpulint.adapters.trainers import key_tables
+from gpulint.catalog import package_data
 from gpulint.engines import Reading, trainers
 from gpulint.engines.trainers import vocabulary
 from gpulint.source import documents
@@ -28,23 +31,12 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 Find = Callable[[str], Document | None]
 
 FOLDERS_MAX = 6
+ONE_NODE = "one node unless stated otherwise"
 LAUNCHER = Unknown("the launcher decides how many GPUs it runs on", "caller's variable")
 CONFIGURED = "the training configuration states more"
 """The reason why a reading that names a configuration file is open (engines/training.py)."""
 NAMED = ("training_config", "deepspeed_config")
 """Quantities whose value is the path of a file with more settings."""
-RECIPES: Mapping[str, tuple[str, ...]] = {
-    "torchtune": ("recipes/configs/{name}.yaml",),
-    "nemo": ("conf/{name}.yaml", "launcher_scripts/conf/{name}.yaml"),
-}
-"""Folders of a trainer's repository with the recipes that commands name.
-
-Sources: torchtune _recipe_registry.py; NeMo main.py.
-"""
-STARTING = frozenset({"nemo"})
-"""Trainers whose command starts the nodes and processes in its recipe."""
-SEVERAL: Mapping[str, str] = {"gpt-neox": "gpt_neox"}
-"""Trainers that take several files for one run, in any order, and the adapter of each file."""
 SUFFIXED = re.compile(r"\.(?:ya?ml|json|toml)$")
 OWN_WORLD = frozenset({"pods_per_replica", "processes_per_pod", "gpus_per_pod", "gpus_per_replica"})
 """Values in a file about the machines it is meant for; a command that runs it replaces them."""
@@ -56,7 +48,7 @@ def workload(module: ModuleType, document: Document, repository: Repository, sec
     sections: keys of runs that the file starts together, each a role that the adapter reads below
     that key.
     """
-    name = task.stem(document.path)
+    name = file_stem.find_stem(document.path)
     roles = tuple(_read_role(module, document, repository, section) for section in sections)
     return Workload(
         name, "training", adapters.name(module), document, (), roles or (_read_role(module, document, repository),)
@@ -70,11 +62,7 @@ def _read_role(module: ModuleType, document: Document, repository: Repository, s
         module.read_fields(document, find, (section,)) if section else module.read_fields(document, find)
     )
     anchor = Origin(document, (section,) if section else (), key=bool(section))
-    if not OWN_WORLD & stated.keys():
-        from gpulint.adapters.scripts import launch_command
-
-        stated |= launch_command.fields(document, repository)
-    pods = stated.get("pods_per_replica", Field(1, source="one node unless stated otherwise"))
+    pods = stated.get("pods_per_replica", Field(1, source=ONE_NODE))
     gpus = stated.get("gpus_per_pod") or stated.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
     counts = {
         "gpus_per_pod": gpus,
@@ -84,7 +72,7 @@ def _read_role(module: ModuleType, document: Document, repository: Repository, s
     }
     engine = {"engine": Field(module.ENGINE, (anchor,))} if module.ENGINE else {}
     fields = {**counts, **engine, "task": Field("training"), **_find_undecided(module, document, stated), **stated}
-    return Role(section or task.stem(document.path), anchor if section else _find_anchor(document), fields)
+    return Role(section or file_stem.find_stem(document.path), anchor if section else _find_anchor(document), fields)
 
 
 def merge_files(reading: Reading, find: Find) -> Reading:
@@ -139,7 +127,7 @@ def _read_files(named: Field | None, find: Find, engine: str) -> Mapping[str, Fi
     if named is None or not isinstance(named.value, str):
         return None
     together: dict[str, Field] = {}
-    for name in named.value.split() if engine in SEVERAL else (named.value,):
+    for name in named.value.split() if _takes_several_files(engine) else (named.value,):
         more = _read_file(name, named, find, engine)
         if more is None:
             return None
@@ -149,17 +137,19 @@ def _read_files(named: Field | None, find: Find, engine: str) -> Mapping[str, Fi
 
 def _read_file(name: str, named: Field, find: Find, engine: str) -> Mapping[str, Field] | None:
     """Return the fields of one file, found by its path or by the name of a trainer's recipe."""
-    own = [pattern.format(name=name) for pattern in RECIPES.get(engine, ()) if not SUFFIXED.search(name)]
-    document = next((file for path in (*own, name) if (file := find(path)) is not None), None)
+    trainer = _find_trainer(engine)
+    recipes = () if SUFFIXED.search(name) else getattr(trainer, "RECIPES", ())
+    paths = (*(pattern.format(name=name) for pattern in recipes), name)
+    document = next((file for path in paths if (file := find(path)) is not None), None)
     module = _find_adapter(document, engine) if document is not None else None
     if document is None or module is None:
         return None
-    starts = bool(own) and engine in STARTING
+    starts = bool(recipes) and getattr(trainer, "STARTS_PROCESSES", False)
     within = dict(module.read_fields(document, find))
     if module.ENGINE or "engine" in within:
         within = {**_find_undecided(module, document, within), **within}
     fields = {quantity: field for quantity, field in within.items() if starts or quantity not in OWN_WORLD}
-    return {quantity: _add_reference(field, named) for quantity, field in fields.items()}
+    return {quantity: add_reference(field, named) for quantity, field in fields.items()}
 
 
 def _find_adapter(document: Document, engine: str) -> ModuleType | None:
@@ -168,12 +158,24 @@ def _find_adapter(document: Document, engine: str) -> ModuleType | None:
     If a run is spread over several files, it is the trainer's own for each of them.
     """
     module = adapters.find_adapter(document)
-    if engine in SEVERAL and isinstance(document.data, dict):
-        return importlib.import_module(f"{__name__}.{SEVERAL[engine]}")
+    if _takes_several_files(engine) and isinstance(document.data, dict):
+        return _find_trainer(engine)
     return module if module is not None and hasattr(module, "read_fields") else None
 
 
-def _add_reference(field: Field, named: Field) -> Field:
+@functools.cache
+def _find_trainer(engine: str) -> ModuleType | None:
+    """Return the adapter of a trainer's own configuration files: the one whose `ENGINE` it is."""
+    stated = package_data.list_declared(adapters.HERE, "ENGINE")
+    name = next((name for name, engines in stated.items() if engine in engines), None)
+    return adapters.import_adapter(name) if name and engine else None
+
+
+def _takes_several_files(engine: str) -> bool:
+    return getattr(_find_trainer(engine), "SEVERAL_FILES", False)
+
+
+def add_reference(field: Field, named: Field) -> Field:
     """Put the word that names a file before the locations of a field of that file."""
     origins = (*named.origins[:1], *field.origins)
     return Field(field.value, tuple(dict.fromkeys(origins)), field.source, field.assumption)
@@ -187,28 +189,6 @@ def _find_undecided(module: ModuleType, document: Document, stated: Mapping[str,
 def _find_anchor(document: Document) -> Origin:
     first = next(iter(document.data), None) if isinstance(document.data, dict) else None
     return Origin(document, (str(first),) if first is not None else (), key=first is not None)
-
-
-def deepspeed_fields(document: Document, path: tuple[str | int, ...], find: Find) -> Iterator[tuple[str, Field]]:
-    """Yield the fields of a key with DeepSpeed's configuration, or with the name of its file."""
-    from gpulint.adapters.trainers import deepspeed
-
-    value = document.get(path)
-    if isinstance(value, dict):
-        yield from deepspeed.read_mapping(document, path).items()
-    elif isinstance(value, str) and value:
-        yield "deepspeed_config", Field(value, (Origin(document, path),))
-        file = find(value)
-        if file is not None and deepspeed.claims(file):
-            named = Field(value, (Origin(document, path),))
-            yield from (
-                (name, _add_reference(field, named)) for name, field in deepspeed.read_fields(file, find).items()
-            )
-        else:
-            yield (
-                "zero_stage",
-                Field(Unknown("DeepSpeed's configuration states it", "another object"), (Origin(document, path),)),
-            )
 
 
 def read_fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:

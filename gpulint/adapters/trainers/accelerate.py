@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
-from gpulint.adapters.trainers import key_tables
+from gpulint.adapters.trainers import deepspeed, key_tables
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -106,5 +106,5 @@ def _read_deepspeed(document: Document, find: trainers.Find) -> dict[str, Field]
     fields = key_tables.read_fields(document, "accelerate deepspeed")
     path = ("deepspeed_config", "deepspeed_config_file")
     if document.get(path):
-        fields = {**fields, **dict(trainers.deepspeed_fields(document, path, find))}
+        fields = {**fields, **dict(deepspeed.read_setting(document, path, find))}
     return fields

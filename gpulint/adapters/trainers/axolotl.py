@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
-from gpulint.adapters.trainers import key_tables
+from gpulint.adapters.trainers import deepspeed, key_tables
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
@@ -62,7 +62,7 @@ def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
         document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",)
     )
     if document.get(("deepspeed",)):
-        fields = {**fields, **dict(trainers.deepspeed_fields(document, ("deepspeed",), find))}
+        fields = {**fields, **dict(deepspeed.read_setting(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _is_sharded(document):
         fields |= trainers.read_fsdp(
             document, _find_key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",)

@@ -14,7 +14,7 @@ from gpulint.adapters.programs import unknown_settings
 from gpulint.adapters.trainers import key_tables
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Workload
+from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size")
 READS = ("plain",)
@@ -76,6 +76,24 @@ def read_mapping(document: Document, root: Path) -> Mapping[str, Field]:
     if stage is not None:
         fields["sharding"] = Field("deepspeed", stage.origins)
     return fields
+
+
+def read_setting(document: Document, path: tuple[str | int, ...], find: trainers.Find) -> Iterator[tuple[str, Field]]:
+    """Yield the fields of a key with DeepSpeed's configuration, or with the name of its file."""
+    value = document.get(path)
+    if isinstance(value, dict):
+        yield from read_mapping(document, path).items()
+    elif isinstance(value, str) and value:
+        yield "deepspeed_config", Field(value, (Origin(document, path),))
+        file = find(value)
+        if file is not None and claims(file):
+            named = Field(value, (Origin(document, path),))
+            yield from ((name, trainers.add_reference(field, named)) for name, field in read_fields(file, find).items())
+        else:
+            yield (
+                "zero_stage",
+                Field(Unknown("DeepSpeed's configuration states it", "another object"), (Origin(document, path),)),
+            )
 
 
 def _is_configuration(data: Mapping[str, object]) -> bool:

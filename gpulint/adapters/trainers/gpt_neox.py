@@ -17,6 +17,8 @@ MENTIONS = ("pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "
 READS = ("plain",)
 CLAIMS = ("shape",)
 ENGINE = "gpt-neox"
+SEVERAL_FILES = True
+"""deepy.py merges all files that the command names, in any order."""
 SETTLES = frozenset({"virtual_stages"})
 """GPT-NeoX has no interleaved stages, so this is decided without a key."""
 OWN = frozenset(

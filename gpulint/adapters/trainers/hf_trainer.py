@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
-from gpulint.adapters.trainers import key_tables
+from gpulint.adapters.trainers import deepspeed, key_tables
 from gpulint.engines.trainers import llama_factory
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
@@ -88,7 +88,7 @@ def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
         **_find_refused(document),
     }
     if document.get(("deepspeed",)):
-        fields = {**fields, **dict(trainers.deepspeed_fields(document, ("deepspeed",), find))}
+        fields = {**fields, **dict(deepspeed.read_setting(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
         fields |= trainers.read_fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
     if isinstance(document.data, dict) and GENERATES & document.data.keys():

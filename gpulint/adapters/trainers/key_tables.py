@@ -131,7 +131,7 @@ def _read_value(kind: str, raw: object) -> Value | Unknown:
     kind, _, words = kind.partition(":")
     if kind == "count":
         return len(raw) if isinstance(raw, list) else None
-    text = _to_text(raw)
+    text = _render_scalar(raw)
     if kind == "word":
         return None if raw is None else _map_word(words, text)
     if kind == "targets":
@@ -176,7 +176,7 @@ def _parse_number(text: str) -> Value | Unknown:
         return Unknown(f"{text} is not a number")
 
 
-def _to_text(raw: object) -> str:
+def _render_scalar(raw: object) -> str:
     return str(raw).lower() if isinstance(raw, bool) else "" if raw is None else str(raw)
 
 

@@ -17,6 +17,10 @@ TRIGGERS = ("megatron", "gpus_per_task", "train_settings", "tensor_model_paralle
 READS = ("plain",)
 CLAIMS = ("shape",)
 ENGINE = "nemo"
+RECIPES = ("conf/{name}.yaml", "launcher_scripts/conf/{name}.yaml")
+"""Source: NeMo main.py."""
+STARTS_PROCESSES = True
+"""main.py starts the nodes and processes of the recipe."""
 SETTLES = frozenset({"virtual_stages", "sequence_parallel"})
 """Fields that are settled if the key is absent: NeMo has exactly one key for each."""
 TRAINER = frozenset({"devices", "num_nodes", "precision", "accumulate_grad_batches", "gradient_clip_val"})

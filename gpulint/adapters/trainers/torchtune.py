@@ -19,6 +19,8 @@ MENTIONS = ("torchtune.",)
 TRIGGERS = ("torchtune.", "_component_")
 READS = ("plain",)
 ENGINE = "torchtune"
+RECIPES = ("recipes/configs/{name}.yaml",)
+"""Source: torchtune _recipe_registry.py."""
 ADAPTED = re.compile(r"\.q?(?:lora|dora)_")
 """The start of a builder's name if it adds adapters."""
 

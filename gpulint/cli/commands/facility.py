@@ -123,7 +123,7 @@ def _text(report: Report, in_ascii: bool, in_colour: bool, only: Sequence[str]) 
     drawing = racks_text.render(report.facilities, bars.ASCII if in_ascii else bars.BLOCKS, in_colour, only)
     parts = (drawing, text.render(report, in_colour)) if report.facilities else (text.render(report, in_colour),)
     content = "\n".join(parts)
-    return escaping.to_ascii(content) if in_ascii else content
+    return escaping.convert_to_ascii(content) if in_ascii else content
 
 
 def _render(report: Report, format_: str, only: Sequence[str]) -> str:

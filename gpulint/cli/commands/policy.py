@@ -21,18 +21,19 @@ def command() -> None:
 def show(path: str, format_: str) -> None:
     """Show the settings that apply to PATH (default: the current folder), each with its file and line."""
     from gpulint.pipeline.session import Options
-    from gpulint.policy.config import effective, settings
+    from gpulint.policy import effective
+    from gpulint.policy.config import files
     from gpulint.policy.rules import rule
 
     run = prepare_session([path], Options())
     place = Path(path).resolve()
     relative, is_folder = place.relative_to(run.tree.root).as_posix(), place.is_dir()
     try:
-        run.given.at(path)
-        chain = run.policies.nearest(relative) if is_folder else run.policies.at(relative)
+        run.given.resolve(path)
+        chain = run.policies.nearest(relative) if is_folder else run.policies.resolve(relative)
         overrides = () if is_folder else run.policies.overrides(relative)
         settings_of_path = effective.resolve(path, chain, overrides, run.policies.excludes(relative))
-    except (settings.SettingsError, rule.RuleError) as error:
+    except (files.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
     if not place.exists():
         print_stderr([f"{path} does not exist yet; these settings would apply to it"])

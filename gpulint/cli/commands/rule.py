@@ -115,14 +115,14 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
 
 def _find_folders() -> tuple[str, ...]:
     """Return the rule folders that the nearest gpulint.yaml names, relative to the current folder."""
-    from gpulint.policy.config import settings
+    from gpulint.policy.config import files, load
     from gpulint.policy.config.files import DiskReader
     from gpulint.source import repository
 
     here = Path.cwd()
     root = repository.find_root(here)
     try:
-        configured = settings.find_nearest(DiskReader(root), here.relative_to(root).as_posix()).rules
-    except settings.SettingsError as error:
+        configured = load.find_nearest(DiskReader(root), here.relative_to(root).as_posix()).rules
+    except files.SettingsError as error:
         raise Misuse(str(error)) from None
-    return tuple(folder.reader.shown(folder.path) for folder in configured if folder.reader.root == root)
+    return tuple(folder.reader.render_path(folder.path) for folder in configured if folder.reader.root == root)

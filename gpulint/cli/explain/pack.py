@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.cli.explain.parts import Code, Explanation, Text, make_sentence
-from gpulint.policy.config import packs
+from gpulint.policy.config import layer, packs
 
 
 def explain(name: str) -> Explanation:
@@ -16,5 +16,5 @@ def explain(name: str) -> Explanation:
     )
 
 
-def _text(layer: packs.Layer) -> Code:
+def _text(layer: layer.Layer) -> Code:
     return Code("Content", layer.document.text, "yaml")

@@ -18,7 +18,8 @@ from gpulint.cli.explain.parts import (
 )
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import samples
-from gpulint.policy.rules import cel, rule
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules import rule
 from gpulint.policy.rules.rule import Rule
 
 ROLES: Mapping[tuple[str, ...], str] = {

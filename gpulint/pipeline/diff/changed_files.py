@@ -55,14 +55,14 @@ def filter_changed(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[S
         return (
             source
             for source in files
-            if isinstance(source, Skip) or head.from_root(source.path) in paths or named.search(source.content)
+            if isinstance(source, Skip) or head.find_root_path(source.path) in paths or named.search(source.content)
         )
 
     return touched
 
 
 def _is_unchanged(source: Source, commit: GitTree) -> bool:
-    item = commit.held.items.get(commit.from_root(source.path) or "")
+    item = commit.held.items.get(commit.find_root_path(source.path) or "")
     if item is None or item.kind != "file":
         return False
     return item.id in (
@@ -83,7 +83,7 @@ def _find_differing(base: GitTree, head: GitTree) -> frozenset[str]:
 
 
 def _read_contents(path: str, *trees: GitTree) -> Iterator[bytes]:
-    found = [content for tree in trees if (content := tree.at_root(path)) is not None]
+    found = [content for tree in trees if (content := tree.read_at_root(path)) is not None]
     yield from found or [b""]
 
 

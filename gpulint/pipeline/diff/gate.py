@@ -147,7 +147,7 @@ def _require_committed_waivers(found: Session, vouching: PendingMarker) -> Sessi
     """Return a session in which a waiver counts only if a commit has it too."""
 
     def at(path: str) -> ResolvedPolicy:
-        return replace(found.given.at(path), vouched=vouching)
+        return replace(found.given.resolve(path), vouched=vouching)
 
     return found._replace(given=replace(found.given, vouched=vouching, governed=at))
 
@@ -156,7 +156,7 @@ def _combine(judging: ResolvedPolicy, stating: ResolvedPolicy) -> ResolvedPolicy
     """Combine the rules of one policy with the hardware, prices and objectives of another."""
 
     def at(path: str) -> ResolvedPolicy:
-        return _mix(judging.at(path), stating.at(path))
+        return _mix(judging.resolve(path), stating.resolve(path))
 
     return replace(_mix(judging, stating), governed=at)
 
@@ -210,7 +210,11 @@ def _find_renamed(sides: Sides) -> dict[str, str]:
     for path, item in before.items():
         left.setdefault(item.id, []).append(path)
     new = ((path, item) for path, item in sides.head.held.items.items() if path not in sides.base.held.items)
-    return {sides.head.shown(path): sides.base.shown(left[item.id].pop(0)) for path, item in new if left.get(item.id)}
+    return {
+        sides.head.render_root_path(path): sides.base.render_root_path(left[item.id].pop(0))
+        for path, item in new
+        if left.get(item.id)
+    }
 
 
 class _File(NamedTuple):

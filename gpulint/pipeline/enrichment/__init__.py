@@ -53,12 +53,19 @@ def apply(workload: Workload, context: Context) -> Workload:
 
 
 def apply_repository(workload: Workload, repository: Repository) -> Workload:
-    """Return a workload with its queue, node pool, MIG profiles, volumes and autoscaler, from files of
-    the repository.
+    """Return a workload with its launch command, queue, node pool, MIG profiles, volumes and
+    autoscaler, from files of the repository.
     """
-    from gpulint.pipeline.enrichment import autoscaling, kueue, mig_profiles, node_pools, weights_storage
+    from gpulint.pipeline.enrichment import (
+        autoscaling,
+        kueue,
+        launch_command,
+        mig_profiles,
+        node_pools,
+        weights_storage,
+    )
 
-    workload = kueue.merge_queue(workload, repository)
+    workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 

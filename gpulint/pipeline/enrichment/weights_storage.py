@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint import engines
 from gpulint.adapters.objects import pod_templates
-from gpulint.adapters.pods import download_volume, volume_claims
+from gpulint.adapters.pods import container_environment, download_volume, volume_claims
 from gpulint.adapters.programs import container_command
 from gpulint.catalog import capabilities
 from gpulint.source.documents import Document, Path
@@ -54,7 +54,7 @@ def _read_fields(role: Role, workload: Workload, repository: Repository) -> dict
 def _read_weights(
     role: Role, document: Document, spec: Path, container: Path, repository: Repository
 ) -> dict[str, Field]:
-    environment = container_command.environment(document, container)
+    environment = container_environment.read(document, container)
     checkpoint = role.text("checkpoint")
     folder = _find_folder(role, document, container, environment, checkpoint)
     if folder is None or (held_on := volume_claims.find_storage(document, spec, container, folder, repository)) is None:

@@ -11,9 +11,10 @@ from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Missing
 from gpulint.pipeline import evaluate
 from gpulint.pipeline.rule_tests import samples
-from gpulint.policy.config.did_you_mean import suggest
+from gpulint.policy.conditions import cel
+from gpulint.policy.did_you_mean import suggest
 from gpulint.policy.resolved import ResolvedPolicy
-from gpulint.policy.rules import cel, diagnostics
+from gpulint.policy.rules import diagnostics
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import (
     Rule,

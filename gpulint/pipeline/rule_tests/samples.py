@@ -40,14 +40,14 @@ class ExampleRepository:
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
 
-    def at_root(self, path: str) -> bytes | None:
+    def read_at_root(self, path: str) -> bytes | None:
         return self.files.get(path)
 
     def head(self, path: str, length: int) -> bytes | None:
         content = self.files.get(path)
         return None if content is None else content[:length]
 
-    def below(self, path: str) -> Sequence[str]:
+    def list_files(self, path: str) -> Sequence[str]:
         return tuple(sorted(name for name in self.files if name == path or name.startswith(f"{path}/")))
 
     def exists(self, path: str) -> bool:
@@ -60,7 +60,7 @@ class ExampleRepository:
         documents_near = self.neighbours(kind, name, near)
         return tuple(document for document in documents_near if document.get(("metadata", "name")) == name)
 
-    def beside(self, near: str) -> Iterator[Source]:
+    def read_siblings(self, near: str) -> Iterator[Source]:
         return iter(())
 
     def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
@@ -71,7 +71,7 @@ class ExampleRepository:
             document for document in documents_here if document.get(("kind",)) == kind and name in document.text
         )
 
-    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+    def gather(self, names: str, words: str, near: str) -> tuple[Document, ...]:
         held = (
             (path, content)
             for path, content in self.files.items()
@@ -94,7 +94,7 @@ class ExamplePolicies:
     def names(self, folder: str) -> Iterator[str]:
         return iter(sorted(path for path in self.files if path.startswith(folder)))
 
-    def shown(self, path: str) -> str:
+    def render_path(self, path: str) -> str:
         return path
 
 
@@ -160,8 +160,8 @@ def resolve_policy(text: str, given: ResolvedPolicy) -> ResolvedPolicy:
     policies = Policies(ExamplePolicies(files))
 
     def governed(path: str) -> ResolvedPolicy:
-        found = policies.at(path)
-        about = found.governance.about(lambda lines: policies.matches(lines, path))
+        found = policies.resolve(path)
+        about = found.governance.select(lambda lines: policies.matches(lines, path))
         return replace(
             given, governance=about.read_whole(), available=availability.load_available(found), facility=found.facility
         )

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from gpulint.catalog import hardware, tables
 from gpulint.catalog.offers import Available, Pool, Price
 from gpulint.policy.config import requirements
-from gpulint.policy.config.did_you_mean import suggest
-from gpulint.policy.config.settings import NamedPool, Settings, SettingsError
+from gpulint.policy.config.files import SettingsError
+from gpulint.policy.config.settings import NamedPool, Settings
+from gpulint.policy.did_you_mean import suggest
 
 
 def load_available(settings: Settings) -> Available:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from gpulint.policy.config import settings
+from gpulint.policy.config import load, settings
 from gpulint.policy.config.files import Reader
 from gpulint.policy.config.settings import AcceptedFindings, Override, Settings
 from gpulint.source.repository import ignored
@@ -29,7 +29,7 @@ class Policies:
 
     def nearest(self, folder: str) -> Settings:
         """Return the policy of a folder or of the nearest folder above it, without overrides."""
-        folder = next(iter(settings.list_parents(folder)))
+        folder = next(iter(load.list_parents(folder)))
         if folder not in self._nearest:
             self._read(folder)
         return self._nearest[folder]
@@ -44,11 +44,11 @@ class Policies:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
         left_out = any(self.matches(part, f"{folder}/") for part in lines)
-        own = None if left_out else settings.read(self.reader, folder)
+        own = None if left_out else load.read_folder(self.reader, folder)
         self._nearest[folder] = own or above
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
 
-    def at(self, path: str) -> Settings:
+    def resolve(self, path: str) -> Settings:
         """Return the settings of one file: its nearest policy with the matching overrides."""
         found = self.nearest(posixpath.dirname(path))
         chosen = self.overrides(path)
@@ -66,7 +66,7 @@ class Policies:
         found = self.nearest(posixpath.dirname(path))
         return tuple(override for override in found.overrides if self.matches(override.paths, path))
 
-    def met(self) -> tuple[Settings, ...]:
+    def list_policies(self) -> tuple[Settings, ...]:
         """Return the policies that were read, each once."""
         return tuple({found.path: found for found in self._nearest.values() if found.path}.values())
 
@@ -76,9 +76,9 @@ class Policies:
 
     def excludes(self, path: str) -> bool:
         """True if a policy above a file excludes it."""
-        return any(self.matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
+        return any(self.matches(lines, path) for lines in self.list_excludes(posixpath.dirname(path)))
 
-    def excluded(self, folder: str) -> tuple[tuple[str, ...], ...]:
+    def list_excludes(self, folder: str) -> tuple[tuple[str, ...], ...]:
         """Return the exclude lines of a folder's policies, as lines of a .gitignore at the root."""
         self.nearest(folder)
         return self._excluding[folder]

@@ -15,6 +15,10 @@ BYTES_MAX = 5_000_000
 FILES_MAX = 10_000
 
 
+class SettingsError(ValueError):
+    """A settings file that cannot be used. The message starts with its location."""
+
+
 class RefusedFileError(ValueError):
     """A file that exists but is not read: a symbolic link, or one that is too large."""
 
@@ -32,7 +36,7 @@ class Reader(Protocol):
         """Return the paths of all files below a folder in sorted order; none if the folder is missing."""
         ...
 
-    def shown(self, path: str) -> str:
+    def render_path(self, path: str) -> str:
         """Return the path of a file as displayed to the user."""
         ...
 
@@ -55,18 +59,18 @@ class DiskReader:
             return None
         steps = (place, *(self.root / part for part in _parents(path)))
         if any(step.is_symlink() for step in steps):
-            raise RefusedFileError(f"{self.shown(path)}: gpulint does not follow symbolic links")
+            raise RefusedFileError(f"{self.render_path(path)}: gpulint does not follow symbolic links")
         if not stat.S_ISREG(status.st_mode):
             return None
         if status.st_size > BYTES_MAX:
             raise RefusedFileError(
-                f"{self.shown(path)}: larger than the limit of {BYTES_MAX // 1_000_000} MB for such a file"
+                f"{self.render_path(path)}: larger than the limit of {BYTES_MAX // 1_000_000} MB for such a file"
             )
         try:
             return place.read_bytes()
         except OSError as error:
             raise RefusedFileError(
-                f"{self.shown(path)}: cannot be read: {(error.strerror or str(error)).lower()}"
+                f"{self.render_path(path)}: cannot be read: {(error.strerror or str(error)).lower()}"
             ) from None
 
     def names(self, folder: str) -> Iterator[str]:
@@ -76,15 +80,15 @@ class DiskReader:
             folders[:] = sorted(name for name in folders if name not in NEVER_ENTERED)
             below = Path(place).relative_to(self.root).as_posix()
             if linked := next((name for name in folders if (Path(place) / name).is_symlink()), None):
-                where = self.shown(posixpath.normpath(posixpath.join(below, linked)))
+                where = self.render_path(posixpath.normpath(posixpath.join(below, linked)))
                 raise RefusedFileError(f"{where}: gpulint does not follow symbolic links")
             for name in sorted(files):
                 count += 1
                 if count > FILES_MAX:
-                    raise RefusedFileError(f"{self.shown(folder)}: more than {FILES_MAX:,} files")
+                    raise RefusedFileError(f"{self.render_path(folder)}: more than {FILES_MAX:,} files")
                 yield posixpath.normpath(posixpath.join(below, name))
 
-    def shown(self, path: str) -> str:
+    def render_path(self, path: str) -> str:
         """Return the path relative to the current folder if the file is below it, otherwise the whole path."""
         if self.name:
             return f"{self.name}/{path}"
@@ -104,9 +108,9 @@ class SuppliedFileReader(DiskReader):
         """Return the supplied file, or one on disk."""
         return self.content if path == self.file else super().read(path)
 
-    def shown(self, path: str) -> str:
+    def render_path(self, path: str) -> str:
         """Return the supplied file's name, or the path of a file on disk."""
-        return path if path == self.file else super().shown(path)
+        return path if path == self.file else super().render_path(path)
 
 
 def normalise(path: str) -> str | None:

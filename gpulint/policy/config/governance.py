@@ -74,7 +74,7 @@ class PolicyRequirements(NamedTuple):
     budgets: tuple[Budget, ...] = ()
     team_label: str = TEAM_LABEL
 
-    def about(self, matches: Callable[[tuple[str, ...]], bool]) -> PolicyRequirements:
+    def select(self, matches: Callable[[tuple[str, ...]], bool]) -> PolicyRequirements:
         """Return the requirements and budgets of a file that matches these paths."""
         requirements = tuple(
             requirement for requirement in self.requirements if not requirement.paths or matches(requirement.paths)

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from gpulint import units
 from gpulint.catalog.offers import Available, Energy, Price
-from gpulint.policy.config import schema
-from gpulint.policy.config.files import normalise
-from gpulint.policy.config.governance import PolicyRequirements
-from gpulint.policy.config.packs import Layer
+from gpulint.policy.config import requirements, schema
+from gpulint.policy.config.files import SettingsError, normalise
+from gpulint.policy.config.layer import Layer, Part
 from gpulint.policy.config.settings import (
     AcceptedFindings,
     Folder,
@@ -24,7 +23,6 @@ from gpulint.policy.config.settings import (
     NamedPool,
     Override,
     Settings,
-    SettingsError,
 )
 from gpulint.report.model import Comment, Waiver
 from gpulint.source.documents import Path
@@ -44,17 +42,6 @@ class LocatedValue(NamedTuple):
     value: Any
     place: str
     folder: str
-
-
-class Part(NamedTuple):
-    """A layer, or one of its overrides, which is at `inside`."""
-
-    layer: Layer
-    stated: Mapping[str, Any]
-    inside: Path = ()
-
-    def place(self, path: Path, key: bool = False) -> str:
-        return self.layer.place((*self.inside, *path), key=key)
 
 
 def merge_settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settings:
@@ -77,14 +64,8 @@ def merge_settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> 
         stated=whole,
         origins=dict(_places(tree, ())),
         layers=tuple(layers),
-        governance=_governance(stated, layers, parts),
+        governance=requirements.read_requirements(stated, layers, parts),
     )
-
-
-def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> PolicyRequirements:
-    from gpulint.policy.config import requirements
-
-    return requirements.read_requirements(stated, layers, parts)
 
 
 def merge(parts: Iterable[Part]) -> dict[str, Any]:
@@ -161,7 +142,7 @@ def _folders(layers: Iterable[Layer]) -> Iterator[Folder]:
     for layer in layers:
         for index, folder in enumerate(layer.stated.get("rules", ())):
             place = layer.place(("rules", index))
-            path = layer.beside(folder)
+            path = layer.resolve_path(folder)
             if path is None:
                 raise SettingsError(
                     f"{place}: rules: {folder} is outside the {layer.realm}; pass such a folder with --rules"
@@ -209,9 +190,9 @@ def _build_settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Setti
         at_most=stated.at_most,
         preview=stated.preview,
         accelerator=stated.accelerator,
-        hints=(*_with_folders(tree, "hints", hints), *_with_folders(tree, "objectives", objectives)),
+        hints=(*_add_folders(tree, "hints", hints), *_add_folders(tree, "objectives", objectives)),
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
-        fabrics=tuple(_with_folders(tree, "fabric", fabrics)),
+        fabrics=tuple(_add_folders(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
         comment=Comment(usd_per_month=stated.comment.usd_per_month, gpus=stated.comment.gpus),
@@ -230,7 +211,7 @@ def _resolve_file(item: LocatedValue, instead: str) -> str:
     return path
 
 
-def _with_folders(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
+def _add_folders(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
     """Yield the entries of a list with the folder to which their paths are relative."""
     for item, entry in zip(tree.get(key, ()), entries, strict=True):
         yield entry._replace(folder=item.folder)

@@ -4,69 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from gpulint.catalog import package_data
-from gpulint.policy.config import did_you_mean, validation
-from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, normalise
-from gpulint.policy.config.settings import FILE, PROJECT, SettingsError
+from gpulint.policy import did_you_mean
+from gpulint.policy.config import validation
+from gpulint.policy.config.files import DiskReader, Reader, RefusedFileError, SettingsError, normalise
+from gpulint.policy.config.layer import Layer
+from gpulint.policy.config.settings import FILE, PROJECT
 from gpulint.source import documents
-from gpulint.source.documents import Document
-from gpulint.source.repository import ignored
 
 DEPTH_MAX = 16
 LAYERS_MAX = 64
-GLOBS_MAX = 5_000
 IN_PACKAGE = "package:"
 PACKAGE = re.compile(r"[A-Za-z_]\w*")
 REPOSITORY = "repository"
-
-
-class Layer(NamedTuple):
-    """One file of a policy: its values with locations, and the folder to which its globs are relative.
-
-    `realm` contains the file and everything that it may name: the repository, a package, or the built-in packs.
-    """
-
-    reader: Reader
-    path: str
-    realm: str
-    document: Document
-    inside: documents.Path
-    stated: Mapping[str, Any]
-    folder: str
-
-    def place(self, path: documents.Path, key: bool = False) -> str:
-        """Return the location of a value."""
-        while path and self.document.node((*self.inside, *path)) is None:
-            path = path[:-1]
-        at = self.document.locate((*self.inside, *path), key=key)
-        return f"{at.path}:{at.line}:{at.column}"
-
-    def beside(self, stated: str) -> str | None:
-        """Return a path relative to this file from the root; None if it leaves the realm."""
-        if posixpath.isabs(stated) or "\\" in stated:
-            return None
-        return normalise(posixpath.join(posixpath.dirname(self.path), stated))
-
-    def globs(self, path: documents.Path) -> Iterator[str]:
-        """Yield the lines at a path as lines of a .gitignore at the root; raise SettingsError for a useless line."""
-        lines: Any = self.stated
-        for step in path:
-            lines = lines.get(step, ()) if isinstance(lines, dict) else lines[step]
-        if len(lines) > GLOBS_MAX:
-            raise SettingsError(f"{self.place(path)}: {len(lines):,} lines exceed the limit of {GLOBS_MAX:,}")
-        for index, line in enumerate(lines):
-            found = ignored.root_line(self.folder, line)
-            if why := ignored.find_problem(line) or ignored.find_problem(found):
-                raise SettingsError(f"{self.place((*path, index))}: {line!r} {why}")
-            yield found
-
-    @property
-    def identity(self) -> tuple[str, str, documents.Path]:
-        return self.realm, self.path, self.inside
 
 
 def load_layers(reader: Reader, path: str, table: str = "", folder: str | None = None) -> tuple[Layer, ...]:
@@ -124,14 +76,14 @@ def _resolve(word: str, layer: Layer, place: str, own: Layer) -> Layer:
     if word in list_names():
         return load_pack(word, own.folder)
     hint = did_you_mean.suggest_one(word.lower(), list_names()) or f"; there are {', '.join(list_names())}"
-    beside = layer.beside(f"{word}.yaml")
+    beside = layer.resolve_path(f"{word}.yaml")
     if beside and layer.reader.read(beside) is not None:
         hint = f"; for the file in the same folder write ./{word}.yaml"
     raise SettingsError(f"{place}: no such pack: {word}{hint}")
 
 
 def _load_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
-    path = layer.beside(word)
+    path = layer.resolve_path(word)
     if path is None:
         raise SettingsError(f"{place}: {word} is outside the {layer.realm}; a policy can extend only files inside it")
     inside = ("tool", "gpulint") if path.rpartition("/")[2] == PROJECT else ()
@@ -139,7 +91,7 @@ def _load_file(word: str, layer: Layer, place: str, own: Layer) -> Layer:
         if layer.reader.read(path) is None:
             below = posixpath.join(path, FILE)
             meant = f"; did you mean {word.rstrip('/')}/{FILE}?" if layer.reader.read(below) is not None else ""
-            raise SettingsError(f"{place}: there is no file {layer.reader.shown(path)}{meant}")
+            raise SettingsError(f"{place}: there is no file {layer.reader.render_path(path)}{meant}")
     except RefusedFileError as error:
         raise SettingsError(f"{place}: {error}") from None
     return _layer(layer.reader, path, layer.realm, _scope(layer.realm, path, own), inside)
@@ -201,5 +153,5 @@ def _is_supplied_by(folder: Path, root: Path) -> bool:
 
 def _layer(reader: Reader, path: str, realm: str, folder: str, inside: documents.Path = ()) -> Layer:
     content = reader.read(path)
-    document = validation.load_document(reader.shown(path), content or b"", SettingsError)
+    document = validation.load_document(reader.render_path(path), content or b"", SettingsError)
     return Layer(reader, path, realm, document, inside, validation.validate_policy(document, inside), folder)

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpulint import units
 from gpulint.catalog import hardware, package_data
 from gpulint.policy.config import schema
-from gpulint.policy.config.did_you_mean import suggest
+from gpulint.policy.config.files import SettingsError
 from gpulint.policy.config.governance import NONE, AllowedAccelerators, Budget, PolicyRequirements, Requirement
-from gpulint.policy.config.merge import Part
-from gpulint.policy.config.packs import Layer
-from gpulint.policy.config.settings import Settings, SettingsError
+from gpulint.policy.config.layer import Layer, Part
+from gpulint.policy.config.settings import Settings
+from gpulint.policy.did_you_mean import suggest
 from gpulint.workload import Origin
 
 KEYS = frozenset({"thresholds", "accelerators", "require", "budgets"})

@@ -11,7 +11,8 @@ from gpulint import units
 from gpulint.catalog import capabilities, package_data
 from gpulint.facts import objective_words
 from gpulint.facts.providers import LARGEST
-from gpulint.policy.config import did_you_mean, governance
+from gpulint.policy import did_you_mean
+from gpulint.policy.config import governance
 
 PATH_HELP = "shell pattern of paths, for example apps/*, relative to the folder of this file; * crosses folders"
 WORKLOAD_HELP = "name of the workload, * for any characters; default: any workload"
@@ -193,7 +194,7 @@ class EnergyFile(Strict):
     )
 
 
-def _as_tuple(value: object) -> object:
+def _wrap_in_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
@@ -204,7 +205,7 @@ def _restore_off(value: object) -> object:
 
 Extended = Annotated[
     tuple[str, ...],
-    pydantic.BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...]),
+    pydantic.BeforeValidator(_wrap_in_tuple, json_schema_input_type=str | tuple[str, ...]),
 ]
 LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_restore_off)]
 
@@ -310,9 +311,9 @@ class BudgetFile(Strict):
 
 
 def _validate_condition(text: str) -> str:
-    from gpulint.policy.waivers import conditions
+    from gpulint.policy.conditions import waiver_conditions
 
-    if text and (wrong := conditions.find_problem(text)):
+    if text and (wrong := waiver_conditions.find_problem(text)):
         raise ValueError(wrong)
     return text
 

@@ -1,32 +1,23 @@
-"""Settings of a repository: the nearest `gpulint.yaml` or `[tool.gpulint]`, validated if there is one."""
+"""Settings of a policy, as records."""
 
 from __future__ import annotations
 
 import fnmatch
-import posixpath
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.catalog.offers import EVERYTHING, Available
-from gpulint.policy.config.files import Reader, RefusedFileError
+from gpulint.policy.config.files import Reader
 from gpulint.policy.config.governance import NONE, PolicyRequirements
 from gpulint.report.model import Comment, Waiver
 
 if TYPE_CHECKING:
-    from gpulint.policy.config.packs import Layer
+    from gpulint.policy.config.layer import Layer
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
-MISNAMED = ("gpulint.yml", ".gpulint.yaml", ".gpulint.yml")
-"""Names that are mistaken for it. Below the root, a workflow may have such a name."""
 BASELINE = ".gpulint-baseline.json"
-TABLE = re.compile(rb"^[ \t]*\[\[?[ \t]*tool[ \t]*\.[ \t]*gpulint[ \t]*[.\]]", re.MULTILINE)
-
-
-class SettingsError(ValueError):
-    """A settings file that cannot be used. The message starts with its location."""
 
 
 class Hint(NamedTuple):
@@ -158,63 +149,3 @@ class Settings(NamedTuple):
 
 
 DEFAULTS = Settings()
-
-
-def find_nearest(reader: Reader, folder: str = "") -> Settings:
-    """Return the settings of the nearest folder with a policy, from `folder` up, without overrides."""
-    for place in list_parents(folder):
-        if found := read(reader, place):
-            return found
-    return DEFAULTS
-
-
-def read(reader: Reader, folder: str) -> Settings | None:
-    """Return the settings of exactly this folder; None if it has none."""
-    if file := _find_policy(reader, folder):
-        from gpulint.policy.config import merge, packs
-
-        return merge.merge_settings(packs.load_layers(reader, *file))
-    return None
-
-
-def load(reader: Reader, file: str) -> Settings:
-    """Return the settings of one policy file at any path. Its globs are relative to the root."""
-    from gpulint.policy.config import merge, packs
-
-    try:
-        if reader.read(file) is None:
-            raise SettingsError(f"there is no policy file {reader.shown(file)}")
-    except RefusedFileError as error:
-        raise SettingsError(str(error)) from None
-    return merge.merge_settings(packs.load_layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
-
-
-def list_parents(folder: str) -> Iterator[str]:
-    """Yield a folder and its parents up to the root, which is empty."""
-    place = posixpath.normpath(folder) if folder else ""
-    place = "" if place == "." else place
-    while place:
-        yield place
-        place = posixpath.dirname(place)
-    yield ""
-
-
-def _find_policy(reader: Reader, folder: str) -> tuple[str, str] | None:
-    """Return the policy file of a folder and the table in it."""
-    file = posixpath.join(folder, FILE)
-    try:
-        if reader.read(file) is not None:
-            return file, ""
-        for name in MISNAMED if not folder else ():
-            if reader.read(name) is not None:
-                raise SettingsError(
-                    f"{reader.shown(name)}: gpulint does not read a file of this name; rename it to {FILE}"
-                )
-    except RefusedFileError as error:
-        raise SettingsError(str(error)) from None
-    file = posixpath.join(folder, PROJECT)
-    try:
-        content = reader.read(file)
-    except RefusedFileError:
-        return None
-    return (file, "tool.gpulint") if content is not None and TABLE.search(content) else None

@@ -10,8 +10,9 @@ from typing import Any
 import pydantic
 
 from gpulint.facts import objective_words
-from gpulint.policy.config import did_you_mean, schema
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy import did_you_mean
+from gpulint.policy.config import schema
+from gpulint.policy.config.files import SettingsError
 from gpulint.report.model import Location
 from gpulint.source import documents
 from gpulint.source.documents import Document, Path
@@ -40,7 +41,9 @@ def load_document(path: str, content: bytes, error: type[ValueError]) -> Documen
     """Return the one document of a team's own file. Mistakes are reported although it names no GPU."""
     loaded = documents.load(path, content)
     if loaded.problems:
-        raise error("\n".join(_at(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX]))
+        raise error(
+            "\n".join(_prefix_location(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX])
+        )
     if loaded.skips or len(loaded.documents) > 1:
         reason = loaded.skips[0] if loaded.skips else "the file has several documents; write one"
         raise error(f"{path}:1:1: {UNREAD.get(reason, reason)}")
@@ -69,14 +72,18 @@ def _render_mistake(found: Document, inside: Path, path: Path, mistake: Mapping[
         path = path[:-1]
     whole = (*inside, *path)
     if mistake["type"] != "extra_forbidden":
-        return _at(found.locate(whole), _explain(path, mistake))
+        return _prefix_location(found.locate(whole), _explain(path, mistake))
     if path[0] == "hints" and path[-1] in objective_words.WORDS:
-        return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
+        return _prefix_location(
+            found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:"
+        )
     if empty_key := _find_empty_key(found, whole):
-        return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {empty_key}")
+        return _prefix_location(
+            found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {empty_key}"
+        )
     keys = _keys(schema.PolicyFile, path[:-1])
     hint = did_you_mean.suggest_one(str(path[-1]).lower(), keys) or _list_keys(path[:-1], keys)
-    return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{hint}")
+    return _prefix_location(found.locate(whole, key=True), f"unknown key {path[-1]}{hint}")
 
 
 def _find_empty_key(found: Document, path: Path) -> str:
@@ -152,5 +159,5 @@ def _model(annotation: object) -> object:
     return next((model for model in models if isinstance(model, type) and issubclass(model, pydantic.BaseModel)), None)
 
 
-def _at(location: Location, message: str) -> str:
+def _prefix_location(location: Location, message: str) -> str:
     return f"{location.path}:{location.line}:{location.column}: {message}"

@@ -13,9 +13,11 @@ import pydantic
 
 from gpulint.catalog import capabilities
 from gpulint.facts.glossary import Quantity, glossary
-from gpulint.policy.config import did_you_mean, schema
+from gpulint.policy import did_you_mean
+from gpulint.policy.conditions import cel, condition_diagnostics
+from gpulint.policy.config import schema
 from gpulint.policy.config.settings import FILE as SETTINGS
-from gpulint.policy.rules import cel, condition_diagnostics, document_rules, rule
+from gpulint.policy.rules import document_rules, rule
 from gpulint.policy.rules.rule import Rule, RuleError
 from gpulint.report.model import Location
 from gpulint.source import documents
@@ -66,6 +68,11 @@ UNIONS = ("str", "list[str]", "EngineFile")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
 
+def load_folder(folder: Path) -> Iterator[Rule]:
+    """Yield a team's own rules; raise RuleError at the first invalid file, with all its mistakes."""
+    yield from map(load, find_files(folder))
+
+
 def find_files(folder: Path) -> Iterator[Path]:
     """Yield the rule files of a folder and its subfolders by name; raise RuleError for a symbolic link."""
     if not folder.is_dir():
@@ -104,7 +111,9 @@ def _document(path: str, content: bytes) -> Document:
     """Return the one document of a rule file, even if it names no GPU."""
     loaded = documents.load(path, content)
     if loaded.problems:
-        raise RuleError("\n".join(_at(problem.location, _explain_problem(problem)) for problem in loaded.problems))
+        raise RuleError(
+            "\n".join(_prefix_location(problem.location, _explain_problem(problem)) for problem in loaded.problems)
+        )
     if len(loaded.documents) != 1 or loaded.skips:
         several = "the file has several documents; put each rule in its own file"
         empty = f"the file is empty; {NEW}"
@@ -132,7 +141,9 @@ def _explain_symbol(line: str) -> str:
 def _render_errors(document: Document, errors: Iterable[Any]) -> Iterator[str]:
     """Yield a line for each location at which a file does not have the shape of a rule."""
     if not isinstance(document.data, dict):
-        yield _at(document.locate(()), f"a rule must be a mapping of keys such as summary, severity and for; {NEW}")
+        yield _prefix_location(
+            document.locate(()), f"a rule must be a mapping of keys such as summary, severity and for; {NEW}"
+        )
         return
     by_place = {
         tuple(step for step in error["loc"] if str(step) not in UNIONS): error for error in reversed(list(errors))
@@ -148,17 +159,20 @@ def _render_error(document: Document, path: tuple[str | int, ...], error: Mappin
     name = ".".join(map(str, path))
     kind, value = error["type"], document.get(path)
     if kind == "extra_forbidden":
-        return _at(document.locate(path, key=True), f"unknown key {path[-1]}; {_suggest_key(path)}")
+        return _prefix_location(document.locate(path, key=True), f"unknown key {path[-1]}; {_suggest_key(path)}")
     if kind == "missing" or value is None:
         purpose = PURPOSE.get(str(path[-1]), "it is empty")
-        return _at(document.locate(path), f"{name} is missing: {purpose}")
+        return _prefix_location(document.locate(path), f"{name} is missing: {purpose}")
     if kind == "literal_error":
-        return _at(document.locate(path), f"{name} must be {_list_words(error['ctx']['expected'])}, not {value}")
+        return _prefix_location(
+            document.locate(path), f"{name} must be {_list_words(error['ctx']['expected'])}, not {value}"
+        )
     if kind == "too_short":
-        return _at(document.locate(path), f"{name} has no sample: {PURPOSE[str(path[-1])]}")
+        return _prefix_location(document.locate(path), f"{name} has no sample: {PURPOSE[str(path[-1])]}")
     if kind == "too_long":
-        return _at(document.locate(path), f"{name} has {len(value)} lines; the maximum is {error['ctx']['max_length']}")  # type: ignore[arg-type]
-    return _at(document.locate(path), _explain_type(document, path, name, value, kind))
+        length, most = len(value), error["ctx"]["max_length"]  # type: ignore[arg-type]
+        return _prefix_location(document.locate(path), f"{name} has {length} lines; the maximum is {most}")
+    return _prefix_location(document.locate(path), _explain_type(document, path, name, value, kind))
 
 
 def _explain_type(document: Document, path: tuple[str | int, ...], name: str, value: object, kind: str) -> str:
@@ -214,7 +228,7 @@ def _guess_key(path: tuple[str | int, ...]) -> str:
 def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
     """Yield a line for each unknown name and for a condition that cannot hold."""
     if not found.when.strip():
-        yield _at(
+        yield _prefix_location(
             document.locate(("when",)), _explain_symbol(document.locate(("when",), key=True).text) or "when is empty"
         )
         return
@@ -223,7 +237,7 @@ def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
         return
     about_workloads = found.target.scope != "document"
     for mistake in condition_diagnostics.find_mistakes(found.when, about_workloads):
-        yield _at(_inside(document, ("when",), mistake.offset), mistake.message)
+        yield _prefix_location(_locate_character(document, ("when",), mistake.offset), mistake.message)
     yield from _check_placeholders(found, document)
     if not about_workloads:
         yield from _check_locations(found, document)
@@ -233,9 +247,9 @@ def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
         for index, name in enumerate(names):
             if name and name not in glossary():
                 listed = (key, index) if key in ("at", "change") else (key,)
-                yield _at(document.locate(listed), _explain_unknown(name))
+                yield _prefix_location(document.locate(listed), _explain_unknown(name))
     if found.only_with and not found.change:
-        yield _at(
+        yield _prefix_location(
             document.locate(("only_with",), key=True),
             "only_with needs a fact that a suggestion may change, for example change: [gpus_per_pod]",
         )
@@ -247,7 +261,7 @@ def _check_target(found: Rule, document: Document) -> Iterator[str]:
     for kind in found.target.kind if scope == "workload" else ():
         if kind not in PURPOSES:
             instead = "for the kind of an object write scope: document, or compare the fact `task`"
-            yield _at(
+            yield _prefix_location(
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
     yield from _check_capabilities(found, document)
@@ -255,7 +269,7 @@ def _check_target(found: Rule, document: Document) -> Iterator[str]:
         scopes = _scopes(glossary()[name])
         if scope not in scopes:
             message = f"{name} is not available to a rule of scope {scope}; write scope: {scopes[0]}"
-            yield _at(document.locate(("for", "scope")), message)
+            yield _prefix_location(document.locate(("for", "scope")), message)
 
 
 def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
@@ -267,9 +281,11 @@ def _check_capabilities(found: Rule, document: Document) -> Iterator[str]:
         location = document.locate(("for", "engine", "does", *((index,) if is_list else ())))
         if name not in capabilities.MEANINGS:
             meant = did_you_mean.suggest_one(name, capabilities.MEANINGS) or "; docs/own_rules.md lists them"
-            yield _at(location, f"no such engine capability: {name}{meant}")
+            yield _prefix_location(location, f"no such engine capability: {name}{meant}")
         elif name not in fitting:
-            yield _at(location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}")
+            yield _prefix_location(
+                location, f"no engine does {name} in a workload of kind {' or '.join(found.target.kind)}"
+            )
 
 
 def _scopes(quantity: Quantity) -> tuple[str, ...]:
@@ -287,16 +303,18 @@ def _check_placeholders(found: Rule, document: Document) -> Iterator[str]:
         try:
             names = rule.find_placeholders(text)
         except ValueError:
-            yield _at(
+            yield _prefix_location(
                 document.locate(path), "a brace is not closed: write a fact as {gpus_per_pod} and a literal brace as {{"
             )
             continue
         for name in names:
             if problem := _explain_unprintable(name, found):
-                yield _at(_inside(document, path, max(text.find("{" + name), 0)), problem)
+                yield _prefix_location(_locate_character(document, path, max(text.find("{" + name), 0)), problem)
         for _, fact, layout, conversion in string.Formatter().parse(text):
             if fact in glossary() and (layout or conversion):
-                yield _at(document.locate(path), f"a fact is printed in its own unit and format: write only {{{fact}}}")
+                yield _prefix_location(
+                    document.locate(path), f"a fact is printed in its own unit and format: write only {{{fact}}}"
+                )
 
 
 def _explain_unprintable(name: str, found: Rule) -> str:
@@ -313,7 +331,7 @@ def _check_locations(found: Rule, document: Document) -> Iterator[str]:
     for index, name in enumerate(found.at):
         if document_rules.parse_path(name) is None:
             message = f"{name}: a document rule can point only to parts of its object, for example object.spec.replicas"
-            yield _at(document.locate(("at", index)), message)
+            yield _prefix_location(document.locate(("at", index)), message)
 
 
 def _explain_unknown(name: str) -> str:
@@ -324,9 +342,9 @@ def _explain_unknown(name: str) -> str:
     return f"no such fact: {name}" + (condition_diagnostics.suggest_fact(name) or "; `gpulint facts WORD` lists them")
 
 
-def _inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:
+def _locate_character(document: Document, path: tuple[str | int, ...], offset: int) -> Location:
     return document.locate(path, span=(offset, offset + 1))
 
 
-def _at(location: Location, message: str) -> str:
+def _prefix_location(location: Location, message: str) -> str:
     return f"{location.path}:{location.line}:{location.column}: {message}"

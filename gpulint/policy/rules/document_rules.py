@@ -7,7 +7,8 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
-from gpulint.policy.rules import cel, evaluate
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Skip
 from gpulint.source.documents import Document, Path

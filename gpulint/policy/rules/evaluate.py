@@ -9,7 +9,8 @@ from gpulint import units
 from gpulint.catalog import package_data
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules import identity as rules_identity
 from gpulint.policy.rules.rule import Rule, find_placeholders, is_own
 from gpulint.report.model import (
     Edit,
@@ -156,7 +157,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> Outcome:
             not_evaluated.append(NotEvaluated(rule.name, tuple(sorted(scenarios.names))))
         elif scenarios:
             holding.add(rule.name)
-            severity = rule.severity.lowered(3 - scenarios)
+            severity = rule.severity.lower_by(3 - scenarios)
             if severity and (scenarios > 1 or _is_plausible(rule, facts)):
                 verdicts.append(Verdict(rule, scenarios, severity))
     reported = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
@@ -180,7 +181,7 @@ def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
 def _original_level(verdict: Verdict) -> int:
     """Return the severity of a verdict before the policy changed its rule."""
     stated = verdict.rule.stated or verdict.rule.severity
-    return stated.lowered(3 - verdict.confidence) or 0
+    return stated.lower_by(3 - verdict.confidence) or 0
 
 
 def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
@@ -235,8 +236,6 @@ def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[in
 
 def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
     """Return the finding of a rule that fires, with its location and arithmetic. `told` is the role with merged locations."""
-    from gpulint.policy.rules import identity as rules_identity
-
     rule, role = verdict.rule, told or facts.role
     primary = _locate(role, rule.at)
     second = _locate(role, [rule.against]) if rule.against else None
@@ -340,7 +339,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
         key = str(origin.path[-1]) if origin.path else ""
         return template.format(key=key, value=render_fact(name, facts))
     if origin.span is None and not origin.key and origin.path and isinstance(origin.path[-1], str):
-        return _written(origin)
+        return _quote_setting(origin)
     words = _words(name, glossary()[name].unit)
     if not isinstance(origin.document.get(("apiVersion",)), str):
         words = words.replace("pods per replica", "nodes").replace("pod", "node")
@@ -350,7 +349,7 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     return f"no {words}" if value is False else f"{words}: {render_fact(name, facts)}"
 
 
-def _written(origin: Origin) -> str:
+def _quote_setting(origin: Origin) -> str:
     """A key and its value as the file writes them; a value that does not fit into a few words is left out."""
     *above, key = origin.path
     line = _line(origin.document.get(origin.path))

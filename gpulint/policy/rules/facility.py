@@ -9,7 +9,8 @@ from typing import NamedTuple
 from gpulint.facility.model import NAME_FACTS, Component, ComponentFacts
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
-from gpulint.policy.rules import cel, evaluate, identity
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules import evaluate, identity
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Suggestion
 from gpulint.workload import Field, Role, Value, Workload

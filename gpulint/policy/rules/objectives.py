@@ -23,7 +23,7 @@ class Objective(NamedTuple):
     best: tuple[str, ...]
     less: bool
 
-    def known_best(self, facts: Facts) -> str:
+    def find_best(self, facts: Facts) -> str:
         """Return the first known fact for the best value, else the first."""
         return next((name for name in self.best if not isinstance(facts.find(name), Missing)), self.best[0])
 
@@ -60,7 +60,7 @@ def list_facts(facts: Facts) -> Iterator[Fact]:
     stated = [name for name in OBJECTIVES if _find_target(facts, name) is not None]
     if not stated:
         return
-    behind = (fact for name in stated for fact in (name, OBJECTIVES[name].expected, OBJECTIVES[name].known_best(facts)))
+    behind = (fact for name in stated for fact in (name, OBJECTIVES[name].expected, OBJECTIVES[name].find_best(facts)))
     for name in (*behind, *(name for name in STATED if name in facts.role.fields)):
         if fact := facts.shown(name):
             yield fact
@@ -89,7 +89,7 @@ def _find_target(facts: Facts, name: str) -> float | None:
 def _evaluate_objective(facts: Facts, name: str, objective: Objective) -> Aim:
     expected, best = (
         None if facts.ends(fact) is None else evaluate.render_fact(fact, facts)
-        for fact in (objective.expected, objective.known_best(facts))
+        for fact in (objective.expected, objective.find_best(facts))
     )
     needs = () if expected else tuple(sorted(facts.missing((objective.expected,))))
     return Aim(
@@ -123,7 +123,7 @@ def _find_bound_fact(facts: Facts, name: str, objective: Objective) -> str:
     if name == "target_concurrency" or (facts.role.value("speculative") and not facts.expected("draft_tokens")):
         return ""
     cached = name == "target_ttft_s" and facts.expected("enable_prefix_caching") is not False
-    return "weight_read_floor_s" if cached else objective.known_best(facts)
+    return "weight_read_floor_s" if cached else objective.find_best(facts)
 
 
 def _count_misses(scenarios: Scenarios[Value] | Missing, wanted: float, less: bool) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.catalog import capabilities, package_data
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
 from gpulint.report.model import Severity
 
 if TYPE_CHECKING:
@@ -93,14 +93,6 @@ def load(folder: Path) -> Iterator[Rule]:
         yield parse(path.stem, path.parent.name, package_data.read_yaml(path), path)
 
 
-def load_team(folder: Path) -> Iterator[Rule]:
-    """Yield a team's own rules; raise RuleError at the first invalid file, with all its mistakes."""
-    from gpulint.policy.rules import diagnostics
-
-    for path in diagnostics.find_files(folder):
-        yield diagnostics.load(path)
-
-
 def merge(own: Iterable[Rule]) -> Mapping[str, Rule]:
     """Return the built-in and a team's own rules by name; raise RuleError if one hides another silently.
 
@@ -167,7 +159,7 @@ def parse(name: str, family: str, data: object, path: Path | None = None) -> Rul
         name=name,
         family=family,
         summary=data["summary"],
-        severity=Severity.named(data["severity"]),
+        severity=Severity.parse(data["severity"]),
         why=data["why"],
         target=_read_target(target),
         when=data["when"],
@@ -189,11 +181,11 @@ def _read_target(data: Mapping[str, object]) -> Target:
     """Return the target of a rule file's `for`, whose engine is a name, a list of names, or what an engine does."""
     engine = data.get("engine")
     if isinstance(engine, dict):
-        return Target(str(data["scope"]), _as_tuple(data.get("kind")), (), _as_tuple(engine.get("does")))
-    return Target(str(data["scope"]), _as_tuple(data.get("kind")), _as_tuple(engine))
+        return Target(str(data["scope"]), _read_words(data.get("kind")), (), _read_words(engine.get("does")))
+    return Target(str(data["scope"]), _read_words(data.get("kind")), _read_words(engine))
 
 
-def _as_tuple(value: object) -> tuple[str, ...]:
+def _read_words(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(str(item) for item in value) if isinstance(value, list) else (str(value),)

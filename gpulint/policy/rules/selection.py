@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulint.policy.config import did_you_mean
-from gpulint.policy.config.files import RefusedFileError
-from gpulint.policy.config.settings import DEFAULTS, Folder, Level, Settings, SettingsError
+from gpulint.policy import did_you_mean
+from gpulint.policy.config.files import RefusedFileError, SettingsError
+from gpulint.policy.config.settings import DEFAULTS, Folder, Level, Settings
 from gpulint.policy.rules import rule
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
@@ -16,8 +16,14 @@ from gpulint.report.model import Severity
 
 def load_rules(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
     """Return every rule by name: built-in, from a policy's folders, and from further folders."""
-    policy_rules = (rule for folder in found.rules for rule in _load_folder(folder))
-    return rule.merge((*policy_rules, *(loaded for path in folders for loaded in rule.load_team(Path(path)))))
+    policy_rules = (rule for folder in found.rules for rule in _load_policy_folder(folder))
+    return rule.merge((*policy_rules, *(loaded for path in folders for loaded in _load_folder(path))))
+
+
+def _load_folder(path: str) -> Iterator[Rule]:
+    from gpulint.policy.rules import diagnostics
+
+    yield from diagnostics.load_folder(Path(path))
 
 
 def enable_rules(
@@ -34,7 +40,7 @@ def enable_rules(
     _check_names(rules, found, (*select, *ignore))
     selected = frozenset(select or found.select)
     levels = [tuple(_sort_levels(group, rules)) for group in found.levels]
-    is_preview, maximum = preview or found.preview, Severity.named(found.at_most or "error")
+    is_preview, maximum = preview or found.preview, Severity.parse(found.at_most or "error")
     return tuple(
         enabled
         for candidate in rules.values()
@@ -62,7 +68,7 @@ def _apply_levels(
         is_off = level.level == "off"
         is_preview = is_preview or (level.word == candidate.name and level.level not in ("off", "on"))
         if level.level not in ("on", "off"):
-            severity = Severity.named(level.level)
+            severity = Severity.parse(level.level)
     if is_off or (candidate.status == "preview" and not is_preview):
         return None
     severity = min(severity, maximum)
@@ -102,7 +108,7 @@ def check_waivers(rules: Mapping[str, Rule], found: Settings) -> None:
                 raise SettingsError(f"{place}no such rule: {name}{did_you_mean.suggest_one(name, rules)}")
 
 
-def _load_folder(folder: Folder) -> Iterator[Rule]:
+def _load_policy_folder(folder: Folder) -> Iterator[Rule]:
     """Yield the rules of a folder that a policy names."""
     from gpulint.policy.rules import diagnostics
 
@@ -111,12 +117,12 @@ def _load_folder(folder: Folder) -> Iterator[Rule]:
         for path in folder.reader.names(folder.path):
             if diagnostics.is_rule_file(path):
                 has_rules = True
-                displayed, file = Path(folder.reader.shown(path)), folder.reader.root / path
+                displayed, file = Path(folder.reader.render_path(path)), folder.reader.root / path
                 loaded = diagnostics.read(displayed, folder.reader.read(path) or b"")
                 yield loaded if displayed.is_file() or not file.is_file() else dataclasses.replace(loaded, path=file)
     except RefusedFileError as error:
         raise SettingsError(str(error)) from None
     if not has_rules:
         raise SettingsError(
-            f"{folder.place}: {folder.reader.shown(folder.path)} has no rules; each rule is a YAML file in it"
+            f"{folder.place}: {folder.reader.render_path(folder.path)} has no rules; each rule is a YAML file in it"
         )

@@ -29,12 +29,12 @@ class CommitReader:
         """Return a file, or None if there is none; raise Refused for a link or an oversized file."""
         item = self.tree.held.items.get(path)
         if item is not None and item.kind == "link":
-            raise RefusedFileError(f"{self.shown(path)}: gpulint does not follow symbolic links")
+            raise RefusedFileError(f"{self.render_path(path)}: gpulint does not follow symbolic links")
         if item is None or item.kind != "file":
             return None
         if self.tree.git.size(item.id) > files.BYTES_MAX:
             limit = files.BYTES_MAX // 1_000_000
-            raise RefusedFileError(f"{self.shown(path)}: larger than the limit of {limit} MB for such a file")
+            raise RefusedFileError(f"{self.render_path(path)}: larger than the limit of {limit} MB for such a file")
         return self.tree.git.content(item.id)
 
     def names(self, folder: str) -> Iterator[str]:
@@ -43,9 +43,9 @@ class CommitReader:
         below = (path for path in sorted(self.tree.held.items) if path.startswith(start))
         return (path for path in below if NEVER_ENTERED.isdisjoint(path.split("/")))
 
-    def shown(self, path: str) -> str:
+    def render_path(self, path: str) -> str:
         """Return a path relative to the current folder, or as git names it."""
-        return f"{self.name}:{path}" if self.name else self.tree.shown(path)
+        return f"{self.name}:{path}" if self.name else self.tree.render_root_path(path)
 
 
 class PendingMarker:

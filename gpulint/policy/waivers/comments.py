@@ -73,7 +73,7 @@ def parse_waiver(words: str, kind: str, location: Location | None) -> Waiver | s
     fields: dict[str, str] = {}
     reason, end = "", 0
     for match in WORD.finditer(words):
-        name, value = match["name"], _unquoted(match["value"])
+        name, value = match["name"], _unquote(match["value"])
         between = words[end : match.start()]
         if name not in WORDS:
             if meant := _guess_field(name) if not (reason + between).strip() else "":
@@ -95,7 +95,7 @@ def parse_waiver(words: str, kind: str, location: Location | None) -> Waiver | s
     return Waiver(kind, reason, location, fields.get("owner", ""), fields.get("until", ""), fields.get("while", ""))
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1] if quoted else value
 
@@ -107,9 +107,9 @@ def _find_problem(name: str, value: str) -> str:
     if name == "until" and not _is_date(value):
         return f"until={value} is not a date; write it as 2027-03-31"
     if name == "while":
-        from gpulint.policy.waivers import conditions
+        from gpulint.policy.conditions import waiver_conditions
 
-        return conditions.find_problem(value)
+        return waiver_conditions.find_problem(value)
     return ""
 
 
@@ -151,7 +151,7 @@ def _parse(directive: Directive, known: Sequence[str]) -> Iterator[Suppression |
 
 def suggest_rule(name: str, known: Iterable[str]) -> str:
     """Suggest a rule for an unknown name, as the end of an error message."""
-    from gpulint.policy.config import did_you_mean
+    from gpulint.policy import did_you_mean
 
     return did_you_mean.suggest_one(name, known, alike=0.7)
 

@@ -125,12 +125,12 @@ def _explain_inactive(waiver: Waiver, finding: Finding, today: str, facts: Calla
         return f"its waiver ended on {waiver.until}"
     if not waiver.bound:
         return ""
-    from gpulint.policy.waivers import conditions
+    from gpulint.policy.conditions import waiver_conditions
 
     known = facts(finding)
     if known is None:
         return f"accepted while {waiver.bound}, but the finding is not about a workload, so the condition cannot be evaluated"
-    told = conditions.evaluate(waiver.bound, known)
+    told = waiver_conditions.evaluate(waiver.bound, known)
     if told.holds is None:
         return f"accepted while {waiver.bound}, but {', '.join(told.needs)} must be known to evaluate it"
     return "" if told.holds else f"accepted while {waiver.bound}; now {told.now}"

@@ -13,7 +13,7 @@ FAULT, UNREAD = "blocker", "info"
 
 def render(report: Report) -> str:
     """Return a list of issues. An internal error has the highest severity, an unread file the lowest."""
-    return json.encoded([*map(_fault, report.failures), *_issues(report), *map(_unread, report.skipped)])
+    return json.encode([*map(_fault, report.failures), *_issues(report), *map(_unread, report.skipped)])
 
 
 def _issues(report: Report) -> Iterator[dict[str, object]]:

@@ -21,16 +21,16 @@ OBEYED = re.compile(
 
 def render(report: Report) -> str:
     """Return one JSON object that ends in a newline."""
-    return encoded(as_data(report))
+    return encode(build_data(report))
 
 
-def encoded(data: object) -> str:
+def encode(data: object) -> str:
     """Return data as JSON with readable letters, without characters that a terminal would obey."""
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     return OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
-def as_data(report: Report) -> dict[str, object]:
+def build_data(report: Report) -> dict[str, object]:
     """Return the report as plain data."""
     return convert_record(
         ReportFile(

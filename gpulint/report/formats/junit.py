@@ -72,7 +72,7 @@ def _case(case: Case) -> str:
 def _cases(report: Report) -> Iterator[Case]:
     yield from map(_fault, report.failures)
     yield from (_finding(finding, finding.severity >= report.fail_on) for finding in report.findings)
-    yield from map(_unevaluated, report.comparison.untold if report.comparison else ())
+    yield from map(_build_unevaluated_case, report.comparison.untold if report.comparison else ())
     yield from (_role(workload, role) for workload in report.workloads for role in workload.roles)
     yield from map(_budget, report.budgets)
     yield from map(_unread, report.skipped)
@@ -98,7 +98,7 @@ def _build_case(finding: Finding) -> Case:
     return Case(finding.location.path, f"{finding.rule} ({owner})" if owner else finding.rule)
 
 
-def _unevaluated(finding: Finding) -> Case:
+def _build_unevaluated_case(finding: Finding) -> Case:
     return _build_case(finding)._replace(outcome="skipped", message="it was found before and is no longer evaluated")
 
 

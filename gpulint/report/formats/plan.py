@@ -35,7 +35,7 @@ def render_text(plans: Sequence[Plan]) -> str:
 
 def render_json(plans: Sequence[Plan], catalog_date: str) -> str:
     """Return one JSON object that ends in a newline."""
-    return json.encoded(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
+    return json.encode(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
 
 
 # ---- text

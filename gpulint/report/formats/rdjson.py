@@ -14,7 +14,7 @@ def render(report: Report) -> str:
     findings = [_finding(finding, report.rules.get(finding.rule)) for finding in report.open]
     faults = [_fault(failure) for failure in report.failures]
     source = {"name": "gpulint", **({"url": PROJECT} if PROJECT else {})}
-    return json.encoded({"source": source, "diagnostics": [*faults, *findings]})
+    return json.encode({"source": source, "diagnostics": [*faults, *findings]})
 
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:

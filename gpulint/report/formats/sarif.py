@@ -77,7 +77,7 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
-    return json.encoded({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    return json.encode({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 # ---- rules
@@ -263,10 +263,12 @@ def _artifact(path: str) -> Object:
     address = quote(path, errors="replace")
     if path.startswith("/"):
         return {"uri": f"file://{address}"}
-    return {"uri": f"file:///{quote(path, safe='/:', errors='replace')}"} if DRIVE.match(path) else _below_root(address)
+    if DRIVE.match(path):
+        return {"uri": f"file:///{quote(path, safe='/:', errors='replace')}"}
+    return _build_relative_address(address)
 
 
-def _below_root(address: str) -> Object:
+def _build_relative_address(address: str) -> Object:
     return {"uri": address, "uriBaseId": ROOT}
 
 

@@ -19,7 +19,7 @@ from gpulint.report.model import (
     Suggestion,
     WorkloadSummary,
 )
-from gpulint.report.terminal_style import Paint, painted, plain
+from gpulint.report.terminal_style import Paint, apply_style, plain
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
@@ -33,7 +33,7 @@ CONFIDENCE = {3: "", 2: " (likely)", 1: " (possible)"}
 
 def render(report: Report, colour: bool = False) -> str:
     """Return the findings with source excerpts, the workloads, and the totals."""
-    paint = painted if colour else plain
+    paint = apply_style if colour else plain
     parts = [
         *(
             _finding(group[0], paint, first, group[1:])
@@ -273,7 +273,7 @@ def render_hardware(
 ) -> Iterator[str]:
     """Yield the accelerators that fit a role that names none, those that do not, and the smallest option."""
     if fits_on or borderline or too_small:
-        parts = [f"fits on {_from_smallest(fits_on)}"]
+        parts = [f"fits on {_summarise_sizes(fits_on)}"]
         parts += [f"borderline on {', '.join(borderline)}"] if borderline else []
         parts += [f"too small: {', '.join(too_small[-3:])}"] if too_small else []
         yield "; ".join(parts)
@@ -308,5 +308,5 @@ def _objective(aim: Aim) -> str:
     return f"{target}, expected {aim.expected}{best}: {aim.verdict}"
 
 
-def _from_smallest(names: Sequence[str]) -> str:
+def _summarise_sizes(names: Sequence[str]) -> str:
     return f"{names[0]} and {len(names) - 1} larger" if len(names) > 1 else "".join(names) or "no listed accelerator"

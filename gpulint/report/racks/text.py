@@ -14,7 +14,7 @@ from gpulint.report.model import FacilitySummary, Fact, Meter, RackSummary
 from gpulint.report.racks import bars, layout
 from gpulint.report.racks.bars import Glyphs
 from gpulint.report.racks.layout import Block, RackGroup
-from gpulint.report.terminal_style import Paint, painted, plain
+from gpulint.report.terminal_style import Paint, apply_style, plain
 
 WIDTH = 80
 LEFT = 36
@@ -65,7 +65,7 @@ class Pen(NamedTuple):
     glyphs: Glyphs
     paint: Paint
 
-    def coloured(self, text: str, verdict: str) -> str:
+    def colour(self, text: str, verdict: str) -> str:
         """Return text in the colour of a verdict. A verdict without a problem has none."""
         level = layout.level(verdict)
         return self.paint(text, STYLES[level]) if level < len(STYLES) else text
@@ -78,7 +78,7 @@ def render(
     only: Sequence[str] = (),
 ) -> str:
     """Render each facility: limits, a table of racks, and diagrams of some racks or of `only`."""
-    pen = Pen(glyphs, painted if colour else plain)
+    pen = Pen(glyphs, apply_style if colour else plain)
     parts = [part for facility in facilities for part in _facility(facility, pen, only)]
     return "\n\n".join(parts) + "\n"
 
@@ -152,7 +152,7 @@ def _area(name: str, meter: Meter, pen: Pen) -> str:
     if meter.limit is None:
         return head + _cut(bars.render_figures(meter), WIDTH - len(head))
     said = _cut(f"{bars.render_figures(meter)}  {bars.render_percent(meter)}".rstrip(), FIGURES)
-    return f"{head}{said:<{FIGURES}} {pen.coloured(meter.verdict, meter.verdict)}"
+    return f"{head}{said:<{FIGURES}} {pen.colour(meter.verdict, meter.verdict)}"
 
 
 def _table(kinds: Sequence[RackGroup], pen: Pen) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _row(kind: RackGroup, indent: str, pen: Pen) -> str:
     by_name = {meter.name: meter for meter in kind.rack.meters}
     cells = "".join(f"{_cell(by_name.get(name), pen)} " for name in METER_COLUMNS)
     feed = layout.find_worst_feed(kind.rack)
-    said = pen.coloured(SHORT_VERDICTS.get(feed.verdict, feed.verdict), feed.verdict) if feed else "none"
+    said = pen.colour(SHORT_VERDICTS.get(feed.verdict, feed.verdict), feed.verdict) if feed else "none"
     return f"{name:<{NAME}} {cells}{said}"
 
 
@@ -185,7 +185,7 @@ def _cell(meter: Meter | None, pen: Pen) -> str:
     more = "+" if meter.taken is None else ""
     share = bars.render_percent(certain).replace(" %", f"{more} %")
     text = f"{bars.draw(meter, CELL_BAR, pen.glyphs)} {_cut(share, CELL - CELL_BAR - 1)}".ljust(CELL)
-    return pen.coloured(text, meter.verdict)
+    return pen.colour(text, meter.verdict)
 
 
 # ---- racks
@@ -211,14 +211,14 @@ def _draw_rack(rack: RackSummary, glyphs: Glyphs) -> Iterator[str]:
     for index, block in enumerate(blocks):
         ends = (left, right) if index else (upper_left, upper_right)
         yield f"{block.top:>{MARGIN - 1}} {line.join(ends)}"
-        yield from (f"{'':>{MARGIN}}{glyphs.down} {inside} {glyphs.down}" for inside in _inside(block))
+        yield from (f"{'':>{MARGIN}}{glyphs.down} {inside} {glyphs.down}" for inside in _draw_inside(block))
     if blocks:
         yield f"{'':>{MARGIN}}{line.join((lower_left, lower_right))}"
     for note in layout.list_notes(rack, undrawn):
         yield from textwrap.wrap(note, LEFT, initial_indent=" " * MARGIN, subsequent_indent=" " * MARGIN)
 
 
-def _inside(block: Block) -> Iterator[str]:
+def _draw_inside(block: Block) -> Iterator[str]:
     """Yield one line per two units, minus the frame. Free space has one line."""
     label = _cut(block.label, INSIDE - len(block.power) - 1) if block.power else _cut(block.label, INSIDE)
     yield f"{label}{block.power:>{INSIDE - len(label)}}"
@@ -232,14 +232,14 @@ def _meters(meters: Iterable[Meter], pen: Pen) -> Iterator[str]:
         wide = "  ".join(filter(None, words))
         yield wide if len(wide) <= RIGHT else _cut(" ".join(filter(None, words)), RIGHT)
         if bar := bars.draw(meter, BAR, pen.glyphs):
-            yield pen.coloured(f"{bar}  {meter.verdict}", meter.verdict)
+            yield pen.colour(f"{bar}  {meter.verdict}", meter.verdict)
 
 
 def _feeds(rack: RackSummary, pen: Pen) -> Iterator[str]:
     if rack.meters and rack.feeds:
         yield ""
     for feed in rack.feeds:
-        yield f"{_cut(layout.render_circuit(feed), RIGHT - len(feed.verdict) - 2)}: {pen.coloured(feed.verdict, feed.verdict)}"
+        yield f"{_cut(layout.render_circuit(feed), RIGHT - len(feed.verdict) - 2)}: {pen.colour(feed.verdict, feed.verdict)}"
         yield from (
             f"  {_cut(line, RIGHT - 2)}" for line in (layout.render_supply(feed), layout.render_loads(feed)) if line
         )

@@ -27,7 +27,7 @@ def read(text: str) -> Parsed | None:
     if deep := re.search(_DEEP_KEY, text):
         raise make_depth_error(deep.start())
     try:
-        data = _to_plain(tomllib.loads(text))
+        data = _convert_to_plain(tomllib.loads(text))
         root = _Composer(text).compose(data)
     except RecursionError:
         raise make_depth_error(0) from None
@@ -46,12 +46,12 @@ def _offset(text: str, message: str) -> int:
     return sum(len(line) + 1 for line in lines[: int(match[1]) - 1]) + int(match[2]) - 1
 
 
-def _to_plain(value: object) -> object:
+def _convert_to_plain(value: object) -> object:
     """The data with dates and times as the text they are written with."""
     if isinstance(value, dict):
-        return {key: _to_plain(item) for key, item in value.items()}
+        return {key: _convert_to_plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_to_plain(item) for item in value]
+        return [_convert_to_plain(item) for item in value]
     return value if isinstance(value, (str, int, float)) else str(value)
 
 

@@ -58,10 +58,6 @@ class GitTree(Tree):
     def writable(self, path: str) -> Path | None:
         return None
 
-    def shown(self, path: str) -> str:
-        """A path from the root as `sources` shows it."""
-        return self._display(self.root / path)
-
     def _again(self) -> Self:
         return type(self)(self.git, self.commit, base=self.base, held=self.held)
 
@@ -80,7 +76,7 @@ class GitTree(Tree):
         item = self.held.items.get(path)
         return item.kind if item else ""
 
-    def _reached(self, place: Path) -> bool:
+    def _is_reachable(self, place: Path) -> bool:
         return self._kind(place) not in ("", "link")
 
     def _entries(self, folder: Path) -> Sequence[Entry]:
@@ -99,7 +95,7 @@ class GitTree(Tree):
         item = self.held.items.get(self._path(place) or "")
         return item if item and item.kind == "file" else None
 
-    def _ignored_in(self, folder: Path) -> tuple[IgnoreFile, ...]:
+    def _read_ignore_patterns(self, folder: Path) -> tuple[IgnoreFile, ...]:
         return ()
 
     def _is_whole(self) -> bool:

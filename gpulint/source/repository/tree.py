@@ -81,7 +81,7 @@ class Tree(abc.ABC):
         """Return the kind of entry at a path; empty if there is none."""
 
     @abc.abstractmethod
-    def _reached(self, place: pathlib.Path) -> bool:
+    def _is_reachable(self, place: pathlib.Path) -> bool:
         """Whether anything lies at a place below the root that no link leads to."""
 
     @abc.abstractmethod
@@ -97,7 +97,7 @@ class Tree(abc.ABC):
         """The first bytes of a regular file of whatever size."""
 
     @abc.abstractmethod
-    def _ignored_in(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
+    def _read_ignore_patterns(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
         """Return the patterns of a folder's .gitignore."""
 
     @abc.abstractmethod
@@ -153,17 +153,17 @@ class Tree(abc.ABC):
         """A file inside the root, by its path as shown; None where there is none that may be read."""
         return self._read_inside(self.base, path)
 
-    def from_root(self, path: str) -> str | None:
+    def find_root_path(self, path: str) -> str | None:
         """The path from the root of a file by its path as shown; None where it lies elsewhere."""
         place = os.path.normpath(os.path.join(self.base, path))
         root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)
         return place.removeprefix(root).replace(os.sep, "/") if place.startswith(root) else None
 
-    def shown_at_root(self, path: str) -> str:
+    def render_root_path(self, path: str) -> str:
         """The path as shown of a file by its path from the root."""
         return self._display(self.root / path)
 
-    def at_root(self, path: str) -> bytes | None:
+    def read_at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
         return self._read_inside(self.root, path)
 
@@ -175,7 +175,7 @@ class Tree(abc.ABC):
         except (OSError, ValueError):
             return None
 
-    def below(self, path: str) -> Sequence[str]:
+    def list_files(self, path: str) -> Sequence[str]:
         """The paths of the files of any format below a folder inside the root, in sorted order; the path itself of a file."""
         place = self._resolve_inside(self.base, path)
         found = () if place is None else self._walk_every_file(place, 0)
@@ -213,11 +213,11 @@ class Tree(abc.ABC):
             self._beside[folder] = tuple(_index_source(one) for one in self._files_in(folder) if _holds_objects(one))
         return tuple(self._find_in_index(self._beside[folder], kind, name))
 
-    def beside(self, near: str) -> Iterator[Source]:
+    def read_siblings(self, near: str) -> Iterator[Source]:
         """The files of the folder of `near`, in sorted order."""
         return self._files_in(pathlib.Path(os.path.normpath(self.base / near)).parent)
 
-    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+    def gather(self, names: str, words: str, near: str) -> tuple[Document, ...]:
         """The documents of all files whose path one regular expression is found in, or whose content another, read once."""
         key = names, words, self._whole(near)
         if key not in self._gathered:
@@ -280,7 +280,7 @@ class Tree(abc.ABC):
         if "\0" in path:
             return None
         place = pathlib.Path(os.path.normpath(base / path))
-        return place if place.is_relative_to(self.root) and self._reached(place) else None
+        return place if place.is_relative_to(self.root) and self._is_reachable(place) else None
 
     def _list_below(self, place: pathlib.Path) -> Iterator[Source | Skip]:
         if self._is_excluded(place):
@@ -291,7 +291,7 @@ class Tree(abc.ABC):
         elif kind == "submodule":
             yield Skip(self._display(place), "a submodule, a repository of its own")
         elif kind == "folder":
-            yield from self._walk(place, self._ignored_above(place), 0)
+            yield from self._walk(place, self._collect_ignore_patterns(place), 0)
         else:
             yield self._source(place)
 
@@ -304,7 +304,7 @@ class Tree(abc.ABC):
         except OSError as error:
             yield Skip(self._display(folder), _reason(error))
             return
-        left_out = above + self._ignored_in(folder)
+        left_out = above + self._read_ignore_patterns(folder)
         for entry in entries:
             place = folder / entry.name
             folder_too = entry.kind == "folder"
@@ -332,10 +332,10 @@ class Tree(abc.ABC):
                 elif entry.kind == "folder" and entry.name not in NEVER_ENTERED:
                     yield from self._walk_every_file(place / entry.name, depth + 1)
 
-    def _ignored_above(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
+    def _collect_ignore_patterns(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
         """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""
         above = [parent for parent in reversed(folder.parents) if parent.is_relative_to(self.root)]
-        found = tuple(one for parent in above for one in self._ignored_in(parent))
+        found = tuple(one for parent in above for one in self._read_ignore_patterns(parent))
         return () if ignored.ignores(found, folder, is_folder=True) else found
 
     def _is_wanted(self, folder: pathlib.Path, entry: Entry) -> bool:

@@ -35,7 +35,7 @@ class WorkTree(Tree):
             return "folder"
         return "file" if os.path.lexists(place) else ""
 
-    def _reached(self, place: pathlib.Path) -> bool:
+    def _is_reachable(self, place: pathlib.Path) -> bool:
         if not os.path.lexists(place):
             return False
         steps = (step for step in (place, *place.parents) if step.is_relative_to(self.root) and step != self.root)
@@ -54,7 +54,7 @@ class WorkTree(Tree):
         with open(place, "rb") as file:
             return file.read(length)
 
-    def _ignored_in(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
+    def _read_ignore_patterns(self, folder: pathlib.Path) -> tuple[IgnoreFile, ...]:
         content = None
         with contextlib.suppress(OSError):
             content = _content(folder / ".gitignore")

@@ -37,9 +37,11 @@ def read_inner(
 
     What the outer script has exported by the time of the command is known in it.
     """
-    if not is_readable(word.holed):
+    if not is_readable(word.text_with_holes):
         return ()
     from gpulint.source.shell import statements
 
     known = {} if variables is None else variables
-    return statements.read(word.holed, known, sourced, word, {**command.environment, **dict(command.assignments)})
+    return statements.read(
+        word.text_with_holes, known, sourced, word, {**command.environment, **dict(command.assignments)}
+    )

@@ -123,10 +123,10 @@ def walk_loop(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
     before = reader.variables.snapshot()
     _forget_set_below(reader, node)
     reader.children(node, where._replace(conditional=True, certain=False))
-    changed = reader.variables.changed(before)
+    changed = reader.variables.list_changed(before)
     if _uses_arguments(reader, node, head):
         kept = {name for name in changed if name in before and _is_text(before[name].value)}
-        reader.variables.restore_each(kept, {name: _as_default(before[name]) for name in kept})
+        reader.variables.restore_each(kept, {name: _mark_as_default(before[name]) for name in kept})
         changed -= kept
     reader.variables.forget(changed)
 
@@ -203,7 +203,7 @@ def _is_text(value: variables.Value) -> bool:
     return isinstance(value, Word) and bool(value.text)
 
 
-def _as_default(known: variables.KnownValue) -> variables.KnownValue:
+def _mark_as_default(known: variables.KnownValue) -> variables.KnownValue:
     """A value that the caller's arguments may replace."""
     if not isinstance(known.value, Word):
         return known

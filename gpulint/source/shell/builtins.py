@@ -66,7 +66,7 @@ def arguments(words: Sequence[Word]) -> tuple[Word, ...] | None:
         every = word.raw in _EVERY_ARGUMENT
         if at == 0 and word.text is None and every:
             return None
-        if word.text is None and (every or (not word.raw.startswith(("'", '"')) and word.holed == HOLE)):
+        if word.text is None and (every or (not word.raw.startswith(("'", '"')) and word.text_with_holes == HOLE)):
             return (*given[:at], *(other._replace(text=None, pieces=(), why=word.why) for other in given[at:]))
     return tuple(given)
 
@@ -130,11 +130,11 @@ def apply_eval(reader: Reader, words: Sequence[Word], where: Context) -> bool:
     if not words:
         return False
     text = join_words(words)
-    unknown = text.holed.lstrip().startswith(HOLE) or not is_readable(text.holed)
+    unknown = text.text_with_holes.lstrip().startswith(HOLE) or not is_readable(text.text_with_holes)
     if unknown or len(reader.run.active) >= NESTED_FILES_MAX:
         return False
     reader.run.active.append("")
-    inner = reader.open(script.parse(text.holed, text.source, reader.script.folder, text))
+    inner = reader.open(script.parse(text.text_with_holes, text.source, reader.script.folder, text))
     inner.walk(inner.script.tree, where._replace(depth=where.depth + 1))
     reader.run.active.pop()
     return True

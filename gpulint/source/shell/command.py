@@ -38,10 +38,10 @@ class Piece(NamedTuple):
     default: bool = False
 
     @property
-    def written(self) -> str:
+    def text_or_raw(self) -> str:
         return self.raw if self.text is None else self.text
 
-    def used(self, place: Span) -> Piece:
+    def add_use(self, place: Span) -> Piece:
         """The piece as part of what stands at another place."""
         if len(self.spans) >= SPANS_MAX:
             return self._replace(spans=(place,), exact=False)
@@ -89,11 +89,11 @@ class Word(NamedTuple):
         return (Piece(self.text, ((self.start, self.end),), self.text == self.raw, self.why, raw=self.raw),)
 
     @property
-    def holed(self) -> str:
+    def text_with_holes(self) -> str:
         """The text, a HOLE standing for each part that cannot be known."""
         return "".join(HOLE if piece.text is None else piece.text for piece in self.parts())
 
-    def at(self, start: int, end: int) -> Span:
+    def locate_part(self, start: int, end: int) -> Span:
         """Where a part of the (holed) text is written: in the word, or in the assignment it comes from."""
         pieces = tuple(slice_pieces(self.parts(), start, end))
         return locate(pieces) if pieces else (self.start, self.end)

@@ -40,10 +40,10 @@ class Expansion:
 
     def words(self, node: tree_sitter.Node) -> Iterator[Word]:
         """The words of a node, as a command is given them."""
-        for word in self.expanded(node):
+        for word in self.expand(node):
             yield list_exported(word)
 
-    def expanded(self, node: tree_sitter.Node) -> Iterator[Word]:
+    def expand(self, node: tree_sitter.Node) -> Iterator[Word]:
         """The words of a node; the name of the script's own file is still a mark in them."""
         if (items := self._every(node)) is not None:
             for item in items:
@@ -51,7 +51,7 @@ class Expansion:
             yield from items
             return
         pieces = list(self.pieces(node, quoted=False))
-        if _BRACES.search(self._unquoted(node)):
+        if _BRACES.search(self._read_unquoted(node)):
             yield self._word([self._hole(node, "brace expansion")], *self.script.span(node))
         elif any(piece.splits and piece.text is not None for piece in pieces):
             yield from self._split_blanks(pieces, *self.script.span(node))
@@ -120,14 +120,14 @@ class Expansion:
             return
         for token in tokens:
             self._budget.spend(token)
-            yield _join(token, locate(token), "".join(piece.written for piece in token), self.script.source)
+            yield _join(token, locate(token), "".join(piece.text_or_raw for piece in token), self.script.source)
 
-    def _unquoted(self, node: tree_sitter.Node) -> str:
+    def _read_unquoted(self, node: tree_sitter.Node) -> str:
         """The literal text outside quotes and expansions."""
         if node.type in ("word", "brace_expression"):
             return self.script.text_of(node)
         if node.type == "concatenation":
-            return "".join(self._unquoted(child) or "''" for child in node.children)
+            return "".join(self._read_unquoted(child) or "''" for child in node.children)
         return "" if node.is_named else self.script.text_of(node)
 
     def _hole(self, node: tree_sitter.Node, why: str) -> Piece:
@@ -220,20 +220,20 @@ class Expansion:
             why = f"the value of {match[1]} is not known"
             return self.split((Piece(text, (use,), why=why, raw=source),))
         printed = substitution.substitute(self, node)
-        return None if printed is None else self.split(tuple(piece.used(use) for piece in printed))
+        return None if printed is None else self.split(tuple(piece.add_use(use) for piece in printed))
 
     def variable(self, name: str, use: Span) -> tuple[Piece, ...]:
         if name in ("@", "*"):
             items = self.variables.array(name) if self.assigns or name == "*" else None
-            return self.joined(items, use) if items is not None else (_caller(name, use),)
+            return self.join(items, use) if items is not None else (_caller(name, use),)
         return self.variables.pieces(name, use, self.script.source, self.script.folder, self.once)
 
-    def joined(self, items: Sequence[Word], use: Span) -> tuple[Piece, ...]:
+    def join(self, items: Sequence[Word], use: Span) -> tuple[Piece, ...]:
         """The items of an array in one text."""
         pieces: list[Piece] = []
         for item in items:
             pieces += [Piece(" ", (use,))] if pieces else []
-            pieces += (piece.used(use) for piece in _move(item, use, self.script).parts())
+            pieces += (piece.add_use(use) for piece in _move(item, use, self.script).parts())
         return tuple(pieces) or (Piece("", (use,)),)
 
     def split(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:

@@ -70,12 +70,12 @@ def _base(expansion: Expander, match: re.Match[str], use: Span, quoted: bool) ->
         return None
     if index in _OF_AN_ARRAY:
         one_text = expansion.assigns or (quoted and index == "*")
-        return expansion.joined(items, use) if one_text else None
+        return expansion.join(items, use) if one_text else None
     at = _number(expansion, index)
     if at is None or any(item.text is None for item in items[: at + 1 if at >= 0 else None]):
         return None
     try:
-        return expansion.joined((items[at],), use)
+        return expansion.join((items[at],), use)
     except IndexError:
         return None
 
@@ -122,7 +122,7 @@ def _operand(expansion: Expander, node: tree_sitter.Node, start: int) -> tuple[P
     if in_string and "'" in expansion.script.text[start : expansion.script.span(node)[1]]:
         return None
     use = expansion.script.place(*expansion.script.span(node))
-    return tuple(piece.used(use) for piece in _parts(expansion, node, start))
+    return tuple(piece.add_use(use) for piece in _parts(expansion, node, start))
 
 
 def _parts(expansion: Expander, node: tree_sitter.Node, start: int) -> Iterator[Piece]:
@@ -174,7 +174,7 @@ def _cut(
     if operator == ":":
         part = _substring(expansion, text, match["rest"][1:])
         return None if part is None else (tuple(slice_pieces(base, *part)) or (Piece("", (use,)),))
-    replaced = _replaced(expansion, node, text, match["rest"], at)
+    replaced = _replace_pattern(expansion, node, text, match["rest"], at)
     return None if replaced is None else (Piece(replaced, (use,)),)
 
 
@@ -220,7 +220,7 @@ def _substring(expansion: Expander, text: str, given: str) -> Span | None:
     return (start, end) if end >= start else None
 
 
-def _replaced(expansion: Expander, node: tree_sitter.Node, text: str, rest: str, at: int) -> str | None:
+def _replace_pattern(expansion: Expander, node: tree_sitter.Node, text: str, rest: str, at: int) -> str | None:
     """`/pattern/text`, everywhere where it is `//`."""
     found = re.fullmatch(r"(?s)(//?)([^/\\\"'$*?#%]+?|\"[^\"/\\$]+\")(?:/(.*))?", rest)
     if found is None:

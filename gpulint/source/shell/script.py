@@ -70,13 +70,13 @@ class Script(NamedTuple):
 
     def place(self, start: int, end: int) -> Span:
         """Where a part of the text is written."""
-        return (start, end) if self.origin is None else self.origin.at(start, end)
+        return (start, end) if self.origin is None else self.origin.locate_part(start, end)
 
     def raw(self, start: int, end: int) -> str:
         """A part of the text as the author wrote it."""
         if self.origin is None or HOLE not in self.text:
             return self.text[start:end]
-        return "".join(piece.written for piece in slice_pieces(self.origin.parts(), start, end))
+        return "".join(piece.text_or_raw for piece in slice_pieces(self.origin.parts(), start, end))
 
     def literal(self, start: int, end: int) -> Iterator[Piece]:
         """A part of the text as pieces; what is masked is a hole."""
@@ -93,7 +93,7 @@ class Script(NamedTuple):
         text = self.text[start:end]
         if self.origin is None:
             return Piece(text, ((start, end),), True)
-        place = self.origin.at(start, end)
+        place = self.origin.locate_part(start, end)
         return Piece(text, (place,), place[1] - place[0] == end - start)
 
     def _why(self, start: int, end: int) -> str:

@@ -141,7 +141,7 @@ class ScriptReader:
         if verdict is None:
             branches.add(self.run.uncertain, self.variables.changes(before))
             if any(child.type == "||" for child in node.children):
-                self.variables.forget(self.variables.changed(before))
+                self.variables.forget(self.variables.list_changed(before))
         self.run.lists -= 1
         if not self.run.lists:
             self.variables.doubt(self.run.uncertain, self.run.certain)
@@ -258,7 +258,7 @@ class ScriptReader:
         here: Word | None = None,
     ) -> None:
         shown = tuple((name, list_exported(word)) for name, word in assignments)
-        environment = self.variables.exported() if words else {}
+        environment = self.variables.list_exported() if words else {}
         self.run.commands.append(Command(words, shown, where.conditional, here, self.script.source, environment))
 
     # ---- assignments
@@ -290,7 +290,7 @@ class ScriptReader:
     def _keep_for_return(self, names: Sequence[str]) -> None:
         """What a function's own variables hide is there again when it returns."""
         for name in names:
-            self.run.locals[-1].setdefault(name, self.variables.known(name))
+            self.run.locals[-1].setdefault(name, self.variables.find(name))
 
     def _assignment(self, node: tree_sitter.Node, where: Context) -> tuple[str, Word]:
         stated, value = node.child_by_field_name("name"), node.child_by_field_name("value")

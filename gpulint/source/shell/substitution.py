@@ -142,5 +142,5 @@ def _words(expansion: Expander, node: tree_sitter.Node) -> list[Word]:
         if child.type in ("variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"):
             return []
         inner = child.named_children[0] if child.type == "command_name" and child.named_children else child
-        words += expansion.expanded(inner)
+        words += expansion.expand(inner)
     return words

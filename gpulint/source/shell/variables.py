@@ -79,7 +79,7 @@ class Variables:
             return value[0] if value else None
         return self.environment.get(name)
 
-    def known(self, name: str) -> KnownValue | None:
+    def find(self, name: str) -> KnownValue | None:
         return self._known.get(name)
 
     def text(self, name: str, once: bool = False) -> str | None:
@@ -112,7 +112,7 @@ class Variables:
             or name in self._distrusted
         )
 
-    def exported(self) -> Mapping[str, Word]:
+    def list_exported(self) -> Mapping[str, Word]:
         """Return the variables exported so far."""
         if self._exported is None:
             values = {name: known.value for name, known in self._known.items() if known.exported}
@@ -154,7 +154,7 @@ class Variables:
 
     def changes(self, before: Mapping[str, KnownValue]) -> dict[str, list[KnownValue]]:
         """Return the names whose value changed, with their values."""
-        return {name: [self._known[name]] for name in self.changed(before)}
+        return {name: [self._known[name]] for name in self.list_changed(before)}
 
     def doubt(self, touched: Mapping[str, Sequence[KnownValue]], before: Mapping[str, KnownValue]) -> None:
         """Names that may have got one of some values, or kept theirs: known is what all of these begin with."""
@@ -198,7 +198,7 @@ class Variables:
                 self._known.pop(name, None)
         self._exported = None
 
-    def changed(self, before: Mapping[str, KnownValue]) -> set[str]:
+    def list_changed(self, before: Mapping[str, KnownValue]) -> set[str]:
         return {
             name for name, known in self._known.items() if before.get(name) is not known and before.get(name) != known
         }
@@ -232,7 +232,7 @@ def _add_use(piece: Piece, use: Span, raw: str, same_file: bool) -> Piece:
     """A piece of a value where it is used: its place there first, and where it is written behind it."""
     if not same_file:
         return piece._replace(spans=(use,), exact=False, splits=False, raw=raw)
-    return piece.used(use)._replace(splits=False)
+    return piece.add_use(use)._replace(splits=False)
 
 
 def _unknown(name: str) -> str:
@@ -269,9 +269,11 @@ def _find_common_start(old: Value, values: Sequence[Value], name: str) -> Value:
         return None if more is None else (*old, Word(None, more.start, more.end, more.raw, why, source=more.source))
     if not isinstance(old, Word):
         return None
-    text = old.holed
-    longer = [value for value in values if isinstance(value, Word) and value.holed.startswith(text)]
-    parted = all(text == "" or text[-1:].isspace() or value.holed[len(text) :][:1].isspace() for value in longer)
+    text = old.text_with_holes
+    longer = [value for value in values if isinstance(value, Word) and value.text_with_holes.startswith(text)]
+    parted = all(
+        text == "" or text[-1:].isspace() or value.text_with_holes[len(text) :][:1].isspace() for value in longer
+    )
     if len(longer) != len(values) or not parted:
         return None
     here = ((longer[0].start, longer[0].end),)

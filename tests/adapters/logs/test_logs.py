@@ -293,8 +293,8 @@ def evidence(text: str, **stated: object) -> comparison.Evidence:
 def test_readings_stand_beside_our_intervals_and_replace_our_terms() -> None:
     found = evidence(TENSOR_PARALLEL)
     weights = next(one for one in found.compared if one.told.name == "loaded_bytes_per_gpu")
-    assert (weights.inside, weights.told.lines) == (True, (12,))
-    assert weights.off == pytest.approx(0, abs=0.05 * GIB)
+    assert (weights.is_inside, weights.told.lines) == (True, (12,))
+    assert weights.deviation == pytest.approx(0, abs=0.05 * GIB)
     field = found.role.fields["activation_bytes"]
     assert (field.value, field.source) == (round(2.21 * GIB), "the log, line 12 (Worker_TP0)")
     known = resolver.resolve(

@@ -13,7 +13,7 @@ import samples
 from gpulint import adapters
 from gpulint.adapters.nodes import slurm_conf
 from gpulint.pipeline import check, enrichment
-from gpulint.policy.config import settings
+from gpulint.policy.config import files, load
 from gpulint.policy.config.files import DiskReader
 from gpulint.policy.config.settings import NamedPool
 from gpulint.policy.resolved import ResolvedPolicy
@@ -504,13 +504,11 @@ def test_a_pool_of_the_repository_counts_before_one_that_gpulint_yaml_names() ->
 def test_gpulint_yaml_states_pools_and_says_what_is_wrong_with_one(tmp_path: Path) -> None:
     file = tmp_path / "gpulint.yaml"
     file.write_text("pools:\n  - {name: lab, partition: gpu, instance-type: g6e.12xlarge, gpus: 4}\n")
-    (found,) = settings.find_nearest(DiskReader(tmp_path)).pools
+    (found,) = load.find_nearest(DiskReader(tmp_path)).pools
     assert found == NamedPool("lab", partition="gpu", instance_type="g6e.12xlarge", gpus=4, labels={})
     file.write_text("pools:\n  - {name: lab, partitions: gpu}\n")
-    with pytest.raises(
-        settings.SettingsError, match=r"gpulint.yaml:2:17: unknown key partitions; did you mean partition"
-    ):
-        settings.find_nearest(DiskReader(tmp_path))
+    with pytest.raises(files.SettingsError, match=r"gpulint.yaml:2:17: unknown key partitions; did you mean partition"):
+        load.find_nearest(DiskReader(tmp_path))
 
 
 # ---- what is wrong with nodes: the silent half

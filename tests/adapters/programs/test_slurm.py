@@ -20,7 +20,7 @@ def stated(*lines: str) -> dict[str, Value | Unknown]:
     found = job(*lines)
     assert found is not None
     each = {"nodes": slurm.nodes, "tasks": slurm.tasks_per_node, "gpus": slurm.gpus_per_node, "all": slurm.gpus}
-    return {name: (read(found.stated) or Field(None)).value for name, read in each.items()}
+    return {name: (read(found.settings) or Field(None)).value for name, read in each.items()}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_nodes_that_the_script_asks_slurm_about_are_left_to_whoever_submits_it()
 def test_a_card_is_known_where_a_type_or_feature_names_just_one_product(options: str, accelerator: str) -> None:
     found = job(f"#SBATCH {options}")
     assert found is not None
-    assert slurm.read_accelerator(found.stated)["accelerator"].value == accelerator
+    assert slurm.read_accelerator(found.settings)["accelerator"].value == accelerator
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_card_is_known_where_a_type_or_feature_names_just_one_product(options:
 def test_a_card_that_the_cluster_decides_is_explained_at_its_line(options: str, line: str) -> None:
     found = job(f"#SBATCH {options}")
     assert found is not None
-    field = slurm.read_accelerator(found.stated)["accelerator"]
+    field = slurm.read_accelerator(found.settings)["accelerator"]
     assert isinstance(field.value, Unknown)
     assert field.value.category == "queue or partition"
     assert line.strip("'") in field.origins[0].text()
@@ -128,7 +128,7 @@ def test_a_card_that_the_cluster_decides_is_explained_at_its_line(options: str, 
 def test_a_mig_slice_is_named_by_the_type() -> None:
     found = job("#SBATCH --gres=gpu:1g.10gb:1")
     assert found is not None
-    assert slurm.read_accelerator(found.stated)["mig_profile"].value == "1g.10gb"
+    assert slurm.read_accelerator(found.settings)["mig_profile"].value == "1g.10gb"
 
 
 def test_slurm_sets_variables_from_what_is_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Configurations of trainers: by themselves, where a command names them, and on what their comments start them."""
+"""Configurations of trainers: by themselves, and where a command names them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,6 @@ deepspeed: ds.json
 DEEPSPEED = """\
 {"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "none"}},
  "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}
-"""
-TORCHTUNE = """\
-# To launch on 4 devices, run from root:
-#   tune run --nproc_per_node 4 full_finetune_distributed \\
-#     --config llama3/8B_full
-model:
-  _component_: torchtune.models.llama3.llama3_8b
-tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: 4096}
-optimizer: {_component_: torch.optim.AdamW}
-batch_size: 2
-dtype: bf16
 """
 
 
@@ -118,17 +107,6 @@ axolotl train run.yaml --micro-batch-size 1
     assert role.value("checkpoint") == "meta-llama/Llama-3.1-8B"
     places = [origin.document.path for origin in role.fields["sequence_length"].origins]
     assert places == ["job.sbatch", "run.yaml"]
-
-
-def test_a_comment_that_names_the_file_says_on_how_many_gpus_it_is_started() -> None:
-    role = only_role("llama3/8B_full.yaml", {"llama3/8B_full.yaml": TORCHTUNE})
-    assert (role.value("processes_per_pod"), role.value("gpus_per_replica")) == (4, 4)
-    assert role.fields["processes_per_pod"].assumption
-
-
-def test_a_comment_about_another_file_says_nothing() -> None:
-    role = only_role("llama3/70B_full.yaml", {"llama3/70B_full.yaml": TORCHTUNE})
-    assert isinstance(role.value("gpus_per_pod"), Unknown)
 
 
 def test_a_file_outside_the_repository_is_not_looked_for() -> None:

@@ -13,7 +13,8 @@ from gpulint import adapters
 from gpulint.facts import resolver
 from gpulint.facts.model import Missing
 from gpulint.pipeline.enrichment import hints, object_metadata
-from gpulint.policy.rules import cel, evaluate
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.rule import Rule, Target
 from gpulint.report.model import Severity
 from gpulint.source import documents

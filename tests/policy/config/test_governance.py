@@ -12,7 +12,7 @@ import gpulint
 from gpulint.catalog import package_data
 from gpulint.pipeline import check
 from gpulint.pipeline.rule_tests import runner, samples
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.config.files import SettingsError
 from gpulint.policy.rules import identity, rule
 from gpulint.report.model import Finding, Report, Severity, Spent
 

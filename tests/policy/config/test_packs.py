@@ -15,10 +15,9 @@ from folders import ROOT
 from gpulint import cli
 from gpulint.catalog import package_data
 from gpulint.pipeline import session
-from gpulint.policy.config import packs, settings
+from gpulint.policy.config import load, packs, settings
 from gpulint.policy.config.discovery import Policies
-from gpulint.policy.config.files import DiskReader
-from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.config.files import DiskReader, SettingsError
 from gpulint.policy.rules import selection
 from gpulint.policy.rules.rule import load_shipped
 
@@ -80,7 +79,7 @@ def laid(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def read(root: Path, files: Mapping[str, str], folder: str = "") -> settings.Settings:
-    return settings.find_nearest(DiskReader(laid(root, files)), folder)
+    return load.find_nearest(DiskReader(laid(root, files)), folder)
 
 
 @pytest.fixture
@@ -214,7 +213,7 @@ def test_a_link_is_not_followed_out_of_the_repository(tmp_path: Path) -> None:
     root = laid(tmp_path / "repository", {"gpulint.yaml": "extends: ./base.yaml\n"})
     (root / "base.yaml").symlink_to(secret)
     with pytest.raises(SettingsError) as caught:
-        settings.find_nearest(DiskReader(root))
+        load.find_nearest(DiskReader(root))
     assert "gpulint does not follow symbolic links" in str(caught.value)
     assert "password" not in str(caught.value)
 
@@ -465,8 +464,8 @@ def test_an_override_selects_for_its_paths_alone(check: Callable[..., Result]) -
 def test_an_override_narrows_what_may_be_used_on_its_paths(tmp_path: Path) -> None:
     policy = "accelerators: {allowed: [l4, h100-*]}\noverrides: [{paths: [dev/], accelerators: {allowed: [l4]}}]\n"
     policies = Policies(DiskReader(laid(tmp_path, {"gpulint.yaml": policy})))
-    assert policies.at("dev/chat.yaml").governance.permitted.allowed == ("l4",)
-    assert policies.at("chat.yaml").governance.permitted.allowed == ("l4", "h100-*")
+    assert policies.resolve("dev/chat.yaml").governance.permitted.allowed == ("l4",)
+    assert policies.resolve("chat.yaml").governance.permitted.allowed == ("l4", "h100-*")
 
 
 def test_an_override_names_the_accelerator_of_its_paths(check: Callable[..., Result]) -> None:
@@ -544,7 +543,7 @@ def test_globs_of_a_file_above_stay_relative_to_it_and_those_of_a_file_aside_to_
         "platform/base.yaml": "overrides: [{paths: [/dev/], fail: 1}]\n".replace("fail: 1", "accelerator: l4"),
         "teams/chat/gpulint.yaml": "extends: [../../gpulint.yaml, ../../platform/base.yaml]\n",
     }
-    found = Policies(DiskReader(laid(tmp_path, files))).at("teams/chat/dev/pod.yaml")
+    found = Policies(DiskReader(laid(tmp_path, files))).resolve("teams/chat/dev/pod.yaml")
     assert (found.preview, found.accelerator) == (True, "l4")
 
 
@@ -572,8 +571,8 @@ def test_what_is_rendered_of_a_folder_stands_under_the_policy_of_that_folder(
 ) -> None:
     monkeypatch.chdir(laid(tmp_path, {"charts/chat/gpulint.yaml": "accelerator: l4\n"}))
     given = session.prepare(["."], session.Options()).given
-    assert given.at("charts/chat (rendered).yaml").accelerator == "l4"
-    assert given.at("charts/other (rendered).yaml").accelerator == ""
+    assert given.resolve("charts/chat (rendered).yaml").accelerator == "l4"
+    assert given.resolve("charts/other (rendered).yaml").accelerator == ""
 
 
 # ---- the shipped packs

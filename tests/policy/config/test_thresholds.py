@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulint import units
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import Quantity, glossary
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
 from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Severity
 

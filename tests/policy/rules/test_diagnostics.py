@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpulint.facts.glossary import glossary
-from gpulint.policy.rules import cel, condition_diagnostics, diagnostics, rule
+from gpulint.policy.conditions import cel, condition_diagnostics
+from gpulint.policy.rules import diagnostics, rule
 from gpulint.policy.rules.rule import Rule, RuleError
 
 SOUND = """\
@@ -350,7 +351,7 @@ def test_whole_numbers_and_fractions_are_computed_with_alike(
 
 
 def known(*folders: Path) -> Mapping[str, Rule]:
-    return rule.merge(one for folder in folders for one in rule.load_team(folder))
+    return rule.merge(one for folder in folders for one in diagnostics.load_folder(folder))
 
 
 def names(*folders: Path) -> set[str]:

@@ -195,7 +195,7 @@ def test_the_rules_that_speak_are_listed_once_each() -> None:
 def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
     after = Figures(gpus=8, cost_usd_per_hour=27.52, power_w=None, headroom=0.25)
     change = Change("chat", "inference", "a.yaml", None, after)
-    data = formats_json.as_data(Report(comparison=Comparison("main", "HEAD", (change,), (finding(),))))
+    data = formats_json.build_data(Report(comparison=Comparison("main", "HEAD", (change,), (finding(),))))
     told = data["comparison"]
     assert isinstance(told, dict)
     assert {**told, "gone": [one["rule"] for one in told["gone"]]} == {
@@ -231,7 +231,7 @@ def test_a_fingerprint_survives_a_move_within_the_file() -> None:
 
 
 def test_skips_and_failures_are_given() -> None:
-    data = formats_json.as_data(
+    data = formats_json.build_data(
         Report(skipped=(Skip("a.yaml", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
     )
     assert data["skipped"] == [{"path": "a.yaml", "reason": "template"}]

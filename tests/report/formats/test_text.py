@@ -278,5 +278,5 @@ def test_an_empty_or_a_nested_value_leaves_only_its_key_in_a_label() -> None:
         "list": [1, 2],
     }
     (document,) = documents.load("spec.json", json.dumps({"gpu": written}).encode()).documents
-    labels = [evaluate._written(Origin(document, ("gpu", key))) for key in written]
+    labels = [evaluate._quote_setting(Origin(document, ("gpu", key))) for key in written]
     assert labels == ["empty", "text", "nested", "flag: false", "flat: a=1, b=x", "list: 1, 2"]

@@ -138,7 +138,7 @@ def test_a_terminal_without_unicode_gets_the_same_screen_in_ascii() -> None:
 
 
 def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
-    assert escaping.to_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
+    assert escaping.convert_to_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
 
 
 # ---- a room

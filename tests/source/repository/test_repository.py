@@ -174,11 +174,11 @@ def test_what_lies_beside_a_file_and_in_the_repository_is_found(tree: pathlib.Pa
     write(tree, "a/chat.yaml", "b/x.yaml", content="apiVersion: v1\nkind: Pod\nmetadata: {name: chat}\n")
     write(tree, "a/config.yaml", "c/config.yaml", content=config)
     held = opened(tree)
-    assert [one.path for one in held.beside("a/chat.yaml")] == ["a/chat.yaml", "a/config.yaml"]
+    assert [one.path for one in held.read_siblings("a/chat.yaml")] == ["a/chat.yaml", "a/config.yaml"]
     assert [one.path for one in held.objects("ConfigMap", "flags", "a/chat.yaml")] == ["a/config.yaml"]
     assert [one.path for one in held.objects("ConfigMap", "flags", "b/x.yaml")] == ["a/config.yaml", "c/config.yaml"]
     assert held.search("name: fl", "b/x.yaml") == "a/config.yaml"
-    assert [one.path for one in held.gathered("^c/", "nothing", "b/x.yaml")] == ["c/config.yaml"]
+    assert [one.path for one in held.gather("^c/", "nothing", "b/x.yaml")] == ["c/config.yaml"]
     other = held.rewritten({"c/config.yaml": b"a: 1\n"})
     assert [one.path for one in other.objects("ConfigMap", "flags", "b/x.yaml")] == ["a/config.yaml"]
 

@@ -304,7 +304,7 @@ def test_a_part_of_a_word_has_its_place() -> None:
     script = 'A=model; v "--x=$A,b"'
     word = shell.read_commands(script)[-1].words[1]
     assert word.text == "--x=model,b"
-    places = [word.at(start, end) for start, end in ((0, 3), (4, 9), (4, 11), (10, 11))]
+    places = [word.locate_part(start, end) for start, end in ((0, 3), (4, 9), (4, 11), (10, 11))]
     assert [script[start:end] for start, end in places] == ["--x", "model", "$A,b", "b"]
 
 
@@ -344,7 +344,7 @@ def test_what_stands_in_another_file_says_so() -> None:
     inside = next(command for command in found if command.words and command.words[0].text == "w")
     assert (inside.source, [(word.start, word.end) for word in inside.words]) == ("jobs/env.sh", [(18, 19), (20, 22)])
     assert [script[word.start : word.end] for word in found[-1].words] == ["v", "$N", "x$M"]
-    assert script[slice(*found[-1].words[2].at(1, 3))] == "$M"
+    assert script[slice(*found[-1].words[2].locate_part(1, 3))] == "$M"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def read_taints(spot: Spot, modules: Modules) -> tuple[Taint, ...]:
         items = items if isinstance(entries, Unknown) else tuple(entries.values())
     if isinstance(items, Unknown):
         return ()
-    taint_parts = [[modules.field(item.below(key)) for key in ("key", "value", "effect")] for item in items]
+    taint_parts = [[modules.field(item.descend(key)) for key in ("key", "value", "effect")] for item in items]
     return tuple(_read_taint(*parts) for parts in taint_parts if all(_is_known(part) for part in parts))
 
 

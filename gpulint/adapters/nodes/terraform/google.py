@@ -34,23 +34,23 @@ class Machine(NamedTuple):
 
 def machine(config: Spot, modules: Modules) -> Machine:
     """Return the machine of a `node_config`, or of an instance with the same keys."""
-    kind = modules.field(config.below("machine_type"))
-    listed = config.below("guest_accelerator")
+    kind = modules.field(config.descend("machine_type"))
+    listed = config.descend("guest_accelerator")
     guests = modules.items(listed)
-    if config.below("dynamic", "guest_accelerator").value() is not None:
+    if config.descend("dynamic", "guest_accelerator").value() is not None:
         guests = Unknown("a dynamic block attaches the GPUs")
     if isinstance(guests, Unknown):
         unknown = Field(guests, (listed.origin(),))
         return Machine(config, kind, unknown, unknown, None)
     if not guests:
         return Machine(config, kind, None, None, None)
-    partition = modules.field(guests[0].below("gpu_partition_size"))
+    partition = modules.field(guests[0].descend("gpu_partition_size"))
     blank = partition is not None and partition.value == ""
     return Machine(
         config,
         kind,
-        modules.field(guests[0].below("type")),
-        modules.field(guests[0].below("count")),
+        modules.field(guests[0].descend("type")),
+        modules.field(guests[0].descend("count")),
         None if blank else partition,
         _read_sharing(guests[0], modules),
     )
@@ -58,30 +58,30 @@ def machine(config: Spot, modules: Modules) -> Machine:
 
 def _read_sharing(guest: Spot, modules: Modules) -> Field | None:
     """Return how GKE shares the GPUs of a pool: by time-slicing or MPS."""
-    for settings in blocks.blocks(guest.below("gpu_sharing_config"), modules):
-        stated = modules.field(settings.below("gpu_sharing_strategy"))
+    for settings in blocks.blocks(guest.descend("gpu_sharing_config"), modules):
+        stated = modules.field(settings.descend("gpu_sharing_strategy"))
         named = str(stated.value) if stated is not None and isinstance(stated.value, str) else "shared"
         return Field(named, (settings.origin(),))
     return None
 
 
 def pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    for config in blocks.blocks(spot.below("node_config"), modules):
-        yield _build_gke_pool(spot, config, modules.field(spot.below("name")), modules)
+    for config in blocks.blocks(spot.descend("node_config"), modules):
+        yield _build_gke_pool(spot, config, modules.field(spot.descend("name")), modules)
 
 
 def cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    removed = modules.field(spot.below("remove_default_node_pool"))
+    removed = modules.field(spot.descend("remove_default_node_pool"))
     if removed is None:
-        for config in blocks.blocks(spot.below("node_config"), modules):
+        for config in blocks.blocks(spot.descend("node_config"), modules):
             yield _build_gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
-    for inner in blocks.blocks(spot.below("node_pool"), modules):
+    for inner in blocks.blocks(spot.descend("node_pool"), modules):
         yield from pool(inner, modules)
 
 
 def _build_gke_pool(spot: Spot, config: Spot, name: Field | None, modules: Modules) -> Pool:
-    own, unknown = blocks.read_labels(config.below("labels"), modules)
-    tainted = blocks.read_taints(config.below("taint"), modules)
+    own, unknown = blocks.read_labels(config.descend("labels"), modules)
+    tainted = blocks.read_taints(config.descend("taint"), modules)
     return _build_pool(spot, machine(config, modules), name, own, tainted, unknown)
 
 
@@ -138,15 +138,15 @@ def _find_label_values(product: str) -> frozenset[str]:
 
 
 def module(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    listed = modules.items(spot.below("node_pools"))
-    shared, hidden = blocks.read_labels(spot.below("node_pools_labels", "all"), modules)
+    listed = modules.items(spot.descend("node_pools"))
+    shared, hidden = blocks.read_labels(spot.descend("node_pools_labels", "all"), modules)
     for item in () if isinstance(listed, Unknown) else listed:
-        name = modules.field(item.below("name"))
-        guest, count = (modules.field(item.below(key)) for key in ("accelerator_type", "accelerator_count"))
+        name = modules.field(item.descend("name"))
+        guest, count = (modules.field(item.descend(key)) for key in ("accelerator_type", "accelerator_count"))
         if guest is not None and (guest.value == "" or (count is not None and count.value == 0)):
             guest = count = None
-        of = Machine(item, modules.field(item.below("machine_type")), guest, count, None)
-        own, unknown = blocks.read_labels(spot.below("node_pools_labels", str(name.value if name else "")), modules)
-        open_map = isinstance(spot.below("node_pools_labels").value(), str)
-        tainted = blocks.read_taints(spot.below("node_pools_taints", str(name.value if name else "")), modules)
+        of = Machine(item, modules.field(item.descend("machine_type")), guest, count, None)
+        own, unknown = blocks.read_labels(spot.descend("node_pools_labels", str(name.value if name else "")), modules)
+        open_map = isinstance(spot.descend("node_pools_labels").value(), str)
+        tainted = blocks.read_taints(spot.descend("node_pools_taints", str(name.value if name else "")), modules)
         yield _build_pool(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)

@@ -23,7 +23,7 @@ class Spot(NamedTuple):
     def value(self) -> object:
         return self.document.get(self.path)
 
-    def below(self, *path: str | int) -> Spot:
+    def descend(self, *path: str | int) -> Spot:
         return self._replace(path=(*self.path, *path))
 
     def origin(self) -> Origin:

@@ -64,7 +64,7 @@ def _read_document(document: Document, modules: Modules) -> Iterator[Pool]:
             yield from read(spot, modules)
     for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
-        source = str(spot.below("source").value())
+        source = str(spot.descend("source").value())
         if source.partition("//")[0] == EKS_MODULE:
             yield from _read_eks_module(spot, modules)
         elif source.partition("//")[0] == GKE_MODULE:
@@ -75,7 +75,7 @@ def resources(document: Document, kind: str, modules: Modules) -> Iterator[Spot]
     """Yield the locations of resources of a type, once for each item of `count` or `for_each`."""
     for name in _read_names(document.get(("resource", kind))):
         block = Spot(document, ("resource", kind, name))
-        made = modules.repeated(block)
+        made = modules.repeat_block(block)
         yield from (block,) if isinstance(made, Unknown) else made
 
 
@@ -87,18 +87,18 @@ def _read_names(value: object) -> tuple[str, ...]:
 
 
 def _read_eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    name = modules.field(spot.below("node_group_name"))
+    name = modules.field(spot.descend("node_group_name"))
     yield _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
 
 
 def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
     """Yield the groups of the module, which adds a random suffix to their names."""
     for key in ("eks_managed_node_groups", "self_managed_node_groups"):
-        entries = modules.entries(spot.below(key))
+        entries = modules.entries(spot.descend(key))
         for name, group in () if isinstance(entries, Unknown) else entries.items():
-            resolved = modules.at(group)
+            resolved = modules.resolve_spot(group)
             inner = resolved if isinstance(resolved, Spot) else group
-            shared = spot.below(f"{key.removesuffix('s')}_defaults")
+            shared = spot.descend(f"{key.removesuffix('s')}_defaults")
             kinds = _read_kinds(inner, modules) or _read_kinds(shared, modules)
             pool = _build_eks_pool(group, inner, kinds, None, "taints", modules)
             yield pool._replace(name=name)
@@ -106,9 +106,9 @@ def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
 
 def _read_kinds(spot: Spot, modules: Modules) -> list[Field]:
     """Return the instance types of a group. One unknown type stands for an unknown list."""
-    if single := modules.field(spot.below("instance_type")):
+    if single := modules.field(spot.descend("instance_type")):
         return [single]
-    listed = spot.below("instance_types")
+    listed = spot.descend("instance_types")
     items = modules.items(listed)
     if isinstance(items, Unknown):
         return [Field(items, (listed.origin(),))]
@@ -121,8 +121,8 @@ def _build_eks_pool(
     """Return an EKS group with the labels that EKS sets:
     docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html.
     """
-    labels, unknown = blocks.read_labels(inner.below("labels"), modules)
-    tainted = blocks.read_taints(inner.below(taint), modules)
+    labels, unknown = blocks.read_labels(inner.descend("labels"), modules)
+    tainted = blocks.read_taints(inner.descend(taint), modules)
     card, count, machine_type = kubernetes_pools.resolve_machine_types(kinds, "aws")
     blocks.set_label(labels, EKS_NAME, name)
     if kinds and all(isinstance(kind.value, str) for kind in kinds):
@@ -144,13 +144,13 @@ class Group(NamedTuple):
 def groups(document: Document, modules: Modules) -> Iterator[Group]:
     """Yield the node groups of a file."""
     for spot in resources(document, "aws_eks_node_group", modules):
-        yield Group(_read_kinds(spot, modules), modules.field(spot.below("ami_type")), None)
+        yield Group(_read_kinds(spot, modules), modules.field(spot.descend("ami_type")), None)
     for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
-        if str(spot.below("source").value()).partition("//")[0] == EKS_MODULE:
-            entries = modules.entries(spot.below("eks_managed_node_groups"))
+        if str(spot.descend("source").value()).partition("//")[0] == EKS_MODULE:
+            entries = modules.entries(spot.descend("eks_managed_node_groups"))
             for group in () if isinstance(entries, Unknown) else entries.values():
-                fields = (modules.field(group.below(key)) for key in ("ami_type", "enable_efa_support"))
+                fields = (modules.field(group.descend(key)) for key in ("ami_type", "enable_efa_support"))
                 yield Group(_read_kinds(group, modules), *fields)
 
 
@@ -159,9 +159,9 @@ def groups(document: Document, modules: Modules) -> Iterator[Group]:
 
 def _build_aks_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     """Return an AKS pool with the labels that AKS sets: learn.microsoft.com/azure/aks/use-labels."""
-    name, kind = modules.field(spot.below("name")), modules.field(spot.below("vm_size"))
-    labels, unknown = blocks.read_labels(spot.below("node_labels"), modules)
-    items = modules.items(spot.below("node_taints"))
+    name, kind = modules.field(spot.descend("name")), modules.field(spot.descend("vm_size"))
+    labels, unknown = blocks.read_labels(spot.descend("node_labels"), modules)
+    items = modules.items(spot.descend("node_taints"))
     listed = () if isinstance(items, Unknown) else items
     texts = [field.value for item in listed if (field := modules.field(item)) is not None]
     tainted = tuple(taint for text in taints.strings(texts) if (taint := taints.read(text)))
@@ -184,16 +184,16 @@ def _build_aks_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
 
 
 def _read_aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    for inner in blocks.blocks(spot.below("default_node_pool"), modules):
+    for inner in blocks.blocks(spot.descend("default_node_pool"), modules):
         yield from _build_aks_pool(inner, modules)
 
 
 def _build_oke_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    name, kind = modules.field(spot.below("name")), modules.field(spot.below("node_shape"))
+    name, kind = modules.field(spot.descend("name")), modules.field(spot.descend("node_shape"))
     labels: dict[str, frozenset[str]] = {}
     is_open = False
-    for inner in blocks.blocks(spot.below("initial_node_labels"), modules):
-        key, value = (modules.field(inner.below(part)) for part in ("key", "value"))
+    for inner in blocks.blocks(spot.descend("initial_node_labels"), modules):
+        key, value = (modules.field(inner.descend(part)) for part in ("key", "value"))
         if key is None or not isinstance(key.value, str):
             is_open = True
         else:
@@ -207,8 +207,8 @@ def _build_oke_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
 
 def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     """Return a Nebius node group. Its machine type is a platform with a preset."""
-    named = [modules.field(spot.below("template", "resources", key)) for key in ("platform", "preset")]
-    labels, unknown = blocks.read_labels(spot.below("template", "metadata", "labels"), modules)
+    named = [modules.field(spot.descend("template", "resources", key)) for key in ("platform", "preset")]
+    labels, unknown = blocks.read_labels(spot.descend("template", "metadata", "labels"), modules)
     stated = [part for part in named if part is not None]
     unresolved = next((part for part in stated if isinstance(part.value, Unknown)), None)
     origins = tuple(origin for part in stated for origin in part.origins)
@@ -217,7 +217,7 @@ def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
         card, count = machine_types.NO_ACCELERATOR, None
     else:
         card, count = machine_types.find_accelerator(kind, None, None, "nebius")
-    name = modules.field(spot.below("name"))
+    name = modules.field(spot.descend("name"))
     yield Pool(
         blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), unknown
     )

@@ -43,7 +43,7 @@ class Modules:
         self.folders = modules.read(documents)
         self.left = STEPS_MAX
 
-    def at(self, spot: Spot, depth: int = 0) -> Found:
+    def resolve_spot(self, spot: Spot, depth: int = 0) -> Found:
         """Resolve a location to that of its literal value, list or map, or return why it is unknown."""
         value = spot.value()
         if not isinstance(value, str) or "${" not in value:
@@ -60,7 +60,7 @@ class Modules:
         if spot.value() is None:
             return None
         self.left = STEPS_MAX
-        resolved = self.at(spot)
+        resolved = self.resolve_spot(spot)
         if isinstance(resolved, Unknown):
             category = "" if resolved.category == ABSENT else resolved.category
             return Field(Unknown(resolved.reason, category), (spot.origin(),))
@@ -86,7 +86,7 @@ class Modules:
             return unknown or tuple(
                 item for item_list in lists if not isinstance(item_list, Unknown) for item in item_list
             )
-        resolved = self.at(spot, depth)
+        resolved = self.resolve_spot(spot, depth)
         if isinstance(resolved, Unknown):
             return resolved
         if _is_joined(resolved) and isinstance(resolved, Spot) and resolved != spot:
@@ -96,7 +96,7 @@ class Modules:
             return ()
         if not isinstance(listed, list) or isinstance(resolved, Literal):
             return Unknown("it is not a list")
-        return tuple(resolved.below(at) for at in range(len(listed)))
+        return tuple(resolved.descend(at) for at in range(len(listed)))
 
     def entries(self, spot: Spot, depth: int = 0) -> Mapping[str, Spot] | Unknown:
         """Return the entries of a map by key; none if it is absent."""
@@ -111,7 +111,7 @@ class Modules:
             return unknown or {
                 key: value for entry_map in maps if isinstance(entry_map, Mapping) for key, value in entry_map.items()
             }
-        resolved = self.at(spot, depth)
+        resolved = self.resolve_spot(spot, depth)
         if isinstance(resolved, Unknown):
             return resolved
         if _is_joined(resolved) and isinstance(resolved, Spot) and resolved != spot:
@@ -121,15 +121,15 @@ class Modules:
             return {}
         if not isinstance(mapped, dict) or isinstance(resolved, Literal) or any("${" in str(key) for key in mapped):
             return Unknown("it is not a map")
-        return {str(key): resolved.below(str(key)) for key in mapped}
+        return {str(key): resolved.descend(str(key)) for key in mapped}
 
-    def repeated(self, block: Spot) -> tuple[Spot, ...] | Unknown:
+    def repeat_block(self, block: Spot) -> tuple[Spot, ...] | Unknown:
         """Yield a block once for each item of its `count` or `for_each`; not at all if its count is
         zero.
         """
         if block.value() is None:
             return ()
-        many, listed = block.below("count"), block.below("for_each")
+        many, listed = block.descend("count"), block.descend("for_each")
         if listed.value() is not None:
             entries = self.entries(listed)
             if isinstance(entries, Unknown):
@@ -187,9 +187,9 @@ class Modules:
         if match := expressions.COMPARISON.fullmatch(condition):
             sides = [self._resolve(match[name].strip(), spot, depth) for name in ("left", "right")]
             unknown = next((side for side in sides if isinstance(side, Unknown)), None)
-            return unknown or (_to_plain(sides[0]) == _to_plain(sides[1])) == (match["sign"] == "==")
+            return unknown or (_read_plain(sides[0]) == _read_plain(sides[1])) == (match["sign"] == "==")
         resolved = self._resolve(condition.removeprefix("!").strip(), spot, depth)
-        value = resolved if isinstance(resolved, Unknown) else _to_plain(resolved)
+        value = resolved if isinstance(resolved, Unknown) else _read_plain(resolved)
         if isinstance(value, bool):
             return value != condition.startswith("!")
         return value if isinstance(value, Unknown) else Unknown(f"{expressions.short(condition)} is computed")
@@ -205,9 +205,9 @@ class Modules:
                 return (
                     whole if isinstance(whole, Unknown) else Unknown(f"{expressions.short(arguments[0])} is computed")
                 )
-            inner = whole.below(key["text"])
+            inner = whole.descend(key["text"])
             if inner.value() is not None:
-                return self.at(inner, depth + 1)
+                return self.resolve_spot(inner, depth + 1)
             return (
                 self._resolve(arguments[2], spot, depth + 1)
                 if len(arguments) == 3
@@ -229,7 +229,9 @@ class Modules:
         if root == "each":
             if spot.each is None or name not in ("key", "value"):
                 return Unknown("for_each iterates over an unknown value")
-            start: Found = Literal(spot.each.key, spot) if name == "key" else self.at(spot.each.value, depth + 1)
+            start: Found = (
+                Literal(spot.each.key, spot) if name == "key" else self.resolve_spot(spot.each.value, depth + 1)
+            )
         elif root == "var":
             start = self._resolve_variable(name, spot, depth)
         elif root == "local":
@@ -239,10 +241,10 @@ class Modules:
         for step in expressions.STEP.finditer(match["rest"]):
             if not isinstance(start, Spot):
                 return start if isinstance(start, Unknown) else Unknown(f"{match[0]} is computed")
-            inner = start.below(int(step[2]) if step[2] else step[1] or step[3])
+            inner = start.descend(int(step[2]) if step[2] else step[1] or step[3])
             if inner.document.node(inner.path) is None:
                 return Unknown(f"{match[0]} does not exist", ABSENT)
-            start = self.at(inner, depth + 1)
+            start = self.resolve_spot(inner, depth + 1)
         return start
 
     def _resolve_variable(self, name: str, spot: Spot, depth: int) -> Found:
@@ -255,24 +257,24 @@ class Modules:
             default = self._find_default(name, declared, depth)
             return _merge(name, [assigned if assigned is not None else default for assigned in stated])
         if given := _find_first(reversed(folder.given), (name,)):
-            return self._merge_optional(folder, name, self.at(given, depth + 1), depth)
+            return self._merge_optional(folder, name, self.resolve_spot(given, depth + 1), depth)
         return self._merge_optional(folder, name, self._find_default(name, declared, depth), depth)
 
     def _merge_optional(self, folder: Folder, name: str, value: Found, depth: int) -> Found:
         """Return a value, or Unknown if an optional variable file of the folder differs."""
         others = [Spot(document, (name,)) for document in folder.further if document.get((name,)) is not None]
-        return _merge(name, [value, *(self.at(other, depth + 1) for other in others)]) if others else value
+        return _merge(name, [value, *(self.resolve_spot(other, depth + 1) for other in others)]) if others else value
 
     def _find_argument(self, call: Spot, name: str, depth: int) -> Found | None:
         """Return the argument of a call; None if it leaves the default."""
-        argument = call.below(name)
-        return None if argument.document.node(argument.path) is None else self.at(argument, depth + 1)
+        argument = call.descend(name)
+        return None if argument.document.node(argument.path) is None else self.resolve_spot(argument, depth + 1)
 
     def _find_default(self, name: str, declared: Spot, depth: int) -> Found:
-        default = declared.below("default")
+        default = declared.descend("default")
         if default.document.node(default.path) is None:
             return Unknown(f"var.{name} has no default", CALLER)
-        return self.at(default, depth + 1)
+        return self.resolve_spot(default, depth + 1)
 
     def _resolve_local(self, name: str, spot: Spot, depth: int) -> Found:
         folder = self.folders.get(posixpath.dirname(spot.document.path))
@@ -280,7 +282,7 @@ class Modules:
             blocks = document.get(("locals",))
             for at in range(len(blocks) if isinstance(blocks, list) else 0):
                 if document.node(("locals", at, name)) is not None:
-                    return self.at(Spot(document, ("locals", at, name)), depth + 1)
+                    return self.resolve_spot(Spot(document, ("locals", at, name)), depth + 1)
         return Unknown(f"local.{name} is not declared")
 
     def _interpolate(self, spot: Spot, text: str, depth: int) -> Found:
@@ -319,7 +321,7 @@ def _merge(name: str, values: Sequence[Found]) -> Found:
     """Return the value on which all sources of a variable agree; unknown if they differ."""
     first = values[0]
     if len(values) == 1 or (
-        not isinstance(first, Unknown) and all(_to_plain(value) == _to_plain(first) for value in values)
+        not isinstance(first, Unknown) and all(_read_plain(value) == _read_plain(first) for value in values)
     ):
         return first
     if unknown := next((value for value in values if isinstance(value, Unknown)), None):
@@ -327,7 +329,7 @@ def _merge(name: str, values: Sequence[Found]) -> Found:
     return Unknown(f"var.{name} is set to different values", CALLER)
 
 
-def _to_plain(value: Found) -> object:
+def _read_plain(value: Found) -> object:
     return value.reason if isinstance(value, Unknown) else value.value if isinstance(value, Literal) else value.value()
 
 

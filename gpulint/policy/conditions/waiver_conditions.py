@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
-from gpulint.policy.rules import cel
+from gpulint.policy.conditions import cel
 
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
 WHOLE = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])(\d+)(?![\w.])")
@@ -35,7 +35,7 @@ def find_problem(bound: str) -> str:
     if not COMPARES.search(bound):
         return f'`{bound}` compares nothing; put the whole condition in quotes: while="gpus_per_replica <= 8"'
     try:
-        cel.compile(_with_floats(bound))
+        cel.compile(_write_floats(bound))
     except cel.ConditionError:
         return f"cannot parse `{bound}`: {_explain(bound)}"
     return "" if cel.find_names(bound) else f"`{bound}` names no fact; `gpulint facts` lists them"
@@ -44,9 +44,9 @@ def find_problem(bound: str) -> str:
 def evaluate(bound: str, facts: Facts) -> Evaluation:
     """Evaluate a condition for a role in the expected scenario."""
     values = {name: facts.expected(name) for name in cel.find_names(bound)}
-    resolved = {name: _as_float(value) for name, value in values.items() if not isinstance(value, Missing)}
+    resolved = {name: _convert_to_float(value) for name, value in values.items() if not isinstance(value, Missing)}
     try:
-        holds = cel.evaluate(_with_floats(bound), resolved)
+        holds = cel.evaluate(_write_floats(bound), resolved)
     except cel.ConditionError:
         absent = [name for name, value in resolved.items() if value is None]
         return Evaluation(None, needs=tuple(absent or resolved))
@@ -56,12 +56,12 @@ def evaluate(bound: str, facts: Facts) -> Evaluation:
 
 
 @functools.cache
-def _with_floats(bound: str) -> str:
+def _write_floats(bound: str) -> str:
     """Return a condition in which every number is a float, so that it can be multiplied with facts."""
     return WHOLE.sub(lambda match: f"{match[1]}.0" if match[1] else match[0], bound)
 
 
-def _as_float(value: object) -> object:
+def _convert_to_float(value: object) -> object:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -72,11 +72,11 @@ def _render(name: str, facts: Facts) -> str:
 
 def _explain(bound: str) -> str:
     """Return why a condition does not compile, in the same words as for rule files."""
-    from gpulint.policy.rules import condition_diagnostics
+    from gpulint.policy.conditions import condition_diagnostics
 
     for mistake in (
         *condition_diagnostics.find_mistakes(bound, False),
-        *condition_diagnostics.find_mistakes(_with_floats(bound), False),
+        *condition_diagnostics.find_mistakes(_write_floats(bound), False),
     ):
         return mistake.message
     return "it mixes values of different types"

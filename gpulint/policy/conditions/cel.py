@@ -60,7 +60,7 @@ def find_guards(expression: str) -> Mapping[str, bool | None]:
 def compile(expression: str) -> cel.Expression:
     """Return the checked expression; raise ConditionError with the location and the closest fact."""
     try:
-        return _environment().compile(_with_floats(expression) if uses_arithmetic(expression) else expression)
+        return _environment().compile(_write_floats(expression) if uses_arithmetic(expression) else expression)
     except RuntimeError as error:
         raise ConditionError(_explain(_compile_error(expression) or str(error))) from None
 
@@ -92,7 +92,9 @@ def _evaluate_cached(expression: str, names_: tuple[str, ...], *values: object) 
 
 def _evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     uses_floats = uses_arithmetic(expression)
-    converted = {name: _as_float(value) if uses_floats else _as_cel(value) for name, value in values.items()}
+    converted = {
+        name: _convert_to_float(value) if uses_floats else _convert_to_cel(value) for name, value in values.items()
+    }
     result = compile(expression).eval(data=converted)
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
@@ -111,16 +113,16 @@ def uses_arithmetic(expression: str) -> bool:
 
 
 @functools.cache
-def _with_floats(expression: str) -> str:
+def _write_floats(expression: str) -> str:
     """Return a condition with float literals: 2.0 * gpus > 8.0 for 2 * gpus > 8. List indices stay integers."""
     return WORD.sub(lambda match: f"{match[0]}.0" if match["whole"] else match[0], expression)
 
 
-def _as_float(value: object) -> object:
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _as_cel(value)
+def _convert_to_float(value: object) -> object:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _convert_to_cel(value)
 
 
-def _as_cel(value: object) -> object:
+def _convert_to_cel(value: object) -> object:
     """Return a value in CEL's types: a tuple as a list, an integer beyond 64 bits as a float."""
     if isinstance(value, tuple):
         return list(value)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.facts.formulas import find_formulas
 from gpulint.facts.glossary import glossary
-from gpulint.policy.config import did_you_mean
-from gpulint.policy.rules import cel
+from gpulint.policy import did_you_mean
+from gpulint.policy.conditions import cel
 
 TOKEN = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|\d[\w.]*(?:(?<=[eE])[+-]\d+)?%?|[A-Za-z_]\w*(?:\.\w+)*|[=!<>]=|&&|\|\||<>|=~|=>|=<|\S"

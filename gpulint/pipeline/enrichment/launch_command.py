@@ -1,4 +1,4 @@
-"""Launched by: the GPU count of a configuration file, from its comments or a script in its folder.
+"""Launch commands: the GPU count of a configuration file, from its comments or a script in its folder.
 
 If commands start the file with different counts, the count stays unknown.
 """
@@ -9,13 +9,15 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from gpulint.adapters.programs import launchers
+from gpulint.adapters import trainers
+from gpulint.adapters.programs import launchers, replica
 from gpulint.engines import Argument
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository, Source
-from gpulint.workload import Field, Origin
+from gpulint.workload import Field, Origin, Role, Workload
 
 STARTS = re.compile(
     r"^[\s>$#]*((?:tune run|torchrun|accelerate launch|deepspeed|axolotl train|llamafactory-cli train)\s.*)$"
@@ -33,7 +35,33 @@ COUNTS = ("processes_per_pod", "pods_per_replica")
 Counts = Mapping[str, int]
 
 
-def fields(document: Document, repository: Repository) -> dict[str, Field]:
+def merge_launch(workload: Workload, repository: Repository) -> Workload:
+    """Return the run of a configuration file with the processes that a command starts for it."""
+    if not any(_is_left_open(role) for role in workload.roles):
+        return workload
+    launched = _read_launch(workload.document, repository)
+    if not launched:
+        return workload
+    roles = (_set_launch(role, launched) if _is_left_open(role) else role for role in workload.roles)
+    return replace(workload, roles=tuple(roles))
+
+
+def _is_left_open(role: Role) -> bool:
+    """Return True if a configuration file states nothing about the machines of its run."""
+    gpus, nodes = role.fields.get("gpus_per_pod"), role.fields.get("pods_per_replica")
+    if gpus is None or nodes is None or gpus.value is not trainers.LAUNCHER:
+        return False
+    return nodes.source == trainers.ONE_NODE and role.fields["gpus_per_replica"] == replica.product(gpus, nodes)
+
+
+def _set_launch(role: Role, launched: Mapping[str, Field]) -> Role:
+    """Return a role with the nodes and processes of a command, one GPU for each process."""
+    nodes = launched.get("pods_per_replica", role.fields["pods_per_replica"])
+    gpus = launched["processes_per_pod"]
+    return role.having(**{"gpus_per_pod": gpus, "gpus_per_replica": replica.product(gpus, nodes), **launched})
+
+
+def _read_launch(document: Document, repository: Repository) -> dict[str, Field]:
     """Return processes per node and nodes, if all commands that name the file agree; else nothing."""
     counts = list(_find_in_comments(document))
     where = "from a command in the file's comments"
@@ -87,13 +115,13 @@ def _read_counts(document: Document, command: str) -> Iterator[Counts]:
 
 def _find_in_scripts(document: Document, repository: Repository) -> Iterator[Counts]:
     name = posixpath.basename(document.path).encode()
-    for source in list(repository.beside(document.path))[:SCRIPTS_MAX]:
+    for source in list(repository.read_siblings(document.path))[:SCRIPTS_MAX]:
         if source.path.endswith((".sh", ".slurm", ".sbatch")) and name in source.content:
             yield from _read_script(source, document.path, repository)
 
 
 def _read_script(source: Source, path: str, repository: Repository) -> Iterator[Counts]:
-    from gpulint.adapters import scripts
+    from gpulint.adapters import scripts  # few files are started by a script beside them
 
     for document in documents.load(source.path, source.content).documents:
         for workload in scripts.workloads(document, repository):
