@@ -34,9 +34,9 @@ class Weights(NamedTuple):
 def parse_file_name(path: str) -> Weights:
     """Parse the name of a file: `<checkpoint>-<type>.gguf`, whole or the first of several parts.
 
-    >>> of_file("/models/Llama-3.3-70B-Instruct-Q4_K_M-00001-of-00002.gguf")
+    >>> parse_file_name("/models/Llama-3.3-70B-Instruct-Q4_K_M-00001-of-00002.gguf")
     Weights(checkpoint='Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
-    >>> of_file("/models/model.gguf")
+    >>> parse_file_name("/models/model.gguf")
     Weights(checkpoint='', quantization='')
     """
     stem = PART.sub("", re.sub(r"\.gguf$", "", path.rstrip("/").rsplit("/", 1)[-1], flags=re.IGNORECASE))
@@ -52,7 +52,7 @@ def parse_file_name(path: str) -> Weights:
 def parse_repository(reference: str) -> Weights:
     """Parse `<owner>/<checkpoint>-GGUF[:<type>]`; a tag such as latest is no type.
 
-    >>> of_repository("bartowski/Llama-3.3-70B-Instruct-GGUF:Q4_K_M")
+    >>> parse_repository("bartowski/Llama-3.3-70B-Instruct-GGUF:Q4_K_M")
     Weights(checkpoint='bartowski/Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
     """
     name, _, tag = reference.partition(":")
@@ -62,7 +62,7 @@ def parse_repository(reference: str) -> Weights:
 def find_format(type_name: str) -> str:
     """Return the catalog's name of a GGUF type.
 
-    >>> format_of("Q4_K_M"), format_of("BF16")
+    >>> find_format("Q4_K_M"), find_format("BF16")
     ('gguf-q4_k_m', 'bfloat16')
     """
     return FORMATS.get(type_name.lower(), f"gguf-{type_name.lower()}")

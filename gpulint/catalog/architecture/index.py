@@ -150,7 +150,7 @@ def read_stored(head: Head, each: Each = map) -> StoredWeights | None:
 def read_index(content: bytes) -> tuple[int, Mapping[str, str]]:
     """Return the total bytes in an index (0 if it has none), and the file of each tensor.
 
-    >>> index(b'{"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}')
+    >>> read_index(b'{"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}')
     (8, {'a': 'model-00001-of-00002.safetensors'})
     """
     if len(content) > INDEX_BYTES_MAX:
@@ -394,7 +394,7 @@ def describe(found: LoadedWeights, parameters: int | None) -> str:
     """Return what is loaded, by number format, largest first, and the share of parameters that is
     not quantised.
 
-    >>> described(Loaded({"F8_E4M3": 3 * 2**30, "BF16": 2**30}, None, 2**29, 2**32, "header of model.safetensors"), 2**32)
+    >>> describe(LoadedWeights({"F8_E4M3": 3 * 2**30, "BF16": 2**30}, None, 2**29, 2**32, "header of model.safetensors"), 2**32)
     'F8_E4M3 3 GiB, BF16 1 GiB (header of model.safetensors); 12.5% of the parameters are not quantised'
     """
     held = found.bytes_by_dtype or {"in all": found.total_bytes}

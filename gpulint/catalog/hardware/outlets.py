@@ -35,7 +35,7 @@ def _read_outlet(row: tables.Row) -> Outlet:
 def find_inlets(word: str) -> frozenset[str]:
     """Return the inlets that a socket or a combined socket serves; all if it is not listed.
 
-    >>> sorted(inlets("C13")), inlets("C13/C19") == inlets("C19"), inlets("L6-30R") == every_inlet()
+    >>> sorted(find_inlets("C13")), find_inlets("C13/C19") == find_inlets("C19"), find_inlets("L6-30R") == list_inlets()
     (['C14', 'C16'], True, True)
     """
     named = [_load_outlets().get(part.strip().upper()) for part in word.split("/")]
@@ -51,7 +51,7 @@ def list_inlets() -> frozenset[str]:
 def parse_inlet(word: str) -> str:
     """Return the inlet that a word names, also by its connector: C19, C20 and C19/C20 are all C20.
 
-    >>> inlet("c20"), inlet("C19/C20"), inlet("busbar")
+    >>> parse_inlet("c20"), parse_inlet("C19/C20"), parse_inlet("busbar")
     ('C20', 'C20', 'BUSBAR')
     """
     first = word.upper().partition("/")[0].strip()

@@ -56,7 +56,7 @@ def bytes_per_activation(weight_dtype: str) -> float:
     return 4.0 if weight_dtype in {"float", "float32"} else 2.0
 
 
-def list_parameters(named_parameters: float, named_parameter_ratio: float) -> float:
+def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
     """Parameters of a model of which only the name is known.
 
     parameters = named_parameters · named_parameter_ratio
