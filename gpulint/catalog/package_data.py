@@ -47,11 +47,14 @@ def load_glossary() -> Mapping[str, Mapping[str, object]]:
 
 
 def _merge_glossary() -> Mapping[str, Mapping[str, object]]:
-    from gpulint.catalog import quantity_rows
+    from gpulint.catalog import axes, quantity_rows
 
     topics = (read_yaml(path) for path in sorted((PACKAGE / "facts" / "glossary").glob("*.yaml")))
     package = PACKAGE / "sizing"
-    modules = {dotted(file, package): text for file, text in _texts(package) if not file.stem.startswith("_")}
+    texts = {dotted(file, package): text for file, text in _texts(package)}
+    modules = {
+        name: text for name, text in texts.items() if name == axes.MODULE or not name.rpartition(".")[2].startswith("_")
+    }
     return quantity_rows.merge(topics, modules)  # type: ignore[arg-type]
 
 

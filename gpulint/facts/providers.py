@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 from gpulint import engines
 from gpulint.catalog import architecture, hardware, offers, tables
+from gpulint.catalog.axes import AXES
 from gpulint.catalog.errors import MissingInput
 from gpulint.facts import table_rows
-from gpulint.facts.axes import AXES
 from gpulint.facts.formulas import find_formulas, list_parameters, optional_parameters, title
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import package_data, quantity_rows
+from gpulint.catalog import axes, package_data, quantity_rows
 from gpulint.facts.formulas import find_formulas
+from gpulint.sizing.engines import SHARED
 
 MODULE = '''
 def fan_w(fans: int, fan_speed: float = 0.5) -> float | None:
@@ -36,6 +37,7 @@ def _hidden(fans: int) -> float:
     """Not a formula."""
     return fans
 '''
+GROUPS = package_data.PACKAGE / "sizing" / f"{axes.MODULE.replace('.', '/')}.py"
 TOPIC_KEYS = {"of", "type", "unit", "meaning"}
 
 
@@ -152,14 +154,16 @@ def test_every_row_of_a_topic_is_a_quantity_of_its_own_or_adds_to_a_formula() ->
 
 def files(engine: str | None) -> list[Path]:
     """The modules with the formulas of an engine, or of every one."""
-    found = (package_data.PACKAGE / "sizing").rglob("[!_]*.py")
+    folder = package_data.PACKAGE / "sizing"
     if engine is None:
-        return [file for file in found if file.parent.name != "engines"]
-    return [file for file in found if file.parent.name == "engines" and file.stem == engines.module_name(engine)]
+        return [GROUPS, *(file for file in folder.rglob("[!_]*.py") if file.parent.name != "engines")]
+    module = engines.module_name(engine)
+    return [file for file in (folder / "engines").glob("[!_]*.py") if file.stem == SHARED.get(module, module)]
 
 
 def formulas_in(file: Path) -> list[quantity_rows.Formula]:
-    return list(quantity_rows.find_formulas(file.read_text(encoding="utf-8")))
+    find = quantity_rows.find_axis_formulas if file == GROUPS else quantity_rows.find_formulas
+    return list(find(file.read_text(encoding="utf-8")))
 
 
 def topics() -> list[Path]:
