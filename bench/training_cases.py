@@ -149,7 +149,7 @@ def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, ob
     role, resolved = memory_breakdown.build_role(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
     stated_gpus = ("gpus_per_replica", "gpus_per_pod") if case["gpu_count"] is not None else ()
     gpus = {name: Field(case["gpu_count"]) for name in stated_gpus}  # type: ignore[arg-type]
-    known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
+    known = resolved is not None and resolved.architecture is not None and resolved.architecture.is_known
     if not known and (row := shapes.get(str(case["model"]))):
         family = _first(FAMILIES, str(case["model"]).lower()) or ""
         resolved = Resolution(Architecture(id=str(case["model"]), family=family, **_shape(row)), "the case's source")  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def _merge_glossary() -> Mapping[str, Mapping[str, object]]:
 
     topics = (read_yaml(path) for path in sorted((PACKAGE / "facts" / "glossary").glob("*.yaml")))
     package = PACKAGE / "sizing"
-    texts = {dotted(file, package): text for file, text in _texts(package)}
+    texts = {name_module(file, package): text for file, text in _texts(package)}
     modules = {
         name: text for name, text in texts.items() if name == axes.MODULE or not name.rpartition(".")[2].startswith("_")
     }
@@ -82,9 +82,11 @@ def list_built(rules: Path) -> Mapping[str, object]:
             raise ValueError(f"{path}: a rule is a mapping")
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
-    declarations = {package: {name: _declared(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED}
+    declarations = {
+        package: {name: _map_declarations(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED
+    }
     declarations[FINDING_POOLS] = {
-        name: _declared(PACKAGE / FINDING_POOLS, name) for name in ("FILE_NAMES", "FILE_WORDS")
+        name: _map_declarations(PACKAGE / FINDING_POOLS, name) for name in ("FILE_NAMES", "FILE_WORDS")
     }
     functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats", FINDING_POOLS)}
     return {
@@ -109,7 +111,7 @@ def list_declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     if index():
         kept: Mapping[str, list[str]] = index()["declared"][_key(package)][name]  # type: ignore[index]
         return {stem: tuple(words) for stem, words in kept.items()}
-    return _declared(package, name)
+    return _map_declarations(package, name)
 
 
 @functools.cache
@@ -139,7 +141,7 @@ def trigger_words_by_module() -> Mapping[str, tuple[str, ...]]:
     for package in TRIGGERING:
         for name in ("MENTIONS", "TRIGGERS"):
             found |= {
-                dotted(file, PACKAGE): words for file, words in _find_declarations(PACKAGE / package, name).items()
+                name_module(file, PACKAGE): words for file, words in _find_declarations(PACKAGE / package, name).items()
             }
     return found
 
@@ -167,15 +169,16 @@ def _key(package: Path) -> str:
 def _functions(package: Path) -> Mapping[str, tuple[str, ...]]:
     public = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
     return {
-        dotted(file, package): tuple(public.findall(text))
+        name_module(file, package): tuple(public.findall(text))
         for file, text in _texts(package)
         if not file.stem.startswith("_")
     }
 
 
-def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+def _map_declarations(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     found = {
-        dotted(file, package).rpartition(".")[2]: words for file, words in _find_declarations(package, name).items()
+        name_module(file, package).rpartition(".")[2]: words
+        for file, words in _find_declarations(package, name).items()
     }
     return {stem: found[stem] for stem in sorted(found)}
 
@@ -192,14 +195,14 @@ def _find_declarations(package: Path, name: str) -> Mapping[Path, tuple[str, ...
 
 def _modules(package: Path) -> Mapping[str, str]:
     says = re.compile(r"^MENTIONS = \(", re.MULTILINE)
-    declaring = [dotted(file, package) for file, text in _texts(package) if says.search(text)]
+    declaring = [name_module(file, package) for file, text in _texts(package) if says.search(text)]
     found = {name.rpartition(".")[2]: name for name in declaring}
     if len(found) < len(declaring):
         raise ValueError(f"{package}: two modules that declare MENTIONS have one name")
     return found
 
 
-def dotted(file: Path, package: Path) -> str:
+def name_module(file: Path, package: Path) -> str:
     """The dotted name of a module below a package; of a folder's `__init__` the folder's."""
     below = file.relative_to(package).with_suffix("")
     return ".".join(below.parent.parts if below.name == "__init__" else below.parts)

@@ -84,7 +84,7 @@ def parse_release(image: Argument, numbering: Numbering) -> ImageRelease:
 def split_image(image: str | None) -> tuple[str, str]:
     """Split an image into repository and tag.
 
-    >>> split("registry.example.com:5000/vllm/vllm-openai:v0.10.1@sha256:00ff")
+    >>> split_image("registry.example.com:5000/vllm/vllm-openai:v0.10.1@sha256:00ff")
     ('registry.example.com:5000/vllm/vllm-openai', 'v0.10.1')
     """
     path, slash, last = (image or "").partition("@")[0].rpartition("/")

@@ -337,8 +337,8 @@ def test_missing_names_are_joined_over_several_facts() -> None:
 
 def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit() -> None:
     found = known(checkpoint=None)
-    assert found.shown("weight_bytes") is None
-    shown = known().shown("weight_bytes")
+    assert found.report("weight_bytes") is None
+    shown = known().report("weight_bytes")
     assert shown is not None
     assert (shown.name, shown.unit, shown.values.expected) == ("weight_bytes", "bytes", 16_060_522_496)
 

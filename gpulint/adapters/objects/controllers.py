@@ -11,9 +11,9 @@ from gpulint.catalog.tables import Row
 def find_addition(group: str, kind: str, quantity: str) -> Row | None:
     """Return the row for what a kind's operator adds of a quantity; None if the catalog has none.
 
-    >>> adds("ray.io", "RayCluster", "shared_memory")["value"]
+    >>> find_addition("ray.io", "RayCluster", "shared_memory")["value"]
     'mounted'
-    >>> adds("ml.example.com", "Fleet", "shared_memory")
+    >>> find_addition("ml.example.com", "Fleet", "shared_memory")
     """
     return _load_rows().get((group, kind, quantity))
 

@@ -145,7 +145,7 @@ def unwrap(words: Sequence[Argument]) -> Launch:
     >>> from gpulint.workload import Origin
     >>> here = Origin(load("job.sh", b"#!/bin/sh").documents[0], ())
     >>> command = "srun -N 2 torchrun --nproc_per_node 8 train.py --lr 1"
-    >>> launch = unwrapped([Argument(word, here) for word in command.split()])
+    >>> launch = unwrap([Argument(word, here) for word in command.split()])
     >>> launch.launchers, [word.text for word in launch.words]
     (('srun', 'torchrun'), ['train.py', '--lr', '1'])
     """
@@ -190,7 +190,7 @@ def _is_wrapper(launch: Launch) -> bool:
         return launcher[0] in STARTERS
     runs = PYTHON.fullmatch(base(following[0])) and len(following) > 1
     return bool(runs) and any(
-        (word.text or word.written).endswith(".py") or word.text == "-m" for word in following[1:3]
+        (word.text or word.source_text).endswith(".py") or word.text == "-m" for word in following[1:3]
     )
 
 
@@ -244,7 +244,7 @@ def base(word: Argument) -> str:
 
     It is empty if there is none.
     """
-    written = word.written if word.text is None else word.text
+    written = word.source_text if word.text is None else word.text
     name = written.rpartition("/")[2]
     return "" if word.text is None and ("/" not in written or re.search(r"[$`{}<>\s]", name)) else name
 

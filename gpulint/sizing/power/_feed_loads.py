@@ -62,7 +62,7 @@ def parse_counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping
     """Return the counts of a map in a file, such as cords by feed; raise MissingInput if one is not a
     number.
 
-    >>> counts({"A": "3", "B": 3}, "cords")
+    >>> parse_counts({"A": "3", "B": 3}, "cords")
     {'A': 3.0, 'B': 3.0}
     """
     found = {key: str(count) for key, count in (stated or {}).items()}

@@ -93,7 +93,7 @@ def survivors_va(
         and one with a single side, has none to judge. The loss that it bears least is that after which the most of what is
         left is taken.
 
-    >>> even = ((draws.Draw("A", 5.0, 3.0), draws.Draw("B", 5.0, 3.0)),)
+    >>> even = ((_feed_loads.Draw("A", 5.0, 3.0), _feed_loads.Draw("B", 5.0, 3.0)),)
     >>> survivors_va(even, ("A", "B"), ("A", "B"), (17293.0, 8646.0), "2N")
     8646.0
 
@@ -125,7 +125,7 @@ def least_surviving_va(
     Validity: servers with all cords on one side fail with it and load no other side; single supplies whose cords are not
         stated are left out, because their side is unknown.
 
-    >>> one = ((draws.Draw("A", 5.0, 1.0),), (draws.Draw("A", 2.0, 1.0), draws.Draw("B", 2.0, 1.0)))
+    >>> one = ((_feed_loads.Draw("A", 5.0, 1.0),), (_feed_loads.Draw("A", 2.0, 1.0), _feed_loads.Draw("B", 2.0, 1.0)))
     >>> least_surviving_va(one, ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)
     9.0
 
@@ -180,10 +180,10 @@ def _find_worst_loss(
     ]
     if redundancy == "2N":
         losses.append((_two_sided_w(group_draws, sides), sum(usable) / 2))
-    return max(losses, key=lambda loss: (_used_share(*loss), -loss[1]))
+    return max(losses, key=lambda loss: (_divide_by_remaining(*loss), -loss[1]))
 
 
-def _used_share(load_w: float, left_va: float) -> float:
+def _divide_by_remaining(load_w: float, left_va: float) -> float:
     """Return the used share of the remaining capacity; infinite if nothing remains."""
     if left_va:
         return load_w / left_va
@@ -228,7 +228,7 @@ def feed_failover_va(
     Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
         draws nothing.
 
-    >>> half = ((draws.Draw("A", 5100.0, 3.0), draws.Draw("B", 5100.0, 3.0)),)
+    >>> half = ((_feed_loads.Draw("A", 5100.0, 3.0), _feed_loads.Draw("B", 5100.0, 3.0)),)
     >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
     10200.0
 

@@ -34,7 +34,7 @@ def feed_when_lost(
         [W] by the side that fails
     Validity: what the servers of a rack without redundancy do when a side fails is not counted.
 
-    >>> half = ((draws.Draw("A", 5.0, 3.0), draws.Draw("B", 5.0, 3.0)),)
+    >>> half = ((_feed_loads.Draw("A", 5.0, 3.0), _feed_loads.Draw("B", 5.0, 3.0)),)
     >>> feed_when_lost("A", ("A", "B"), ("A", "B"), half, True)
     {'': 5.0, 'A': 0.0, 'B': 10.0}
 

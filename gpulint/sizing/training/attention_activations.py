@@ -60,7 +60,7 @@ def attention_activation_bytes(
         raise LookupError("the activations of state-space layers are not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if has_trait(family, "rotates_split_qkv") else 0
-    lean = fused + _fused_bytes(
+    lean = fused + _sum_fused_kernels(
         family,
         attention_heads,
         wide,
@@ -92,7 +92,7 @@ def _repeats_heads(
     return bool(windowed) and attention_backend is None and training_kernels == "eager"
 
 
-def _fused_bytes(
+def _sum_fused_kernels(
     family: str,
     attention_heads: int,
     wide: int,

@@ -28,7 +28,7 @@ class UnknownValueError(ValueError):
 def compute(expression: str, known: Known | None = None, assign: Assign | None = None) -> int | None:
     """The value of an expression; `known` gives the values of names, `assign` takes what the expression sets.
 
-    >>> computed("2 ** 3 + (1 < 2 ? 0x10 : 5) % 7")
+    >>> compute("2 ** 3 + (1 < 2 ? 0x10 : 5) % 7")
     10
     """
     return _compute_cached(expression, known or (lambda name: None), assign, [NAMES_MAX])

@@ -12,7 +12,7 @@ _TOKEN = re.compile(r"(?s)\\(.)|(\[[!^]?\]?[^\]]*\])|(.)")
 def compile(glob: str) -> str | None:
     """The regular expression of a glob, one that never goes back; None where it is an extended one.
 
-    >>> compiled("*.yaml")
+    >>> compile("*.yaml")
     '(?s:.*)\\\\.yaml'
     """
     if len(glob) > PATTERN_CHARACTERS_MAX or re.search(r"[?*+@!]\(", glob):

@@ -109,7 +109,7 @@ def _propose_fewer_servers(facts: ComponentFacts) -> Iterator[Candidate]:
 
 def _find_groups(facts: ComponentFacts) -> tuple[ComponentFacts, ...]:
     """Return the groups of servers at hand, largest first."""
-    groups = (facts,) if facts.kind == "server" else (_find_rack(facts) or facts).of_kind("server")
+    groups = (facts,) if facts.kind == "server" else (_find_rack(facts) or facts).list_components("server")
     return tuple(sorted(groups, key=lambda group: -(group.number("servers") or 0)))
 
 
@@ -131,11 +131,11 @@ def _propose_spread(group: ComponentFacts, left: int, moved: int) -> Iterator[Ca
     room = rack.nearest(("room", "site", "facility")) if rack else None
     if rack is None or room is None:
         return
-    fed = bool(rack.of_kind("feed"))
+    fed = bool(rack.list_components("feed"))
     others = [
         other_rack
-        for other_rack in room.of_kind("rack")
-        if other_rack.role.anchor != rack.role.anchor and bool(other_rack.of_kind("feed")) >= fed
+        for other_rack in room.list_components("rack")
+        if other_rack.role.anchor != rack.role.anchor and bool(other_rack.list_components("feed")) >= fed
     ]
     for other in sorted(others, key=lambda other_rack: other_rack.number("units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
@@ -192,7 +192,7 @@ def _find_feeds(facts: ComponentFacts) -> tuple[ComponentFacts, ...]:
     Smaller circuits serve something else.
     """
     rack = _find_rack(facts)
-    every = rack.of_kind("feed") if rack else ()
+    every = rack.list_components("feed") if rack else ()
     largest = max(every, key=lambda feed: feed.number("feed_usable_va") or 0, default=None)
     return tuple(feed for feed in every if largest and _find_kind(feed) == _find_kind(largest))
 
@@ -244,7 +244,7 @@ def _propose_more_feeds(facts: ComponentFacts) -> Iterator[Candidate]:
     rack, feeds = _find_rack(facts), _find_feeds(facts)
     if rack is None or not feeds:
         return
-    like, count = feeds[-1].part, len(rack.of_kind("feed"))
+    like, count = feeds[-1].part, len(rack.list_components("feed"))
     for more in range(1, FEEDS_MORE + 1):
         added = tuple((rack, _build_alike(like, _find_next_name(like.role.name, count, at))) for at in range(more))
         title = f"{count + more} feeds of the same kind"
@@ -283,7 +283,7 @@ def _propose_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
         return
     now = rack.expected("cooling")
     kinds = COOLED.get(str(now), ())
-    if all(server.expected("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
+    if all(server.expected("server_cooling") in ("liquid", "hybrid") for server in rack.list_components("server")):
         kinds = (LIQUID,) if now != LIQUID else ()
     for kind in kinds:
         yield Candidate(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
