@@ -49,20 +49,106 @@ def memory_budget_bytes(
     return min(math.ceil(total * gpu_memory_utilization), device_memory_bytes)
 
 
-def activation_bytes(
+def sampler_bytes(
     max_num_seqs: int,
     max_num_batched_tokens: int,
     vocab: int,
     hidden: int,
+    bytes_per_activation: float,
+    sampler_bytes_per_logit: float,
+    family: str,
+    draft_tokens: int,
+    sampler_draft_share: float,
+) -> float:
+    """Activations of a full sampler step in the profiling run.
+
+    sampler_bytes = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T); 0 for pooling
+
+    Args:
+        max_num_seqs: sequences. max_num_batched_tokens: T [tokens]. vocab, hidden: widths.
+        bytes_per_activation: B [bytes]. sampler_bytes_per_logit: c (fitted) [bytes]. family: of the model.
+        draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
+    Returns:
+        [bytes]
+    Validity: the sampler is not divided by tensor parallel. The profile verifies one drafted token for each sequence; while
+        serving, more of them need more (vllm issue 38220).
+
+    >>> round(sampler_bytes(1024, 8192, 128256, 4096, 2, 14, "llama", 0, 0) / 2**30, 2)  # Llama-3.1-8B
+    1.84
+
+    Source: vLLM, v1/worker/gpu_model_runner.py, _dummy_sampler_run.
+    """
+    if has_trait(family, "pools"):
+        return 0.0
+    rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), max_num_batched_tokens)
+    return sampler_bytes_per_logit * rows * vocab + 2 * max_num_batched_tokens * hidden * bytes_per_activation
+
+
+def prefill_bytes(
+    max_num_batched_tokens: int,
+    hidden: int,
     intermediate: int,
+    moe_intermediate: int | None,
+    tensor_parallel: int,
+    bytes_per_activation: float,
+    prefill_hidden_multiple: float,
+    prefill_intermediate_multiple: float,
+) -> float:
+    """Activations of a full prefill in the profiling run, without those of routed experts.
+
+    prefill_bytes = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
+
+    Args:
+        max_num_batched_tokens: T [tokens]. hidden, intermediate: widths. moe_intermediate: of routed experts, else None.
+        tensor_parallel: ranks. bytes_per_activation: B [bytes].
+        prefill_hidden_multiple, prefill_intermediate_multiple: k_h, k_i (fitted).
+    Returns:
+        [bytes]
+
+    >>> round(prefill_bytes(8192, 4096, 14336, None, 1, 2, 4.2, 3) / 2**30, 2)  # Llama-3.1-8B
+    0.92
+
+    Source: vLLM, v1/worker/gpu_model_runner.py, profile_run.
+    """
+    mlp = 0.0 if moe_intermediate else prefill_intermediate_multiple * intermediate / tensor_parallel
+    return max_num_batched_tokens * bytes_per_activation * (mlp + prefill_hidden_multiple * hidden)
+
+
+def expert_workspace_bytes(
+    max_num_batched_tokens: int,
+    hidden: int,
     experts_per_token: int | None,
     moe_intermediate: int | None,
     tensor_parallel: int,
     bytes_per_activation: float,
-    sampler_bytes_per_logit: float,
-    prefill_hidden_multiple: float,
-    prefill_intermediate_multiple: float,
     moe_workspace_factor: float,
+) -> float:
+    """Workspace of routed experts in the profiling run.
+
+    expert_workspace_bytes = f · T · experts_per_token · B · (max(2 · I / tp, hidden) + max(I / tp, hidden))
+
+    Args:
+        max_num_batched_tokens: T [tokens]. hidden: width. experts_per_token, moe_intermediate: of routed experts, else None.
+        tensor_parallel: ranks. bytes_per_activation: B [bytes]. moe_workspace_factor: f (fitted).
+    Returns:
+        [bytes]
+
+    >>> expert_workspace_bytes(8192, 2048, 8, 768, 1, 2, 1) / 2**20  # Qwen3-30B-A3B
+    512.0
+
+    Source: vLLM, model_executor/layers/fused_moe/modular_kernel.py, workspace_shapes.
+    """
+    expert = (moe_intermediate or 0) / tensor_parallel
+    columns = max(2 * expert, hidden) + max(expert, hidden)
+    return moe_workspace_factor * (max_num_batched_tokens * (experts_per_token or 0) * bytes_per_activation * columns)
+
+
+def activation_bytes(
+    sampler_bytes: float,
+    prefill_bytes: float,
+    expert_workspace_bytes: float,
+    max_num_seqs: int,
+    tensor_parallel: int,
     activation_slack_bytes: float,
     encoder_bytes: float,
     profiled_pictures: int,
@@ -70,53 +156,35 @@ def activation_bytes(
     modality: str,
     encoder_skipped: bool,
     family: str,
-    draft_tokens: int,
-    sampler_draft_share: float,
 ) -> float:
     """Peak activations of the profiling run on one GPU.
     They are those of a full prefill or of a full sampler step, whichever is larger.
 
     activation_bytes = max(prefill, sampler) + experts + slack (+ encoder · profiled_pictures)
                      max(prefill, sampler, max_num_seqs · encoder of one sequence) + slack   with cross-attention
-    sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T); 0 for pooling
-    prefill = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
-    experts = f · T · experts_per_token · B · (max(2 · I / tp, hidden) + max(I / tp, hidden))
 
     Args:
-        max_num_seqs: sequences. max_num_batched_tokens: T [tokens]. vocab, hidden, intermediate: widths.
-        experts_per_token, moe_intermediate: of routed experts, else None. tensor_parallel: ranks.
-        bytes_per_activation: B [bytes]. sampler_bytes_per_logit: c (fitted) [bytes].
-        prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
+        sampler_bytes, prefill_bytes, expert_workspace_bytes: of the profiling run [bytes].
+        max_num_seqs: sequences. tensor_parallel: ranks.
         activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes].
         profiled_pictures: that the longest profiled video is worth. modality: text, vision or audio.
         encoder_skipped: no image or audio is accepted. family: of the model.
-        draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
         [bytes]
-    Validity: the sampler is not divided by tensor parallel. Fitted on 59 runs of vLLM 0.19 on H100 (mean error
-        0.065 GiB); elsewhere the fitted terms are wider. The profile verifies one drafted token for each sequence; while
-        serving, more of them need more (vllm issue 38220).
+    Validity: fitted on 59 runs of vLLM 0.19 on H100 (mean error 0.065 GiB); elsewhere the fitted terms are wider.
 
-    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, 1, 0, "text", False, "llama", 0, 0)
-    >>> round(activation_bytes(1024, 8192, 128256, 4096, 14336, *plain) / 2**30, 2)  # Llama-3.1-8B: sizing tools say 0.7 to 4.8
-    1.89
+    >>> activation_bytes(1.84, 0.92, 0, 1024, 1, 0.05, 0, 1, 0, "text", False, "llama")  # Llama-3.1-8B, in GiB
+    1.8900000000000001
 
-    Source: vLLM, v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
+    Source: vLLM, v1/worker/gpu_model_runner.py, profile_run; sizing tools say 0.7 to 4.8 GiB of the example.
     """
-    if has_trait(family, "attends_to_pictures") and tensor_parallel > 1:
+    crosses = has_trait(family, "attends_to_pictures")
+    if crosses and tensor_parallel > 1:
         raise LookupError("activations of a cross-attention encoder over several ranks are not modelled")
-    tokens, width = max_num_batched_tokens, bytes_per_activation
-    rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), tokens)
-    sampler = sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
-    sampler = 0.0 if has_trait(family, "pools") else sampler
-    mlp = 0.0 if moe_intermediate else prefill_intermediate_multiple * intermediate / tensor_parallel
-    prefill = tokens * width * (mlp + prefill_hidden_multiple * hidden)
-    expert = (moe_intermediate or 0) / tensor_parallel
-    workspace = tokens * (experts_per_token or 0) * width * (max(2 * expert, hidden) + max(expert, hidden))
     encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes * profiled_pictures
-    if has_trait(family, "attends_to_pictures") and encoder:
-        return max(prefill, sampler, max_num_seqs * sequence_encoder_bytes) + activation_slack_bytes
-    return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
+    if crosses and encoder:
+        return max(prefill_bytes, sampler_bytes, max_num_seqs * sequence_encoder_bytes) + activation_slack_bytes
+    return max(prefill_bytes, sampler_bytes) + expert_workspace_bytes + activation_slack_bytes + encoder
 
 
 def profiled_pictures(family: str, max_model_len: int) -> int:
@@ -294,65 +362,84 @@ def weight_buffer_bytes(
     return rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
 
 
-def lora_bytes(
-    enable_lora: bool,
-    max_loras: int,
-    max_lora_rank: int,
+def lora_columns(
     layers: int,
     moe_layers: int,
     hidden: int,
     attention_heads: int,
     kv_heads: int,
-    kv_lora_rank: int | None,
     head_dim: int,
     intermediate: int,
     gated_mlp: bool,
     experts: int | None,
     moe_intermediate: int | None,
-    vocab: int,
     tensor_parallel: int,
     expert_ranks: int,
-    stage_share: float,
-    bytes_per_activation: float,
     lora_expert_share: float,
-    lora_vocabulary_tables: float,
 ) -> float:
-    """LoRA adapter slots on the fullest GPU, filled or not.
+    """Rows and columns of all matrices with LoRA slots, as one rank holds them.
 
-    lora_bytes = max_loras · max_lora_rank · B · (stage_share · (layers · a + dense layers · m + moe_layers · e) + v)
+    lora_columns = layers · a + dense layers · m + moe_layers · e
     a = 4 · hidden + (2 · heads + 2 · kv_heads) · head_dim / tp              (query, key, value, output)
     m = 3 · (hidden + intermediate / tp), or 2 · … without a gate            (gate, up, down)
     e = lora_expert_share · experts / expert_ranks · 3 · (hidden + moe_intermediate / tp)
-    v = lora_vocabulary_tables · (vocab + hidden)
 
     Args:
-        enable_lora: adapters are served. max_loras: slots. max_lora_rank: of every slot. layers, moe_layers: counts.
-        hidden, intermediate, moe_intermediate, head_dim, vocab: widths. attention_heads, kv_heads, experts: counts.
-        kv_lora_rank: set for MLA. gated_mlp: the MLP has a gate. tensor_parallel, expert_ranks: ranks; the half of each
-        pair that faces the whole width is not divided. stage_share: of the layers on the fullest pipeline stage.
-        bytes_per_activation: B [bytes]. lora_expert_share: experts with slots (fitted).
-        lora_vocabulary_tables: embedding and output head, where the model class lists them (fitted).
+        layers, moe_layers, attention_heads, kv_heads, experts: counts. hidden, intermediate, moe_intermediate, head_dim: widths.
+        gated_mlp: the MLP has a gate. tensor_parallel, expert_ranks: ranks; the half of each pair that faces the whole width
+        is not divided. lora_expert_share: experts with slots (fitted).
     Returns:
-        [bytes]
-    Validity: without `--fully-sharded-loras`, which divides both halves. Models with MLA are not modelled.
+        [rows]
 
-    >>> slots = lora_bytes(True, 1, 64, 28, 0, 3072, 24, 8, None, 128, 8192, True, None, None, 128256, 1, 1, 1.0, 2, 0, 2)
-    >>> round(slots / 2**30, 2)  # Llama-3.2-3B: 6.25 GiB loaded with slots of rank 64 against 6.02 without
-    0.21
+    >>> lora_columns(28, 0, 3072, 24, 8, 128, 8192, True, None, None, 1, 1, 0)  # Llama-3.2-3B
+    1519616.0
 
-    Source: vLLM, lora/layers/base_linear.py, create_lora_weights, and fused_moe.py; start-up logs of
-        unslothai/notebooks (vLLM 0.8.1 and 0.8.2).
+    Source: vLLM, lora/layers/base_linear.py, create_lora_weights, and fused_moe.py.
     """
-    if not enable_lora:
-        return 0.0
-    if kv_lora_rank:
-        raise LookupError("LoRA slots are not modelled for MLA architectures")
     matrices = 3 if gated_mlp else 2
     attention = 4 * hidden + 2 * (attention_heads + kv_heads) * head_dim / tensor_parallel
     dense = matrices * (hidden + intermediate / tensor_parallel)
     cut = tensor_parallel if expert_ranks == 1 else 1
     expert = lora_expert_share * (experts or 0) / expert_ranks * matrices * (hidden + (moe_intermediate or 0) / cut)
-    width = stage_share * (layers * attention + (layers - moe_layers) * dense + moe_layers * expert)
+    return layers * attention + (layers - moe_layers) * dense + moe_layers * expert
+
+
+def lora_bytes(
+    enable_lora: bool,
+    max_loras: int,
+    max_lora_rank: int,
+    lora_columns: float,
+    kv_lora_rank: int | None,
+    hidden: int,
+    vocab: int,
+    stage_share: float,
+    bytes_per_activation: float,
+    lora_vocabulary_tables: float,
+) -> float:
+    """LoRA adapter slots on the fullest GPU, filled or not.
+
+    lora_bytes = max_loras · max_lora_rank · B · (stage_share · lora_columns + lora_vocabulary_tables · (vocab + hidden))
+
+    Args:
+        enable_lora: adapters are served. max_loras: slots. max_lora_rank: of every slot. lora_columns: of all layers.
+        kv_lora_rank: set for MLA. hidden, vocab: widths. stage_share: of the layers on the fullest pipeline stage.
+        bytes_per_activation: B [bytes].
+        lora_vocabulary_tables: embedding and output head, where the model class lists them (fitted).
+    Returns:
+        [bytes]
+    Validity: without `--fully-sharded-loras`, which divides both halves. Models with MLA are not modelled.
+
+    >>> slots = lora_bytes(True, 1, 64, 1519616, None, 3072, 128256, 1.0, 2, 2)
+    >>> round(slots / 2**30, 2)  # Llama-3.2-3B: 6.25 GiB loaded with slots of rank 64 against 6.02 without
+    0.21
+
+    Source: vLLM, lora/layers/base_linear.py, create_lora_weights; start-up logs of unslothai/notebooks (vLLM 0.8.1 and 0.8.2).
+    """
+    if not enable_lora:
+        return 0.0
+    if kv_lora_rank:
+        raise LookupError("LoRA slots are not modelled for MLA architectures")
+    width = stage_share * lora_columns
     return max_loras * max_lora_rank * bytes_per_activation * (width + lora_vocabulary_tables * (vocab + hidden))
 
 
@@ -449,10 +536,9 @@ def kv_page_bytes(
     return math.ceil(state / block) * block
 
 
-def kv_blocks(
+def full_kv_blocks(
     full_kv_layers: int,
     sliding_kv_layers: int,
-    linear_attention_layers: int,
     kv_group_layers: int,
     padded_kv_groups: bool,
     uniform_kv_cache: bool,
@@ -461,58 +547,115 @@ def kv_blocks(
     sliding_kv_entry_bytes: float,
     block_size: int,
     max_model_len: int,
-    sliding_window: int | None,
-    max_num_batched_tokens: int,
-    batches_in_flight: int,
     encoder_layers: int,
     encoder_tokens: int | None,
 ) -> float:
-    """KV blocks that one sequence of maximum length takes, over all layer groups.
+    """KV blocks that one sequence of maximum length takes in layers that keep all of its tokens.
 
-    kv_blocks = groups(full) · ceil(max_model_len / block)
-              + groups(sliding) · (ceil(min(window − 1 + batches_in_flight · batch, max_model_len) / block) + 1)
-              + groups(linear) · 1 + groups(full) · ceil(encoder_tokens / block) of an encoder-decoder
-    groups(n) = n / kv_group_layers, rounded up where padded_kv_groups
+    full_kv_blocks = groups · (ceil(max_model_len / block) + ceil(encoder_tokens / block) of an encoder-decoder)
+    groups = layers / kv_group_layers, rounded up where padded_kv_groups
 
     Args:
-        full_kv_layers, sliding_kv_layers, linear_attention_layers: counts of the kinds. kv_group_layers: in one group.
+        full_kv_layers, sliding_kv_layers: counts of the kinds. kv_group_layers: in one group.
         padded_kv_groups: the start-up check counts whole groups (since 0.14). uniform_kv_cache: sliding layers count as full.
         kv_page_bytes: of one block [bytes]. kv_entry_bytes, sliding_kv_entry_bytes: of one token [bytes].
-        block_size: least tokens of a block [tokens]. max_model_len, sliding_window, max_num_batched_tokens: [tokens].
-        batches_in_flight: passes whose tokens a window still holds. encoder_layers: of an encoder-decoder, else 0.
-        encoder_tokens: positions that the decoder attends to, else None.
+        block_size: least tokens of a block [tokens]. max_model_len: [tokens].
+        encoder_layers: of an encoder-decoder, else 0. encoder_tokens: positions that the decoder attends to, else None.
     Returns:
         blocks, each of kv_page_bytes in every layer of a group.
-    Validity: chunked attention (Llama 4) counts as a window, one block too many. Layers of one uniform group all hold the
-        tokens of the widest.
+    Validity: layers of one uniform group all hold the tokens of the widest.
 
-    >>> plain = (True, False, 16.0, 1.0, 1.0, 16, 8192)  # padded, hybrid, a page of 16 bytes, 16 tokens a block
-    >>> kv_blocks(32, 0, 0, 32, *plain, None, 2048, 1, 0, None)  # Llama-3.1-8B: 8,192 / 16
-    512.0
-    >>> kv_blocks(10, 52, 0, 10, *plain, 1024, 2048, 1, 0, None)  # Gemma-3-27B: 512 + 6 · (192 + 1)
-    1670.0
-    >>> kv_blocks(10, 52, 0, 62, True, True, *plain[2:], 1024, 2048, 1, 0, None)  # without the hybrid manager
+    >>> full_kv_blocks(32, 0, 32, True, False, 16.0, 1.0, 1.0, 16, 8192, 0, None)  # Llama-3.1-8B: 8,192 / 16
     512.0
 
-    Source: vLLM, v1/kv_cache_interface.py, max_memory_usage_bytes of each spec; v1/core/kv_cache_utils.py,
-        _max_memory_usage_bytes_from_groups.
+    Source: vLLM, v1/kv_cache_interface.py, max_memory_usage_bytes of each spec.
     """
-
-    def groups(layers: int) -> float:
-        exact = layers / kv_group_layers
-        return math.ceil(exact) if padded_kv_groups else exact
-
-    full, sliding, linear = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
-    widest = max(kv_entry_bytes, sliding_kv_entry_bytes) if full > full_kv_layers else kv_entry_bytes
+    layers, _, _ = _layer_kinds(full_kv_layers, sliding_kv_layers, 0, uniform_kv_cache)
+    widest = max(kv_entry_bytes, sliding_kv_entry_bytes) if layers > full_kv_layers else kv_entry_bytes
     length = _block_tokens(kv_page_bytes, widest, block_size)
-    blocks = groups(full) * math.ceil(max_model_len / length) + groups(linear)
-    if sliding:
-        kept = (sliding_window or max_model_len) - 1 + batches_in_flight * max_num_batched_tokens
-        windowed = _block_tokens(kv_page_bytes, sliding_kv_entry_bytes, block_size)
-        blocks += groups(sliding) * (math.ceil(min(kept, max_model_len) / windowed) + 1)
-    if encoder_layers and encoder_tokens:
-        blocks += groups(full) * math.ceil(encoder_tokens / length)
-    return float(blocks)
+    encoder = math.ceil(encoder_tokens / length) if encoder_layers and encoder_tokens else 0
+    return float(
+        _count_groups(layers, kv_group_layers, padded_kv_groups) * (math.ceil(max_model_len / length) + encoder)
+    )
+
+
+def sliding_kv_blocks(
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    kv_group_layers: int,
+    padded_kv_groups: bool,
+    uniform_kv_cache: bool,
+    kv_page_bytes: float,
+    sliding_kv_entry_bytes: float,
+    block_size: int,
+    max_model_len: int,
+    sliding_window: int | None,
+    max_num_batched_tokens: int,
+    batches_in_flight: int,
+) -> float:
+    """KV blocks that one sequence of maximum length takes in layers that keep a window of its tokens.
+
+    sliding_kv_blocks = groups · (ceil(min(window − 1 + batches_in_flight · batch, max_model_len) / block) + 1)
+
+    Args:
+        full_kv_layers, sliding_kv_layers: counts of the kinds. kv_group_layers: in one group.
+        padded_kv_groups: the start-up check counts whole groups (since 0.14). uniform_kv_cache: sliding layers count as full.
+        kv_page_bytes: of one block [bytes]. sliding_kv_entry_bytes: of one token [bytes].
+        block_size: least tokens of a block [tokens]. max_model_len, sliding_window, max_num_batched_tokens: [tokens].
+        batches_in_flight: passes whose tokens a window still holds.
+    Returns:
+        blocks, each of kv_page_bytes in every layer of a group.
+    Validity: chunked attention (Llama 4) counts as a window, one block too many.
+
+    >>> sliding_kv_blocks(10, 52, 10, True, False, 16.0, 1.0, 16, 8192, 1024, 2048, 1)  # Gemma-3-27B: 6 · (192 + 1)
+    1158.0
+
+    Source: vLLM, v1/kv_cache_interface.py, SlidingWindowSpec.max_memory_usage_bytes.
+    """
+    _, sliding, _ = _layer_kinds(full_kv_layers, sliding_kv_layers, 0, uniform_kv_cache)
+    if not sliding:
+        return 0.0
+    kept = (sliding_window or max_model_len) - 1 + batches_in_flight * max_num_batched_tokens
+    length = _block_tokens(kv_page_bytes, sliding_kv_entry_bytes, block_size)
+    blocks = math.ceil(min(kept, max_model_len) / length) + 1
+    return float(_count_groups(sliding, kv_group_layers, padded_kv_groups) * blocks)
+
+
+def kv_blocks(
+    full_kv_blocks: float,
+    sliding_kv_blocks: float,
+    linear_attention_layers: int,
+    kv_group_layers: int,
+    padded_kv_groups: bool,
+) -> float:
+    """KV blocks that one sequence of maximum length takes, over all layer groups.
+
+    kv_blocks = full_kv_blocks + sliding_kv_blocks + groups of linear attention, whose state takes a block
+    groups = layers / kv_group_layers, rounded up where padded_kv_groups
+
+    Args:
+        full_kv_blocks, sliding_kv_blocks: of layers that keep all tokens, and of those that keep a window.
+        linear_attention_layers: count. kv_group_layers: in one group.
+        padded_kv_groups: the start-up check counts whole groups (since 0.14).
+    Returns:
+        blocks, each of kv_page_bytes in every layer of a group.
+
+    >>> kv_blocks(512, 1158, 0, 10, True)  # Gemma-3-27B
+    1670.0
+
+    Source: vLLM, v1/core/kv_cache_utils.py, _max_memory_usage_bytes_from_groups.
+    """
+    return (
+        full_kv_blocks
+        + sliding_kv_blocks
+        + float(_count_groups(linear_attention_layers, kv_group_layers, padded_kv_groups))
+    )
+
+
+def _count_groups(layers: int, kv_group_layers: int, padded: bool) -> float:
+    """Return the groups that layers of one kind fill; whole ones if the start-up check pads them."""
+    groups = layers / kv_group_layers
+    return math.ceil(groups) if padded else groups
 
 
 def _block_tokens(page: float, entry: float, block_size: int) -> int:

@@ -145,4 +145,4 @@ def test_an_accelerator_that_nobody_knows_is_said_to_be_unknown() -> None:
     known = server("type: sys-821ge-tnhr, accelerator: H1000")
     assert known.find("server_w") == Missing(frozenset({"server_max_w"}))
     assert known.find("accelerator") == Missing(frozenset({"accelerator"}))
-    assert known.reasons["accelerator"].startswith("the catalog has no accelerator H1000; did you mean ")
+    assert known.facts.reasons["accelerator"].startswith("the catalog has no accelerator H1000; did you mean ")
