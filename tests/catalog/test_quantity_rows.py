@@ -158,7 +158,10 @@ def files(engine: str | None) -> list[Path]:
     if engine is None:
         return [GROUPS, *(file for file in folder.rglob("[!_]*.py") if file.parent.name != "engines")]
     module = engines.module_name(engine)
-    return [file for file in (folder / "engines").glob("[!_]*.py") if file.stem == SHARED.get(module, module)]
+    own = SHARED.get(module, module)
+    return [
+        file for file in (folder / "engines").glob("[!_]*.py") if file.stem == own or file.stem.startswith(f"{own}_")
+    ]
 
 
 def formulas_in(file: Path) -> list[quantity_rows.Formula]:

@@ -229,7 +229,7 @@ def test_a_stated_value_goes_before_everything() -> None:
 
 
 def test_the_engines_own_formula_goes_before_the_general_one_and_before_its_defaults() -> None:
-    assert how(known(), "kv_cache_bytes") == "vllm.kv_cache_bytes"
+    assert how(known(), "kv_cache_bytes") == "vllm_kv_cache.kv_cache_bytes"
     assert how(known(), "max_model_len") == "vllm.max_model_len"
 
 
