@@ -1,8 +1,11 @@
-"""What all tests share: which folder holds none, and the order in which they start."""
+"""What all tests share: which folder holds none, the command line as a fixture, and the order in which tests start."""
 
 from __future__ import annotations
 
 import pytest
+from command_line import run
+
+__all__ = ["run"]
 
 collect_ignore = ["support"]
 

@@ -65,9 +65,16 @@ def generates(quantity: str, *, families: tuple[str, ...] = (), order: int = 0) 
 
 
 def propose(quantity: str, facts: Facts) -> Iterator[Candidate]:
-    """Yield the candidates that change a quantity of a role, the smallest or cheapest change first."""
+    """Yield the candidates that change a quantity of a role, the smallest or cheapest change first.
+
+    A program that is not recognised counts as a server. It may train as well, so a quantity that
+    only training runs have is changed as for them.
+    """
     family = "training" if engines.is_training(facts.role) else "serving"
-    for generate in find_generators(quantity, family):
+    found = find_generators(quantity, family)
+    if not found and not engines.find_purpose(facts.engine or ""):
+        found = find_generators(quantity, "training")
+    for generate in found:
         yield from generate(facts)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from gpulint import sizing
 from gpulint.catalog import family_traits, tables
 from gpulint.catalog.architecture import families, seq2seq, towers
 
-SIZING = Path(__file__).parent.parent / "gpulint" / "sizing"
+SIZING = Path(sizing.__path__[0])
 CALL = re.compile(r"(?:has|read)_trait\(\s*family,\s*\"(\w+)\"")
 
 

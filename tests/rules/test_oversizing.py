@@ -416,5 +416,5 @@ def test_a_team_rule_that_speaks_only_with_an_alternative_names_what_may_change(
         "summary: s\nseverity: note\nfor: {scope: workload}\nwhy: w.\nwhen: gpus_per_pod > 4\nmessage: m\n"
         "only_with: alternative\nexamples: {bad: [a], good: [b]}\n"
     )
-    with pytest.raises(RuleError, match=r"own-rule\.yaml:7:1: nothing is named that an alternative may change"):
+    with pytest.raises(RuleError, match=r"own-rule\.yaml:7:1: only_with needs a fact that a suggestion may change"):
         list(rule.load_team(tmp_path))

@@ -25,7 +25,16 @@ QWEN3 = {
     "vocab_size": 151936,
 }
 """config.json of Qwen/Qwen3-1.7B; github.com/root-hypercube/qwen3-mlx at 30b5402 keeps it with its index."""
-TINY = QWEN3 | {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1, "vocab_size": 100, "head_dim": 16}
+TINY = QWEN3 | {
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 1,
+    "vocab_size": 100,
+    "head_dim": 16,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "tie_word_embeddings": False,
+}
 TINY_LAYER: Layout = {
     "model.layers.0.self_attn.q_proj.weight": ("BF16", (64, 64)),
     "model.layers.0.self_attn.k_proj.weight": ("BF16", (32, 64)),

@@ -110,7 +110,7 @@ def _next_word(words: Sequence[Argument], at: int) -> Argument | None:
 def is_training(engine: Field | None) -> bool:
     """Return True for a trainer, or for a launcher of one."""
     name = engine.value if engine else None
-    return isinstance(name, str) and (name in OF_TRAINING or _find_purpose(name) == "training")
+    return isinstance(name, str) and (name in OF_TRAINING or engines.find_purpose(name) == "training")
 
 
 def purpose(task_roles: Sequence[Role]) -> str:
@@ -118,11 +118,6 @@ def purpose(task_roles: Sequence[Role]) -> str:
     if any(is_training(role.fields.get("engine")) for role in task_roles):
         return "training"
     return "inference" if any(role.text("engine") for role in task_roles) else "unknown"
-
-
-def _find_purpose(engine: str) -> str:
-    tell = getattr(engines, "purpose", None)
-    return str(tell(engine)) if tell else "inference"
 
 
 def stem(path: str) -> str:

@@ -153,7 +153,7 @@ def test_engines_that_are_not_read_have_a_checkpoint_all_the_same(engine: str) -
 
 def test_an_ollama_name_is_looked_up_with_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"name": "llama3.3", "tag": "70b", "checkpoint": "meta-llama/Llama-3.3-70B-Instruct", "type": "Q4_K_M"}
-    monkeypatch.setattr(ollama, "_listed", lambda: {"llama3.3:70b": row})
+    monkeypatch.setattr(ollama, "_list_models", lambda: {"llama3.3:70b": row})
     text = MODEL.replace("hf://Qwen/Qwen3-8B", "ollama://llama3.3:70b").replace("engine: VLLM", "engine: OLlama")
     role = reading.role(text.replace(MODEL[MODEL.index("  args:") : MODEL.index("  env:")], ""))
     assert reading.values(role, "engine", "checkpoint", "quantization") == ["ollama", row["checkpoint"], "gguf-q4_k_m"]

@@ -219,7 +219,7 @@ def test_a_family_that_is_not_read_is_said(hub: Local) -> None:
     result = size(hub, "acme/strange")
     assert result.exit_code == 2
     assert result.stderr == (
-        "gpulint: config.json of acme/strange gives no architecture: the family strange is not read\n"
+        "gpulint: config.json of acme/strange gives no architecture: the family strange is not supported\n"
     )
 
 
@@ -233,7 +233,9 @@ def test_malformed_files_leave_the_config_to_count(hub: Local) -> None:
     hub.hold("acme/tiny", TINY, {"model.safetensors": b"<html>moved</html>"})
     result = size(hub, "acme/tiny")
     assert result.exit_code == 0
-    assert "assumed: weights follow from config.json alone: model.safetensors is no safetensors file" in result.stdout
+    assert (
+        "assumed: weights follow from config.json alone: model.safetensors is not a safetensors file" in result.stdout
+    )
 
 
 # ---- tokens and redirects
@@ -252,13 +254,13 @@ def test_a_token_is_sent_only_when_asked(hub: Local, monkeypatch: pytest.MonkeyP
 def test_a_token_that_is_not_set_is_a_misuse(hub: Local) -> None:
     result = size(hub, "acme/tiny", "--token")
     assert (result.exit_code, hub.asked) == (2, [])
-    assert result.stderr == "gpulint: --token sends the token in HF_TOKEN, which is not set\n"
+    assert result.stderr == "gpulint: --token requires the environment variable HF_TOKEN, which is not set\n"
 
 
 @pytest.mark.parametrize("words", [["--token"], ["--hub", "https://hub.example.com"]])
 def test_a_hub_goes_with_online(words: list[str]) -> None:
     result = CliRunner().invoke(cli.main, ["size", "Qwen/Qwen3-8B", *words])
-    assert (result.exit_code, result.stderr) == (2, "gpulint: --hub and --token go with --online\n")
+    assert (result.exit_code, result.stderr) == (2, "gpulint: --hub and --token require --online\n")
 
 
 def test_another_server_is_followed_without_the_token(hub: Local, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,8 +294,8 @@ def test_no_other_protocol_is_followed(hub: Local, target: str) -> None:
 # ---- nothing else goes on line
 
 NETWORK = re.compile(
-    r"^\s*(?:import|from)\s+(?:gpulint\.online|urllib\.request|http\b|socket\b|ssl\b|ftplib|smtplib|asyncio|requests|httpx|aiohttp)"
-    r"|from gpulint import (?:.*\W)?online\b",
+    r"^\s*(?:import|from)\s+(?:gpulint\.catalog\.architecture\.hub|urllib\.request|http\b|socket\b|ssl\b|ftplib|smtplib|asyncio|requests|httpx|aiohttp)"
+    r"|from gpulint\.catalog\.architecture import (?:.*\W)?hub\b",
     re.MULTILINE,
 )
 
@@ -301,8 +303,8 @@ NETWORK = re.compile(
 def test_only_the_command_size_imports_what_goes_on_line() -> None:
     root = Path(gpulint.__file__).parent
     importing = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if NETWORK.search(path.read_text())}
-    assert importing == {"online.py", "cli/size.py"}
-    assert len(NETWORK.findall((root / "cli" / "size.py").read_text())) == 1
+    assert importing == {"catalog/architecture/hub.py", "cli/commands/size.py"}
+    assert len(NETWORK.findall((root / "cli" / "commands" / "size.py").read_text())) == 1
 
 
 def test_a_size_off_line_loads_no_module_of_the_network() -> None:

@@ -33,8 +33,6 @@ from gpulint.source import documents, repository
 from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Origin, Role
 
-TINY |= {"num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": False}
-
 
 def head(files: Mapping[str, bytes]) -> index.Head:
     return lambda name, length: files[name][:length] if name in files else None

@@ -451,7 +451,7 @@ spec:
 def test_every_trainer_names_itself_as_its_module() -> None:
     for name in TRAINERS:
         source = Path(str(engines.modules()[name].__file__)).read_text(encoding="utf-8")
-        said = re.findall(r'training\.reading\(\s*"([^"]+)"', source)
+        said = re.findall(r'trainers\.build_reading\(\s*"([^"]+)"', source)
         assert said, name
         assert {engines.module_name(one) for one in said} == {name}
 

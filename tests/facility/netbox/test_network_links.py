@@ -55,7 +55,7 @@ def test_passive_copper_has_the_speed_of_its_slower_interface() -> None:
 
 def test_copper_that_nobody_makes_is_found_at_the_cable_of_the_export() -> None:
     (one,) = cables(cable("dac-passive"))
-    outcome = evaluate.evaluate([each for each in rule.load_shipped().values() if each.family == "cabling"], one)
+    outcome = evaluate.evaluate([each for each in rule.load_shipped().values() if each.family == "cabling"], one.facts)
     assert [each.rule.name for each in outcome.verdicts] == ["copper-too-long"]
     assert outcome.verdicts[0].rule.name
     assert one.role.fields["cable_length_m"].origins[0].document.path == "export/cables.json"

@@ -70,7 +70,7 @@ def test_a_staged_file_counts_as_it_lies_on_the_disk(repository: Path) -> None:
     assert run("--changed").exit_code == 1
     put(repository, {"a.yaml": RIGHT})
     done = run("--changed")
-    assert (done.exit_code, done.stderr) == (0, "gpulint: no file that is read here has changed\n")
+    assert (done.exit_code, done.stderr) == (0, "gpulint: no file that gpulint reads has changed\n")
 
 
 def test_no_filter_and_no_hook_of_the_repository_runs(repository: Path) -> None:

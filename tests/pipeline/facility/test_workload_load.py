@@ -599,7 +599,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     at = next(at for at, line in enumerate(lines) if line.startswith("average"))
     assert lines[at : at + 3] == [
         "average power   10.2 kW; idle 10.2 kW, busy 10.2 kW",
-        "a year          116 MWh",
+        "energy/year     116 MWh",
         "costs           $11,600; cooling and losses $2,680",
     ]
 

@@ -208,7 +208,11 @@ def test_the_comment_leads_with_the_change() -> None:
     assert "<details><summary>1 fixed</summary>" in lines
     assert "- error `fixed-one` at `a.yaml:3`: `8 are too many`" in lines
     assert "<details><summary>1 no longer evaluated because facts are missing</summary>" in lines
-    assert lines[-2:] == ["`2 files, 0 workloads, 1 error, 1 existed before`  ", "Compared with `main`."]
+    assert lines[-3:] == [
+        "`2 files, 0 workloads, 1 error, 1 existed before`  ",
+        "Compared with `main`.  ",
+        "To read about a rule: `gpulint explain RULE`",
+    ]
 
 
 def test_a_name_of_a_workload_or_commit_can_write_no_markup() -> None:

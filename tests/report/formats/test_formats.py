@@ -48,8 +48,8 @@ def rendered_with(seed: str) -> dict[str, str]:
     """Every format of the report, as another process with this seed of hashes writes it."""
     code = (
         "import json, sys, nasty\n"
-        "from gpulint.cli import output_files as outputs\n"
-        "print(json.dumps({name: outputs.rendered(nasty.REPORT, name) for name in outputs.formats()}))"
+        "from gpulint.cli import output_files\n"
+        "print(json.dumps({name: output_files.render(nasty.REPORT, name) for name in output_files.list_formats()}))"
     )
     variables = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, check=True)
