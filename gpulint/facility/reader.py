@@ -118,7 +118,7 @@ def _read_field(document: Document, path: Path, held: object, quantity: Quantity
 
 
 def read_declared(document: Document, path: Path, quantity: Quantity) -> object:
-    """What stands at a place; where a text is wanted, as it is written."""
+    """Return the value at a location; a text as the file writes it."""
     return _read_written(document, path) if quantity.type == "text" else document.get(path)
 
 

@@ -67,7 +67,7 @@ LAYER = re.compile(r"(?:(?:model|language_model|transformer)\.)*layers\.(\d+)\."
 TOP = re.compile(r"(?:(?:model|language_model)\.)*lm_head\.weight")
 EMBEDDING = re.compile(r"(?:\w+\.)*(?:embed_tokens|wte|word_embeddings|embed_in|tok_embeddings)\.weight")
 SPEECH = re.compile(r"(?:talker|token2wav|code2wav)\.")
-"""Parts that speak: engines that write text leave them out, and which do is not known here."""
+"""Parts that generate speech: some engines that generate text leave them out."""
 
 AGREES = 0.01
 LEAST = 0.9
