@@ -33,7 +33,7 @@ def named(name: str | None, visible_gib: float | None = None) -> str | None:
         return None
     if len(mixed := MIXED.split(name)) > 1:
         return _smallest([named(one, visible_gib) for one in mixed])
-    if (listed := hardware.named(USUAL.get(name, name))) is not None:
+    if (listed := hardware.find_accelerator(USUAL.get(name, name))) is not None:
         return listed.id
     wanted = _words(re.sub(r"\([^)]*GiB[^)]*\)", "", name))
     if all(word[0].isdigit() for word in wanted):

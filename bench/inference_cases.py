@@ -141,7 +141,9 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
     shape = resolved.architecture if resolved else None
     role = _launched(case, role, shape)
     reason = (
-        "" if shape and (shape.known or shape.named_parameters) else f"the architecture of {case['model']} is not known"
+        ""
+        if shape and (shape.is_known or shape.named_parameters)
+        else f"the architecture of {case['model']} is not known"
     )
     return Told(name, resolver.resolve(role, resolved), reason)
 
@@ -150,7 +152,7 @@ def _model(case: Case) -> str:
     """The checkpoint's name, without what a source adds in brackets where the rest is a network that is known."""
     name = str(case["model"])
     bare = architecture.resolve(name.partition(" (")[0]).architecture
-    return name.partition(" (")[0] if bare is not None and bare.known else name
+    return name.partition(" (")[0] if bare is not None and bare.is_known else name
 
 
 def _copied(case: Case, resolved: Resolution | None) -> Resolution | None:
@@ -168,7 +170,7 @@ def _copied(case: Case, resolved: Resolution | None) -> Resolution | None:
 
 def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
     """With what Unsloth tells the server that it starts, unless the case states it."""
-    if "unsloth" not in str(case["engine"]) or shape is None or not shape.known or case["max_num_seqs"]:
+    if "unsloth" not in str(case["engine"]) or shape is None or not shape.is_known or case["max_num_seqs"]:
         return role
     alone = resolver.resolve(role, None)
     memory, share, length = (
@@ -185,7 +187,7 @@ def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
 
 def _shaped(case: Case, resolved: Resolution | None, shapes: Mapping[str, Mapping[str, object]]) -> Resolution | None:
     """The catalog's architecture, or what the case's source says of one that the catalog lacks."""
-    known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
+    known = resolved is not None and resolved.architecture is not None and resolved.architecture.is_known
     row = shapes.get(str(case["model"])) or shapes.get(_model(case))
     if not row:
         return resolved

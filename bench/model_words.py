@@ -37,7 +37,7 @@ SIZED_ONLY = "meta-llama/Llama-2-{size}-hf"
 def resolved(text: str) -> Resolution | None:
     """The network that the words name; None where we know none."""
     exact = architecture.resolve(text.split(maxsplit=1)[0]) if "/" in text else None
-    if exact and exact.architecture and exact.architecture.known:
+    if exact and exact.architecture and exact.architecture.is_known:
         return exact
     words = _words(text)
     if len(words) == 1 and re.fullmatch(r"\d+b", words[0]):
@@ -78,7 +78,7 @@ def _listed(words: tuple[str, ...]) -> Resolution | None:
         fitting = [(len(own), len(name), name) for name, own in _ids() if wanted and wanted <= own]
         for _, _, name in sorted(fitting):
             found = architecture.resolve(name)
-            if found.architecture and found.architecture.known:
+            if found.architecture and found.architecture.is_known:
                 return found
     return None
 

@@ -151,7 +151,7 @@ def types_of(library: Path) -> Iterator[tuple[str, DeviceType | str]]:
             }
             device = Entry({"name": "one", "device_type": named}, document)
             try:
-                yield str(path), DeviceTypes(objects.Inventory({}, (str(path),), _bytes, ())).of(device)
+                yield str(path), DeviceTypes(objects.Inventory({}, (str(path),), _bytes, ())).find_type(device)
             except Exception as error:
                 yield str(path), f"{type(error).__name__}: {error}"
 

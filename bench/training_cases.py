@@ -145,11 +145,11 @@ def readings(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, obj
 
 def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> Facts:
     """One reading of a case as `gpulint size` would be told it."""
-    stated = {name: value for name, value in _stated(case).items() if value is not None}
+    stated = {name: value for name, value in _read_case(case).items() if value is not None}
     role, resolved = memory_breakdown.build_role(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
     stated_gpus = ("gpus_per_replica", "gpus_per_pod") if case["gpu_count"] is not None else ()
     gpus = {name: Field(case["gpu_count"]) for name in stated_gpus}  # type: ignore[arg-type]
-    known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
+    known = resolved is not None and resolved.architecture is not None and resolved.architecture.is_known
     if not known and (row := shapes.get(str(case["model"]))):
         family = _first(FAMILIES, str(case["model"]).lower()) or ""
         resolved = Resolution(Architecture(id=str(case["model"]), family=family, **_shape(row)), "the case's source")  # type: ignore[arg-type]
@@ -169,7 +169,7 @@ def measured_fact(case: Case) -> str | None:
     return next((fact for word, fact in KINDS if word in kind), None)
 
 
-def _stated(case: Case) -> dict[str, object]:
+def _read_case(case: Case) -> dict[str, object]:
     other = str(case["other_args"] or "").lower()
     said = f"{other} | {case['notes']}".lower()
     engine = str(case["engine"]).split()[0]
@@ -193,12 +193,8 @@ def _stated(case: Case) -> dict[str, object]:
         found["micro_batch_size"] = max(1, int(case["batch"]) // int(case["pp"]))  # type: ignore[call-overload]
     if parallel := re.search(r"\bcp=?(\d+)|sequence_parallel_size (\d+)", other):
         found["context_parallel"] = int(parallel[1] or parallel[2])
-    if re.search(r"liger|cut cross entropy|\bcce\b", other) and "no cce" not in other:
-        found["loss_kernel"] = "fused"
-    elif "standard ce" in other or "no cce" in other:
-        found["loss_kernel"] = "plain"
-    elif "chunked" in other:
-        found["loss_kernel"] = "chunked"
+    if kernel := _find_loss_kernel(other):
+        found["loss_kernel"] = kernel
     if found["engine"] in ("torchtune", "torchtitan") and found["optimizer"] == "adamw":
         found["optimizer"] = (
             "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True; torchtitan's default
@@ -222,6 +218,15 @@ def _stated(case: Case) -> dict[str, object]:
     if "frozen" in other and "backbone" in other and not case["lora"]:
         found["trainable_parameters"] = Unknown("only another network on top of the stated one is trained")
     return found | _formats(case) | _sharding(case) | _adapters(case)
+
+
+def _find_loss_kernel(other: str) -> str:
+    """Return the kind of loss that further arguments name; nothing if they name none."""
+    if re.search(r"liger|cut cross entropy|\bcce\b", other) and "no cce" not in other:
+        return "fused"
+    if "standard ce" in other or "no cce" in other:
+        return "plain"
+    return "chunked" if "chunked" in other else ""
 
 
 def _release(engine: str, text: str) -> str | None:

@@ -77,7 +77,7 @@ def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, objec
         One Sizing a role: `terms` in base units in three scenarios, `verdict`, `missing`, `assumptions`.
 
     Raises:
-        Unsized: there is no such checkpoint or workload, or a key is unknown.
+        SizingError: there is no such checkpoint or workload, or a key is unknown.
     """
     from gpulint.pipeline import memory_breakdown
     from gpulint.source import repository

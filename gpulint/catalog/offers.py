@@ -180,7 +180,7 @@ def find_site_fact(available: Available, offer: Offer | None, fact: str) -> tupl
         return None, ""
     region = "" if fact == "pue" else offer.region if offer.region in available.regions else None
     row = next((row for row in tables.rows("grids") if (row["cloud"], row["region"]) == (offer.cloud, region)), None)
-    return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
+    return (units.scale(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 
 def _find_cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
@@ -229,7 +229,9 @@ def _is_elsewhere(offer: Offer, regions: tuple[str, ...]) -> bool:
     """Return whether a machine has no price in a team's regions although the same cloud has such
     prices.
     """
-    return offer.region not in regions and any((offer.cloud, region) in hardware.priced_regions() for region in regions)
+    return offer.region not in regions and any(
+        (offer.cloud, region) in hardware.list_priced_regions() for region in regions
+    )
 
 
 def _price_node(node: Node, available: Available) -> Offer:

@@ -1,4 +1,4 @@
-"""What the package carries beside code: glossary, rules and schemas, from the built index or from the source tree."""
+"""Data of the package beside its code: glossary, rules and schemas, read from the built index or the source tree."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ SEARCHED = ("adapters", "engines")
 DECLARED = ("MENTIONS", "READS", "CLAIMS", "ENGINE")
 """Names to which those modules give words that are read without importing them."""
 FINDING_POOLS = "adapters/nodes"
-"""The package whose modules find node pools, in the files that they state."""
+"""The package whose modules find node pools in the files that they declare."""
 TRIGGERING = (*SEARCHED, "catalog")
-"""Packages whose modules state the words that make a file worth reading."""
+"""Packages whose modules declare the words that make a file worth reading."""
 
 
 def find_folder(name: str) -> Path:
-    """A folder of shipped data: inside an installed package, else beside it in a source tree."""
+    """Return a folder of shipped data: inside an installed package, else beside it in a source tree."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 @functools.cache
 def index() -> Mapping[str, object] | None:
-    """The index the build wrote; None in a source tree, which reads the YAML."""
+    """Return the index that the build wrote; None in a source tree, which reads the YAML."""
     file = PACKAGE / "index.json"
     if not file.is_file():
         return None
@@ -41,27 +41,30 @@ def index() -> Mapping[str, object] | None:
 
 @functools.cache
 def load_glossary() -> Mapping[str, Mapping[str, object]]:
-    """The rows of the glossary by name: those of its topics, and those of formulas."""
+    """Return the rows of the glossary by name: those of its topics and those of formulas."""
     built = index()
     return built["glossary"] if built else _merge_glossary()  # type: ignore[return-value]
 
 
 def _merge_glossary() -> Mapping[str, Mapping[str, object]]:
-    from gpulint.catalog import quantity_rows
+    from gpulint.catalog import axes, quantity_rows
 
     topics = (read_yaml(path) for path in sorted((PACKAGE / "facts" / "glossary").glob("*.yaml")))
     package = PACKAGE / "sizing"
-    modules = {dotted(file, package): text for file, text in _texts(package) if not file.stem.startswith("_")}
+    texts = {name_module(file, package): text for file, text in _texts(package)}
+    modules = {
+        name: text for name, text in texts.items() if name == axes.MODULE or not name.rpartition(".")[2].startswith("_")
+    }
     return quantity_rows.merge(topics, modules)  # type: ignore[arg-type]
 
 
 def read_yaml(path: Path) -> object:
-    """The data of one YAML file of ours."""
+    """Return the data of a YAML file of the package."""
     return load_document(path).data
 
 
 def load_document(path: Path) -> Document:
-    """The one document of a YAML file of ours, or of a team's that was held against its contract."""
+    """Return the document of a YAML file of the package, or of a team's file that fits its schema."""
     from gpulint.source import documents
 
     loaded = documents.load(path.name, path.read_bytes())
@@ -71,7 +74,7 @@ def load_document(path: Path) -> Document:
 
 
 def list_built(rules: Path) -> Mapping[str, object]:
-    """The index: the glossary, the rules without their examples, and when a module need be imported."""
+    """Return the index: the glossary, the rules without examples, and the words for which a module is imported."""
     rows = []
     for path in sorted(rules.rglob("*.yaml")):
         data = read_yaml(path)
@@ -79,9 +82,11 @@ def list_built(rules: Path) -> Mapping[str, object]:
             raise ValueError(f"{path}: a rule is a mapping")
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
-    declarations = {package: {name: _declared(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED}
+    declarations = {
+        package: {name: _map_declarations(PACKAGE / package, name) for name in DECLARED} for package in SEARCHED
+    }
     declarations[FINDING_POOLS] = {
-        name: _declared(PACKAGE / FINDING_POOLS, name) for name in ("FILE_NAMES", "FILE_WORDS")
+        name: _map_declarations(PACKAGE / FINDING_POOLS, name) for name in ("FILE_NAMES", "FILE_WORDS")
     }
     functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats", FINDING_POOLS)}
     return {
@@ -96,22 +101,22 @@ def list_built(rules: Path) -> Mapping[str, object]:
 
 @functools.cache
 def list_mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
-    """The modules of a package that say, in a line of their own, which words must occur before they need be imported."""
+    """Return the `MENTIONS` of each module: one of these words must occur in a file before it is imported."""
     return list_declared(package, "MENTIONS")
 
 
 @functools.cache
 def list_declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
-    """The words that modules of a package and its folders give a name in a line of their own, without importing them."""
+    """Return the words of a constant by module, for a package and its folders, without importing the modules."""
     if index():
         kept: Mapping[str, list[str]] = index()["declared"][_key(package)][name]  # type: ignore[index]
         return {stem: tuple(words) for stem, words in kept.items()}
-    return _declared(package, name)
+    return _map_declarations(package, name)
 
 
 @functools.cache
 def trigger_words() -> tuple[str, ...]:
-    """The words of which one makes a file worth reading, in lower case; the short ones, which are frequent, first."""
+    """Return the words of which one makes a file worth reading, in lower case, shortest first."""
     built = index()
     return tuple(built["trigger_words"]) if built else _trigger_words()  # type: ignore[arg-type]
 
@@ -128,7 +133,7 @@ def _trigger_words() -> tuple[str, ...]:
 
 
 def trigger_words_by_module() -> Mapping[str, tuple[str, ...]]:
-    """The trigger words of each module by its dotted name: its `TRIGGERS`, or else its `MENTIONS`.
+    """Return the trigger words of each module by its dotted name: its `TRIGGERS`, or else its `MENTIONS`.
 
     A module whose `MENTIONS` also occur in files without GPUs states `TRIGGERS`.
     """
@@ -136,20 +141,20 @@ def trigger_words_by_module() -> Mapping[str, tuple[str, ...]]:
     for package in TRIGGERING:
         for name in ("MENTIONS", "TRIGGERS"):
             found |= {
-                dotted(file, PACKAGE): words for file, words in _find_declarations(PACKAGE / package, name).items()
+                name_module(file, PACKAGE): words for file, words in _find_declarations(PACKAGE / package, name).items()
             }
     return found
 
 
 @functools.cache
 def modules(package: Path) -> Mapping[str, str]:
-    """The dotted name, below the package, of each module that declares `MENTIONS`, by its own name."""
+    """Return the dotted name below the package of each module that declares `MENTIONS`, by its own name."""
     built = index()
     return built["modules"][_key(package)] if built else _modules(package)  # type: ignore[index]
 
 
 def list_functions(package: Path) -> Mapping[str, tuple[str, ...]]:
-    """The public functions of each module of a package and its folders, by dotted name, without importing them.
+    """Return the public functions of each module of a package and its folders, by dotted name, without imports.
 
     A module whose name begins with `_` has none that count.
     """
@@ -164,22 +169,23 @@ def _key(package: Path) -> str:
 def _functions(package: Path) -> Mapping[str, tuple[str, ...]]:
     public = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
     return {
-        dotted(file, package): tuple(public.findall(text))
+        name_module(file, package): tuple(public.findall(text))
         for file, text in _texts(package)
         if not file.stem.startswith("_")
     }
 
 
-def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+def _map_declarations(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     found = {
-        dotted(file, package).rpartition(".")[2]: words for file, words in _find_declarations(package, name).items()
+        name_module(file, package).rpartition(".")[2]: words
+        for file, words in _find_declarations(package, name).items()
     }
     return {stem: found[stem] for stem in sorted(found)}
 
 
 @functools.cache
 def _find_declarations(package: Path, name: str) -> Mapping[Path, tuple[str, ...]]:
-    """The words that each file of a package gives a name at the beginning of a line."""
+    """Return the words of a constant in each file of a package that assigns it at the beginning of a line."""
     import ast
 
     stated = re.compile(rf'^{name} = (\([^)]*\)|"[^"\n]*")$', re.MULTILINE)
@@ -190,21 +196,21 @@ def _find_declarations(package: Path, name: str) -> Mapping[Path, tuple[str, ...
 
 def _modules(package: Path) -> Mapping[str, str]:
     says = re.compile(r"^MENTIONS = \(", re.MULTILINE)
-    declaring = [dotted(file, package) for file, text in _texts(package) if says.search(text)]
+    declaring = [name_module(file, package) for file, text in _texts(package) if says.search(text)]
     found = {name.rpartition(".")[2]: name for name in declaring}
     if len(found) < len(declaring):
         raise ValueError(f"{package}: two modules that declare MENTIONS have one name")
     return found
 
 
-def dotted(file: Path, package: Path) -> str:
-    """The dotted name of a module below a package; of a folder's `__init__` the folder's."""
+def name_module(file: Path, package: Path) -> str:
+    """Return the dotted name of a module below a package; for a folder's `__init__`, that of the folder."""
     below = file.relative_to(package).with_suffix("")
     return ".".join(below.parent.parts if below.name == "__init__" else below.parts)
 
 
 def file(package: Path, name: str) -> Path:
-    """The file of a module that declares `MENTIONS`, by its own name."""
+    """Return the file of a module that declares `MENTIONS`, by its own name."""
     path = package.joinpath(*modules(package)[name].split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 

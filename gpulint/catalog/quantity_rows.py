@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from gpulint.catalog import axes
+
 FORMULA = re.compile(
     r'^def (?P<name>[a-z]\w*)\((?P<inputs>[^()]*(?:\([^()]*\)[^()]*)*)\) -> (?P<returns>[^:\n]+):\n\s+r?"""(?P<doc>.*?)"""',
     re.MULTILINE | re.DOTALL,
@@ -56,7 +58,8 @@ def merge(topics: Iterable[Mapping[str, Row]], modules: Mapping[str, str]) -> di
             rows[name] = row
     derived: dict[str, Row] = {}
     for module in sorted(modules, key=lambda name: (name.startswith("engines."), name)):
-        for formula in find_formulas(modules[module]):
+        find = find_axis_formulas if module == axes.MODULE else find_formulas
+        for formula in find(modules[module]):
             if formula.name not in derived:
                 derived[formula.name] = describe(formula)
     return {**rows, **{name: {**row, **rows.get(name, {})} for name, row in derived.items()}}
@@ -66,6 +69,13 @@ def find_formulas(text: str) -> Iterator[Formula]:
     """Yield the formulas of a module's text."""
     for found in FORMULA.finditer(text):
         yield Formula(found["name"], found["returns"], inspect.cleandoc(found["doc"]))
+
+
+def find_axis_formulas(text: str) -> Iterator[Formula]:
+    """Yield the formulas of each axis that the formulas of a group give."""
+    for formula in find_formulas(text):
+        for axis in (axis for axis, names in axes.FORMULAS.items() if formula.name in names):
+            yield Formula(axes.rename(formula.name, axis), formula.returns, axes.rename_in(formula.doc, axis))
 
 
 def describe(formula: Formula) -> Row:

@@ -90,7 +90,7 @@ def find_row(name: str, wanted: str) -> str | None:
         | None
     )
     if name == "accelerators":
-        record = hardware.named(wanted)
+        record = hardware.find_accelerator(wanted)
     elif name == "servers":
         record = servers.find_server(wanted)
     elif name == "optics":
@@ -133,7 +133,7 @@ ENDINGS = {
 
 def find_accelerator_id(name: str) -> str:
     """Return the id of an accelerator with any of its names."""
-    product = hardware.named(name)
+    product = hardware.find_accelerator(name)
     return product.id if product else name
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from gpulint.cli import completion_names
@@ -36,3 +40,22 @@ SELECT = click.option(
     shell_complete=completion_names.rules,
     help="Run only this rule or family; repeatable, or comma-separated.",
 )
+
+
+def collect(**records: type[tuple[Any, ...]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take its options as records: each parameter gets the options that its record
+    names.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def call(**options: object) -> None:
+            groups = {
+                parameter: {name: options.pop(name) for name in record.__annotations__ if name in options}
+                for parameter, record in records.items()
+            }
+            command(**options, **{parameter: records[parameter](**group) for parameter, group in groups.items()})
+
+        return call
+
+    return decorate

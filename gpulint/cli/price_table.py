@@ -18,7 +18,7 @@ def list_rows(name: str | None, today: str) -> list[tuple[str, ...]]:
     """Return the list prices of all machines in their default region, or of one machine or
     accelerator in every region.
     """
-    product = hardware.named(name) if name else None
+    product = hardware.find_accelerator(name) if name else None
     wanted = product.id if product else name
     found = [
         _render_row(node, price, today)

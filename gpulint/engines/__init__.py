@@ -39,7 +39,7 @@ class Argument(NamedTuple):
     category: str = ""
 
     @property
-    def written(self) -> str:
+    def source_text(self) -> str:
         """Return the text; if it is unknown, return the source text with its variables."""
         if self.text is not None or not (self.origin.path or self.origin.span):
             return self.text or self.flag
@@ -83,7 +83,7 @@ def read(invocation: Invocation) -> Reading | None:
     it.
     """
     invocation = invocation._replace(arguments=_program(invocation.arguments))
-    said = " ".join(word.written for word in (invocation.image, *invocation.arguments)).lower()
+    said = " ".join(word.source_text for word in (invocation.image, *invocation.arguments)).lower()
     for name in _order():
         if any(word in said for word in package_data.list_mentions(HERE)[name]):
             reading: Reading | None = _import(name).read(invocation)
@@ -96,7 +96,7 @@ def _program(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """Replace a program path with an unknown folder, as `"$VENV/bin/vllm"` or `$(which vllm)`, by
     the program's name.
     """
-    within = IN_A_FOLDER.fullmatch(words[0].written) if words and words[0].text is None else None
+    within = IN_A_FOLDER.fullmatch(words[0].source_text) if words and words[0].text is None else None
     return (words[0]._replace(text=within["name"], why="", category=""), *words[1:]) if within else words
 
 

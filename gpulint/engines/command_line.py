@@ -98,7 +98,7 @@ def parse(words: Sequence[Argument], grammar: Grammar, release: Release = None) 
         else:
             flag = find_flag(name, grammar, release)
             taken = 0 if has_value else _count_values(flag, words[at:])
-            value = _after_equals(word) if has_value else words[at] if taken else None
+            value = _drop_key(word) if has_value else words[at] if taken else None
             stated.append(ParsedArgument(flag, word, value))
             at += taken
     return stated, open_ended
@@ -140,7 +140,7 @@ def _names_flag(word: Argument) -> bool:
     return word.text.startswith("-") and not re.fullmatch(r"-\d+(\.\d+)?", word.text)
 
 
-def _after_equals(word: Argument) -> Argument:
+def _drop_key(word: Argument) -> Argument:
     return word if word.text is None else word._replace(text=word.text.partition("=")[2])
 
 
@@ -250,7 +250,7 @@ def find_notices(stated: Iterable[ParsedArgument], grammar: Grammar, release: Re
         if argument.flag.kind in (UNSPLIT, "part") or not argument.flag.name:
             continue
         if _is_refused(argument):
-            found.setdefault("impossible_argument", Field(_as_written(argument), find_origins(argument.value)))
+            found.setdefault("impossible_argument", Field(_quote_argument(argument), find_origins(argument.value)))
         elif argument.flag.kind in NUMBERS and argument.value is None:
             found.setdefault(
                 "impossible_argument", Field(f"{argument.spelling} without a number", find_origins(argument.word))
@@ -296,7 +296,7 @@ def _is_refused(one: ParsedArgument) -> bool:
     return isinstance(read_field(one).value, Unknown)
 
 
-def _as_written(one: ParsedArgument) -> str:
+def _quote_argument(one: ParsedArgument) -> str:
     return f"{one.spelling} {one.value.text if one.value else ''}".strip()
 
 

@@ -86,7 +86,7 @@ def _read(
     index_of = {path: at for at, paths in reversed(list(enumerate(files))) for path in paths}
     loaded = objects.gather(tuple(index_of), lambda path: head(path, objects.BYTES_MAX + 1))
     troubles += [(index_of[trouble.path], f"{trouble.path} {trouble.message}") for trouble in loaded.troubles]
-    if not any(loaded.of(kind) for kind in objects.PLACED):
+    if not any(loaded.list_entries(kind) for kind in objects.PLACED):
         return InventoryResult(None, tuple(troubles))
     name = str(document.get(("metadata", "name")) or reader.KIND)
     return InventoryResult(netbox.build_facility(loaded, name, Origin(document, ("spec", KEY))), tuple(troubles))

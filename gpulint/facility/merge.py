@@ -15,8 +15,8 @@ CONTAINERS = frozenset({"site", "room", "row"})
 def merge(stated: Component, found: Component) -> Component:
     """Add what an inventory knows to a file's components: missing fields and unnamed components."""
     matches = _Matches(stated, found)
-    whole = matches.joined(stated)
-    return dataclasses.replace(whole, parts=(*whole.parts, *matches.left(found)))
+    whole = matches.complete(stated)
+    return dataclasses.replace(whole, parts=(*whole.parts, *matches.find_unmatched(found)))
 
 
 class _Matches:
@@ -37,18 +37,18 @@ class _Matches:
                 self.of[id(part)] = matching[0]
                 self._taken.add(id(matching[0]))
 
-    def joined(self, part: Component) -> Component:
+    def complete(self, part: Component) -> Component:
         """Return a component of the file, completed by the inventory."""
         other = self.of.get(id(part))
-        children = tuple(self.joined(child) for child in part.parts)
+        children = tuple(self.complete(child) for child in part.parts)
         if other is None:
             return dataclasses.replace(part, parts=children)
         if part.kind == "rack":
             return _merge_rack(part, other)
-        further = tuple(self.left(other)) if part.kind in CONTAINERS else ()
+        further = tuple(self.find_unmatched(other)) if part.kind in CONTAINERS else ()
         return _fill(part, other, (*children, *further))
 
-    def left(self, part: Component) -> Iterator[Component]:
+    def find_unmatched(self, part: Component) -> Iterator[Component]:
         """Yield the components below an inventory component that the file does not name. Empty
         containers are left out.
         """
@@ -57,7 +57,7 @@ class _Matches:
                 continue
             if child.kind not in CONTAINERS:
                 yield child
-            elif rest := tuple(self.left(child)):
+            elif rest := tuple(self.find_unmatched(child)):
                 yield dataclasses.replace(child, parts=rest)
 
     def _lies_in(self, above: Sequence[Component], holders: Sequence[Component]) -> bool:

@@ -105,7 +105,7 @@ class SharedFacts:
         self.results = Results(unshared=NAME_FACTS)
         self._below: dict[int, SharedFacts] = {}
 
-    def below(self, number: int) -> SharedFacts:
+    def find_child(self, number: int) -> SharedFacts:
         """Return the facts shared by the children with one content number."""
         return self._below.setdefault(number, SharedFacts())
 
@@ -125,7 +125,7 @@ class ComponentFacts:
         self.kind = part.kind
         self.above = above
         self.contents: ContentIndex = above.contents if above else contents or ContentIndex()
-        self.common: SharedFacts = above.common.below(self.contents.number(part)) if above else SharedFacts()
+        self.common: SharedFacts = above.common.find_child(self.contents.number(part)) if above else SharedFacts()
         self.facts = Facts(
             part.role,
             None,
@@ -152,7 +152,7 @@ class ComponentFacts:
             yield component
             waiting += reversed(component.below)
 
-    def of_kind(self, kind: str) -> tuple[ComponentFacts, ...]:
+    def list_components(self, kind: str) -> tuple[ComponentFacts, ...]:
         """Return the components of a kind that belong to this one: children at any depth, or those
         that name it.
         """
@@ -167,7 +167,7 @@ class ComponentFacts:
 
     def _find_at_ends(self, kind: str) -> Iterator[ComponentFacts]:
         """Yield the components of a kind that the ends of this one name."""
-        called = self.root().called(kind)
+        called = self.root().map_by_name(kind)
         for device in dict.fromkeys(_find_device(self.expected(name)) for name in ENDS[self.kind]):
             yield from called.get(device, ())
 
@@ -175,22 +175,24 @@ class ComponentFacts:
         for component in self.below:
             if component.kind == kind:
                 yield component
-            yield from component.of_kind(kind) if component.kind not in NAMED and component.kind not in ENDS else ()
+            yield from (
+                component.list_components(kind) if component.kind not in NAMED and component.kind not in ENDS else ()
+            )
 
     def _find_naming(self, kind: str) -> Iterator[ComponentFacts]:
         """Yield the components of a kind next to this one that name it; cables may be anywhere."""
         if kind in ENDS:
             yield from self.root().ending(kind).get(self.role.name, ())
             return
-        for component in self.above.of_kind(kind) if self.above else ():
+        for component in self.above.list_components(kind) if self.above else ():
             if component.expected(self.kind) == self.role.name:
                 yield component
 
-    def called(self, kind: str) -> Mapping[str, tuple[ComponentFacts, ...]]:
+    def map_by_name(self, kind: str) -> Mapping[str, tuple[ComponentFacts, ...]]:
         """Return the components of a kind by name."""
         if kind not in self._called:
             found: dict[str, list[ComponentFacts]] = {}
-            for component in self.of_kind(kind):
+            for component in self.list_components(kind):
                 found.setdefault(component.role.name, []).append(component)
             self._called[kind] = {name: tuple(components) for name, components in found.items()}
         return self._called[kind]
@@ -201,13 +203,13 @@ class ComponentFacts:
         """
         if kind not in self._ending:
             found: dict[str, dict[ComponentFacts, None]] = {}
-            for component in self.of_kind(kind):
+            for component in self.list_components(kind):
                 for device in filter(None, (_find_device(component.expected(name)) for name in ENDS[kind])):
                     found.setdefault(device, {})[component] = None
             self._ending[kind] = {name: tuple(components) for name, components in found.items()}
         return self._ending[kind]
 
-    def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Component, ...]]) -> ComponentFacts:
+    def vary(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Component, ...]]) -> ComponentFacts:
         """Return the facts of the facility with changed roles and added components, both by `id`.
 
         Components that a change does not reach are reused, such as whole racks next to it.
@@ -244,19 +246,19 @@ class ComponentFacts:
     ) -> ComponentFacts:
         changed = within or id(self) in roles or id(self) in added
 
-        def below(new: ComponentFacts) -> Iterator[ComponentFacts]:
+        def vary_children(new: ComponentFacts) -> Iterator[ComponentFacts]:
             for child, again in zip(self.below, part.parts, strict=False):
                 stays = not changed and id(child) not in reached and self.kind != "rack" and child.kind in _STAYING
                 yield child if stays else child._vary(again, roles, added, reached, new, changed)
             yield from (ComponentFacts(child, new) for child in part.parts[len(self.below) :])
 
-        return ComponentFacts(part, above, below, self.contents)
+        return ComponentFacts(part, above, vary_children, self.contents)
 
     def _find_linked(self) -> Iterator[ComponentFacts]:
         """Yield this component, and those that a cable connects or that connect to a switch."""
         yield self
         for kind in LINKED.get(self.kind, ()):
-            yield from self.of_kind(kind)
+            yield from self.list_components(kind)
 
     def _find_holders(self) -> Iterator[ComponentFacts]:
         """Yield this component and its parents."""
@@ -335,7 +337,7 @@ class ComponentFacts:
 
     def _gather(self, quantity: Quantity) -> ResolvedFact | Missing:
         """Return one fact of each child of a kind, scenario by scenario."""
-        found = [component.find(quantity.each) for component in self.of_kind(quantity.over)]
+        found = [component.find(quantity.each) for component in self.list_components(quantity.over)]
         lacking = [fact.names for fact in found if isinstance(fact, Missing)]
         if lacking and not quantity.known:
             return Missing(frozenset().union(*lacking))
@@ -361,7 +363,9 @@ class ComponentFacts:
 
     def _find_own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:
-            types = (component for component in self.root().of_kind("server_type") if component.role.name == name)
+            types = (
+                component for component in self.root().list_components("server_type") if component.role.name == name
+            )
             found = next(types, None)
             self._type = found.role.fields if found else {}
         return self._type

@@ -117,8 +117,8 @@ def _read_field(document: Document, path: Path, held: object, quantity: Quantity
         return Field(Unknown(str(error)), origin)
 
 
-def stated(document: Document, path: Path, quantity: Quantity) -> object:
-    """What stands at a place; where a text is wanted, as it is written."""
+def read_declared(document: Document, path: Path, quantity: Quantity) -> object:
+    """Return the value at a location; a text as the file writes it."""
     return _read_written(document, path) if quantity.type == "text" else document.get(path)
 
 
@@ -157,7 +157,7 @@ def parse_value(stated: object, quantity: Quantity) -> Value:
 
 
 def _parse_accelerator(stated: str) -> str:
-    accelerator = hardware.named(stated)
+    accelerator = hardware.find_accelerator(stated)
     if accelerator is None:
         from gpulint.facility import misspellings
 

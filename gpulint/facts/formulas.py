@@ -20,12 +20,12 @@ ENGINE_TOPIC = "engines."
 
 @functools.cache
 def find_formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
-    """Return the formulas by fact name: the general ones, or those of one engine's own module."""
+    """Return the formulas by fact name: the general ones, or those of one engine's own modules."""
     topics = _list_topics()
     if engine is not None:
         module = engines.module_name(engine)
         own = ENGINE_TOPIC + SHARED.get(module, module)
-        return _import_functions(f"gpulint.sizing.{own}") if own in topics else {}
+        return _import_functions(topic for topic in topics if topic == own or topic.startswith(f"{own}_"))
     homes = {name: topic for topic, names in topics.items() if not topic.startswith(ENGINE_TOPIC) for name in names}
     bound = axes.bind_formulas()
 
@@ -40,12 +40,13 @@ def _list_topics() -> Mapping[str, Iterable[str]]:
     return package_data.list_functions(Path(sizing.__path__[0]))
 
 
-def _import_functions(module: str) -> Mapping[str, Callable[..., Value]]:
-    members = vars(importlib.import_module(module))
+def _import_functions(topics: Iterable[str]) -> Mapping[str, Callable[..., Value]]:
+    modules = [importlib.import_module(f"gpulint.sizing.{topic}") for topic in topics]
     return {
         name: member
-        for name, member in members.items()
-        if callable(member) and not name.startswith("_") and getattr(member, "__module__", "") == module
+        for module in modules
+        for name, member in vars(module).items()
+        if callable(member) and not name.startswith("_") and getattr(member, "__module__", "") == module.__name__
     }
 
 

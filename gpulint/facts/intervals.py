@@ -54,7 +54,9 @@ def _deviates(term: str, scenario: str, facts: Facts) -> bool:
 def _deviate(parent: Facts, term: str, scenario: str) -> Facts:
     """Return the facts with one term in a scenario and all others likely."""
     override = functools.partial(_override, parent, term, scenario)
-    return parent.layered(override, providers.assumed_shape, providers.engine_formula, providers.general_formula)
+    return parent.add_layer(
+        override, providers.provide_assumed_shape, providers.provide_engine_formula, providers.provide_general_formula
+    )
 
 
 def _override(

@@ -112,7 +112,7 @@ class Facts:
         found = self.find(name)
         return None if isinstance(found, Missing) else self._interval(name, found, self)
 
-    def shown(self, name: str) -> Fact | None:
+    def report(self, name: str) -> Fact | None:
         """Return a fact as reports carry it; None if it is missing."""
         found = self.scenarios(name)
         return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Scenarios(*found))
@@ -164,7 +164,7 @@ class Facts:
         """Return the facts of another role, which are resolved independently of these."""
         return Facts(role, resolved, self._providers, self._interval)
 
-    def layered(self, *layer: Provider) -> Facts:
+    def add_layer(self, *layer: Provider) -> Facts:
         """Return the facts of the same role under providers that come before all others."""
         return Facts(self.role, self.resolved, self._providers, self._interval, layer=layer)
 
@@ -173,7 +173,7 @@ class Facts:
         """Whether variants of these facts take over what does not change."""
         return self._trace is not None
 
-    def traced(self) -> Facts:
+    def start_trace(self) -> Facts:
         """Return the same facts, resolved anew, with a trace of what each depends on."""
         return Facts(self.role, self.resolved, self._providers, self._interval, trace=Trace(self.role.fields))
 
@@ -219,7 +219,7 @@ class Facts:
         if self._possible is None:
             memory = self.role.value("device_memory_bytes")
             unnamed = hardware.accelerator(self.role.text("accelerator")) is None
-            products = hardware.of_memory(memory) if unnamed and isinstance(memory, int | float) else ()
+            products = hardware.find_by_memory(memory) if unnamed and isinstance(memory, int | float) else ()
             kinds = {(product.generation, product.link_domain_gpus): product.id for product in products}
             roles = (self.role.having(accelerator=Field(product)) for product in kinds.values())
             self._possible = tuple(self.fresh(role, self.resolved) for role in roles)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 from gpulint import engines
 from gpulint.catalog import architecture, hardware, offers, tables
+from gpulint.catalog.axes import AXES
 from gpulint.catalog.errors import MissingInput
 from gpulint.facts import table_rows
-from gpulint.facts.axes import AXES
 from gpulint.facts.formulas import find_formulas, list_parameters, optional_parameters, title
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant
@@ -47,7 +47,7 @@ ASSUMED = ASSUMED_ZERO | {"quantised_parameters", "quantised_excess", "stage_sha
 # ---- what the role declares
 
 
-def stated(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_field(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a field of the role."""
     field = facts.role.fields.get(quantity.name)
     if field is None:
@@ -71,7 +71,7 @@ def _find_objection(value: Value | Unknown, quantity: Quantity) -> str | None:
     return None if possible else f"{value} is not possible"
 
 
-def open_arguments(quantity: Quantity, facts: Facts) -> Missing | None:
+def provide_open_arguments(quantity: Quantity, facts: Facts) -> Missing | None:
     """Report an engine's argument as missing if the arguments may hold more than could be read."""
     if not facts.role.open_ended:
         return None
@@ -82,19 +82,19 @@ def open_arguments(quantity: Quantity, facts: Facts) -> Missing | None:
 # ---- what the engine does
 
 
-def engine_purpose(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
+def provide_engine_purpose(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
     """Provide the task of an engine that has only one."""
     purpose = engines.find_purpose(facts.engine or "")
     return constant(purpose, "what the engine does") if purpose else None
 
 
-def engine_formula(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_engine_formula(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what a formula of the role's own engine computes."""
     formula = find_formulas(facts.engine).get(quantity.name) if facts.engine else None
     return compute(formula, facts) if formula else None
 
 
-def engine_default(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_engine_default(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the default of the engine's release."""
     candidates = table_rows.find_rows("engine_defaults", "field", quantity.name, facts)
     if not candidates:
@@ -117,7 +117,7 @@ def engine_default(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing |
 # ---- what the checkpoint says
 
 
-def assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what weights need of an architecture of which only the name is known."""
     shape = facts.resolved.architecture if facts.resolved else None
     if shape is None or shape.named_parameters is None:
@@ -141,7 +141,7 @@ def _format_counts_all_tensors(facts: Facts) -> bool:
     return row is not None and row["best"] != ""
 
 
-def checkpoint(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_checkpoint(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the shape of the checkpoint's architecture, and what is known of the checkpoint itself."""
     name = quantity.name
     if name == "checkpoint":  # its own name is declared or missing
@@ -151,17 +151,17 @@ def checkpoint(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | Non
     shape = facts.resolved.architecture
     if shape is None:
         return Missing(frozenset({"architecture"}))
-    value = shape.id if name == "architecture" and shape.known else getattr(shape, name, None)
+    value = shape.id if name == "architecture" and shape.is_known else getattr(shape, name, None)
     if value is not None:
         return constant(value, facts.resolved.how)
     if name == "parameters" and shape.named_parameters is not None:
         return None
-    if quantity.absent and (shape.known or quantity.of == "checkpoint"):
+    if quantity.absent and (shape.is_known or quantity.of == "checkpoint"):
         return constant(quantity.absent[0], facts.resolved.how)
-    return Missing(frozenset({name if shape.known else "architecture"}))
+    return Missing(frozenset({name if shape.is_known else "architecture"}))
 
 
-def number_format(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_number_format(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the bytes of a weight in the number format that the weights have."""
     weight_format = facts.find("weight_format")
     if isinstance(weight_format, Missing):
@@ -182,7 +182,7 @@ def number_format(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | 
     return ResolvedFact(Scenarios(small, expected, nominal), "4, 8 or 16 bits: nothing states the number format")
 
 
-def draft(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_draft(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a fact of a speculative draft model that has its own checkpoint."""
     inputs = [facts.find(name) for name in ("draft_checkpoint", "draft_tensor_parallel", "tensor_parallel")]
     if missing := [found.names for found in inputs if isinstance(found, Missing)]:
@@ -191,7 +191,7 @@ def draft(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     if not isinstance(reference, str) or reference == facts.role.value("checkpoint"):
         return None
     resolved = architecture.resolve(reference)
-    if resolved.architecture is None or not resolved.architecture.known:
+    if resolved.architecture is None or not resolved.architecture.is_known:
         facts.reasons["draft_checkpoint"] = f"the catalog does not list {reference}"
         return Missing(frozenset({"draft_checkpoint"}))
     alone = {name: Field(None) for name in ("speculative", "draft_checkpoint", "quantization")}
@@ -203,7 +203,7 @@ def draft(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
 # ---- what the hardware is
 
 
-def accelerator(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_accelerator(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the catalog's row of the accelerator, or the share of it that a MIG slice has."""
     if quantity.name == "slice_memory_bytes":
         return _find_slice_memory(facts)
@@ -248,7 +248,7 @@ def _find_in_catalog(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing
     return constant(value, "catalog")
 
 
-def node(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_node(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the catalog's row of the machine type, or what all that fit have in common."""
     machine = hardware.node(facts.role.text("instance_type"))
     if machine is None:
@@ -272,7 +272,7 @@ def _ask_for(name: str) -> Missing:
     return Missing(frozenset({name if glossary()[name].ask else "instance_type"}))
 
 
-def offer(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_offer(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the cost of the machine that a pod runs on, and what is known of its site."""
     found = facts.offer()
     if quantity.name in offers.SITE:
@@ -290,7 +290,7 @@ def offer(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
 # ---- what the policy requires
 
 
-def policy(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_policy(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what follows from the requirements of gpulint.yaml and from what is known of the role."""
     if quantity.name == "accelerator_permitted":
         barred, product = facts.role.available.barred, hardware.accelerator(facts.role.text("accelerator"))
@@ -306,7 +306,7 @@ def policy(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
 # ---- what is computed, fitted and measured
 
 
-def capacity(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_capacity(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a fact of the same role with as many requests as it admits in each scenario."""
     name = AT_CAPACITY[quantity.name]
     admitted, replicas = facts.find("admitted_sequences"), facts.find("service_replicas")
@@ -323,7 +323,7 @@ def capacity(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     return ResolvedFact(Scenarios(**values), f"{name} of a full replica")
 
 
-def general_formula(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_general_formula(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what the formula for every engine computes."""
     formula = find_formulas(None).get(quantity.name)
     if formula is None:
@@ -367,7 +367,7 @@ def _find_inputs(formula: Callable[..., Value], facts: Facts) -> tuple[list[Reso
     return inputs, missing
 
 
-def fitted(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_fitted_value(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide a fitted row of the catalog."""
     candidates = table_rows.find_rows("fitted", "name", quantity.name, facts)
     if missing := table_rows.missing_inputs(candidates, facts):
@@ -381,7 +381,7 @@ def fitted(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     return ResolvedFact(Scenarios(best, float(decisive["expected"]), worst), "fitted: " + decisive["source"])
 
 
-def measured(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
+def provide_measurement(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what groups of as many ranks were measured to achieve on the medium that connects them."""
     name = quantity.name
     axis, _, column = name.partition("_")
@@ -391,14 +391,14 @@ def measured(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     link = str(medium.scenarios.expected or "")
     if not link:
         return constant(1.0 if column == "slowdown" else 0.0, "one rank")
-    found = hardware.measured(link, AXES[axis].operation, facts.engine or "", int(ranks.scenarios.expected))  # type: ignore[arg-type]
+    found = hardware.find_measurement(link, AXES[axis].operation, facts.engine or "", int(ranks.scenarios.expected))  # type: ignore[arg-type]
     if found is None:
         facts.reasons[name] = f"the catalog has no measurement over {link}"
         return Missing(frozenset({name}))
     return ResolvedFact(getattr(found, column), "measured: " + found.source)
 
 
-def absent(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
+def provide_absence(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
     """Provide the value that means absence, if nothing declares the quantity."""
     unknown = quantity.of == "engine" and not facts.engine
     return None if unknown else constant(quantity.absent[0], "nothing states it")

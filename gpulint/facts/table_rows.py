@@ -71,7 +71,7 @@ def _comparison_holds(condition: str, facts: Facts) -> bool:
     name, sign, operand = comparison
     value = facts.expected(name)
     if isinstance(value, str) or value is None or isinstance(value, bool):
-        return (_as_word(value) == operand) is (sign != "!=")
+        return (_write_word(value) == operand) is (sign != "!=")
     return COMPARE[sign](float(value), float(operand))  # type: ignore[arg-type]
 
 
@@ -106,6 +106,6 @@ def _split_condition(condition: str) -> tuple[str, ...]:
     return () if condition in ("", "any") else tuple(condition.split(" and "))
 
 
-def _as_word(value: Value) -> str:
+def _write_word(value: Value) -> str:
     """Write a word or a flag as a table's condition does."""
     return str(value).lower() if isinstance(value, bool) else str(value or "")

@@ -90,7 +90,7 @@ def _build_consumer(workload: Workload, known: Facts, place: Location, governanc
             needs[measure.counted] = found.names
             least[measure.counted] = count_minimum_gpus(known) if measure.counted == "counted_gpus" else 0.0
         else:
-            least[measure.counted] = min(_as_number(value) for value in found)
+            least[measure.counted] = min(_read_number(value) for value in found)
     if team is None:
         least, needs = {}, dict.fromkeys((measure.counted for measure in MEASURES), frozenset({"labels"}))
     return Consumer(workload.name, place, mine, least, needs)
@@ -112,10 +112,10 @@ def count_minimum_gpus(known: Facts) -> float:
     """Return the GPUs of the replicas that always run, if their fixed number is not declared."""
     gpus, least = known.expected("gpus_per_replica"), known.expected("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None
-    return _as_number(gpus) * _as_number(least) if whole else 0.0
+    return _read_number(gpus) * _read_number(least) if whole else 0.0
 
 
-def _as_number(value: object) -> float:
+def _read_number(value: object) -> float:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
 
 

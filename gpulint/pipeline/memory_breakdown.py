@@ -125,7 +125,7 @@ def find_roles(
 ) -> list[tuple[Role, Resolution | None]]:
     """Return the requested roles. A checkpoint must be in the catalog, unless `known` is false."""
     accelerator = str(stated.get("accelerator") or "")
-    if accelerator and hardware.named(accelerator) is None:
+    if accelerator and hardware.find_accelerator(accelerator) is None:
         ids = (product.id for product in hardware.list_accelerators())
         raise SizingError(f"no accelerator is called {accelerator}{_suggest(accelerator, ids)}")
     quantities = convert_options({name: value for name, value in stated.items() if name != "accelerator"})
@@ -207,7 +207,7 @@ def read_roles(
 
 def _build_fields(stated: Mapping[str, object], accelerator: str | None) -> dict[str, Field]:
     fields = {name: Field(value, source="command line") for name, value in stated.items()}  # type: ignore[arg-type]
-    product = hardware.named(accelerator) if accelerator else None
+    product = hardware.find_accelerator(accelerator) if accelerator else None
     if product:
         fields["accelerator"] = Field(product.id, source="command line")
     if "max_model_len" in stated:
@@ -319,12 +319,12 @@ def _render_title(role: Role, known: Facts) -> str:
     return ", ".join(filter(None, (role.name, product.name if product else "", layout, tokens)))
 
 
-def as_text(tables: Sequence[Sizing]) -> str:
+def render_text(tables: Sequence[Sizing]) -> str:
     """Return the tables as text."""
-    return "\n\n".join(_render_text(sizing) for sizing in tables) + "\n"
+    return "\n\n".join(_render_table(sizing) for sizing in tables) + "\n"
 
 
-def _render_text(sizing: Sizing) -> str:
+def _render_table(sizing: Sizing) -> str:
     head = ("on the fullest GPU", "low", "expected", "high", "of GPU memory")
     lines = [sizing.title, align_columns([head, *(_render_cells(row) for row in sizing.terms)])]
     if sizing.told:
@@ -348,7 +348,7 @@ def _render_cells(row: Term) -> tuple[str, ...]:
     return (row.name, low, expected, high, share)
 
 
-def as_json(tables: Sequence[Sizing]) -> str:
+def render_json(tables: Sequence[Sizing]) -> str:
     """Return the tables as JSON: values in base units in each scenario, and the ends of the
     interval.
     """

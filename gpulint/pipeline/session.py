@@ -340,7 +340,7 @@ def _find_accelerator(found: Settings, options: Options) -> str:
     not have it.
     """
     named = options.accelerator or found.accelerator
-    if not named or hardware.named(named) is not None:
+    if not named or hardware.find_accelerator(named) is not None:
         return named
     from gpulint.policy import did_you_mean
 

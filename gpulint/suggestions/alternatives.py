@@ -114,7 +114,7 @@ def _rank(entry: Accepted) -> tuple[int, bool, int]:
 @functools.lru_cache(maxsize=1)
 def _trace(facts: Facts) -> Facts:
     """Return facts whose variants take over every value that a change does not reach."""
-    return facts if facts.is_traced else facts.traced()
+    return facts if facts.is_traced else facts.start_trace()
 
 
 def _is_new(verdict: Verdict, before: Outcome) -> bool:

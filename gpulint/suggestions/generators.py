@@ -1,8 +1,8 @@
 """Generators: the functions that propose candidates, registered by the quantity that each of them
 changes.
 
-A generator is a function in a module of `serving/` or `training/`. Its module is found in its
-folder.
+A generator is a function in a module of `serving/`, `training/` or `facility/`. Its module is found
+in its folder. Those of a facility are for components and yield candidates of their own kind.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gpulint import engines
 from gpulint.facts.model import Facts
 from gpulint.workload import Value
 
 FAMILIES = ("serving", "training")
-"""The folders of generators, each named for the roles that its generators are for."""
+"""The folders of generators for roles, each named for the roles that its generators are for."""
+FACILITY = "facility"
+"""The folder of generators for the components of a facility."""
 
 
 class Candidate(NamedTuple):
@@ -29,7 +31,7 @@ class Candidate(NamedTuple):
     trade_off: str = ""
 
 
-Generator = Callable[[Facts], Iterator[Candidate]]
+Generator = Callable[..., Iterator[Any]]
 G = TypeVar("G", bound=Generator)
 
 
@@ -50,7 +52,7 @@ _REGISTRATIONS: dict[tuple[str, str, str], Registration] = {}
 def generates(quantity: str, *, families: tuple[str, ...] = (), order: int = 0) -> Callable[[G], G]:
     """Register a generator of candidates that change `quantity`.
 
-    It is for the roles of its own folder unless `families` names others. Of several generators of
+    It is for the roles or components of its own folder unless `families` names others. Of several generators of
     one quantity, those of the lowest `order` come first, then those of the role's own folder.
     """
 
@@ -69,16 +71,17 @@ def propose(quantity: str, facts: Facts) -> Iterator[Candidate]:
     only training runs have is changed as for them.
     """
     family = "training" if engines.is_training(facts.role) else "serving"
-    found = _find_generators(quantity, family)
+    found = find_generators(quantity, family)
     if not found and not engines.find_purpose(facts.engine or ""):
-        found = _find_generators(quantity, "training")
+        found = find_generators(quantity, "training")
     for generate in found:
         yield from generate(facts)
 
 
 @functools.cache
-def _find_generators(quantity: str, family: str) -> tuple[Generator, ...]:
-    for folder in FAMILIES:
+def find_generators(quantity: str, family: str) -> tuple[Generator, ...]:
+    """Return the generators of a family that change a quantity, in their order."""
+    for folder in (FACILITY,) if family == FACILITY else FAMILIES:
         _import_modules(folder)
     found = [entry for entry in _REGISTRATIONS.values() if entry.quantity == quantity and family in entry.families]
     found.sort(key=lambda entry: (entry.order, _folder(entry.generate) != family, entry.generate.__module__))

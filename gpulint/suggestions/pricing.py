@@ -20,7 +20,7 @@ def build_suggestion(candidate: Candidate, before: Facts, after: Facts) -> Sugge
     prices.
     """
     written = edits.write_values(before.role, candidate.values) or ()
-    shown = tuple(fact for name in HEADROOM if (fact := after.shown(name)))
+    shown = tuple(fact for name in HEADROOM if (fact := after.report(name)))
     machines = _find_machines(before.role, after.role)
     costs = [_sum_cost(facts, machine) for facts, machine in zip((before, after), machines, strict=True)]
     listed = (offers.describe_price(machine, before.role.available.today) for machine in machines if machine)

@@ -135,7 +135,7 @@ def _build(before: SearchStart, option: VerifiedCandidate) -> Suggestion:
 
 
 def _list_facts(known: Facts, names: Iterable[str]) -> tuple[Fact, ...]:
-    return tuple(fact for name in names if (fact := known.shown(name)))
+    return tuple(fact for name in names if (fact := known.report(name)))
 
 
 def _drop_needless(found: Sequence[Suggestion]) -> list[Suggestion]:

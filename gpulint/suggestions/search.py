@@ -97,7 +97,7 @@ def search(before: SearchStart, refused: Counter[str]) -> Iterator[VerifiedCandi
     """Yield every verified shape within the two budgets; `refused` counts the others by reason."""
     loaded = any(isinstance(before.known.expected(name), int | float) for name in LOADS)
     most = JUDGED_UNDER_LOAD if loaded else JUDGED
-    search = _Search(before, before.known.traced(), refused, most=most)
+    search = _Search(before, before.known.start_trace(), refused, most=most)
     runs = engines.is_training(before.known.role)
     for kind in dict.fromkeys(kind for target in before.targets for kind in target.rule.change):
         left = search.most - search.judged - (OF_RUNS if runs else 0)

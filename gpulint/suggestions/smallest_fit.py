@@ -81,7 +81,7 @@ def find_smallest(
     """
     if not _is_answerable(facts):
         return ()
-    asked = Request(facts, facts.traced(), accepted)
+    asked = Request(facts, facts.start_trace(), accepted)
     return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
 
 
@@ -298,7 +298,7 @@ def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardw
     too_small: list[str] = []
     unevaluated = False
     rules = tuple(_find_capability_rules(outcome))
-    traced = facts.traced()
+    traced = facts.start_trace()
     for product in candidates:
         tried = traced.variant(facts.role.having(accelerator=Field(product.id)))
         left = tried.scenarios(name)

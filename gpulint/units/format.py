@@ -25,10 +25,10 @@ def human(value: object, unit: str) -> str:
     return str(value)
 
 
-def beside(values: Sequence[float], unit: str) -> tuple[tuple[str, ...], str]:
+def write_together(values: Sequence[float], unit: str) -> tuple[tuple[str, ...], str]:
     """Write values to compare with one another: all of them in the step that the largest reaches.
 
-    >>> beside((40_800, 17_292.6), "w"), beside((900_000, 1_200_000), "va"), beside((522, 1000), "kg")
+    >>> write_together((40_800, 17_292.6), "w"), write_together((900_000, 1_200_000), "va"), write_together((522, 1000), "kg")
     ((('40.8', '17.3'), 'kW'), (('0.9', '1.2'), 'MVA'), (('522', '1,000'), 'kg'))
     """
     steps = _STEPS.get(unit, ((1, unit),))
@@ -52,20 +52,20 @@ def _plain(value: float) -> str:
     if abs(value) < 0.001:
         return f"{float(value):.3g}"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    return _trimmed(f"{float(value):.{decimals}f}")
+    return _trim(f"{float(value):.{decimals}f}")
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _stepped(*steps: tuple[int, str], base: str) -> Callable[[float], str]:
+def _write_in_steps(*steps: tuple[int, str], base: str) -> Callable[[float], str]:
     """Make a formatter that takes the largest step that a value reaches, with up to two decimals."""
 
     def write(value: float) -> str:
         for size, name in steps:
             if abs(value) >= size:
-                return f"{_trimmed(f'{float(value / size):,.2f}')} {name}"
+                return f"{_trim(f'{float(value / size):,.2f}')} {name}"
         return f"{_plain(value)} {base}"
 
     return write
@@ -84,10 +84,10 @@ def _cents(value: float) -> str:
     return f"{float(value):,.2f}" if abs(value) >= 0.1 else f"{float(value):.2g}"
 
 
-_watts = _stepped((MILLION, "MW"), (THOUSAND, "kW"), base="W")
+_watts = _write_in_steps((MILLION, "MW"), (THOUSAND, "kW"), base="W")
 
 
-def _suffixed(suffix: str) -> Callable[[float], str]:
+def _write_with_suffix(suffix: str) -> Callable[[float], str]:
     return lambda value: f"{_plain(value)}{suffix}"
 
 
@@ -114,10 +114,10 @@ _STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
 }
 """The steps in which values of a unit are compared, largest first."""
 _FORMATS: dict[str, Callable[[float], str]] = {
-    "bytes": _stepped((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
-    "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
-    "flop_per_s": _stepped((TERA * THOUSAND, "PFLOP/s"), (TERA, "TFLOP/s"), (GB, "GFLOP/s"), base="FLOP/s"),
-    "flop": _stepped(
+    "bytes": _write_in_steps((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
+    "bytes_per_s": _write_in_steps((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
+    "flop_per_s": _write_in_steps((TERA * THOUSAND, "PFLOP/s"), (TERA, "TFLOP/s"), (GB, "GFLOP/s"), base="FLOP/s"),
+    "flop": _write_in_steps(
         *((TERA * THOUSAND**power, f"{prefix}FLOP") for power, prefix in _LARGE), (GB, "GFLOP"), base="FLOP"
     ),
     "parameters": _parameters,
@@ -125,29 +125,29 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "capability": lambda value: f"{value:.1f}",
     "w": lambda value: _watts(value) if abs(value) >= 10 * THOUSAND else f"{_plain(value)} W",
     "s": _duration,
-    "tokens_per_s": _suffixed(" tokens/s"),
-    "requests_per_s": _suffixed(" requests/s"),
-    "gpus": _suffixed(" GPUs"),
-    "gpu_hours": _suffixed(" GPU-hours"),
+    "tokens_per_s": _write_with_suffix(" tokens/s"),
+    "requests_per_s": _write_with_suffix(" requests/s"),
+    "gpus": _write_with_suffix(" GPUs"),
+    "gpu_hours": _write_with_suffix(" GPU-hours"),
     "usd": lambda value: f"${float(value):,.2f}",
     "usd_per_million_tokens": lambda value: f"${_cents(value)} per million tokens",
     "usd_per_billion_tokens": lambda value: f"${_cents(value)} per billion tokens",
     "usd_per_kwh": lambda value: f"${_cents(value)}/kWh",
-    "kg_per_hour": _suffixed(" kg/h"),
-    "kg_per_kwh": _suffixed(" kg/kWh"),
-    "j": _stepped((THOUSAND * KWH, "MWh"), (KWH, "kWh"), base="J"),
+    "kg_per_hour": _write_with_suffix(" kg/h"),
+    "kg_per_kwh": _write_with_suffix(" kg/kWh"),
+    "j": _write_in_steps((THOUSAND * KWH, "MWh"), (KWH, "kWh"), base="J"),
     "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
     "a": lambda value: f"{_plain(round(value, 2))} A",
-    "v": _suffixed(" V"),
-    "va": _stepped((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
-    "c": _suffixed(" °C"),
+    "v": _write_with_suffix(" V"),
+    "va": _write_in_steps((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
+    "c": _write_with_suffix(" °C"),
     "k": lambda value: f"{_plain(round(value, 1))} K",
-    "m": _suffixed(" m"),
-    "db": _suffixed(" dB"),
-    "line_bytes_per_s": _stepped((TERA // 8, "Tb/s"), (GBIT, "Gb/s"), base="B/s"),
-    "m2": _suffixed(" m²"),
-    "kg": _suffixed(" kg"),
-    "kg_per_m2": _suffixed(" kg/m²"),
+    "m": _write_with_suffix(" m"),
+    "db": _write_with_suffix(" dB"),
+    "line_bytes_per_s": _write_in_steps((TERA // 8, "Tb/s"), (GBIT, "Gb/s"), base="B/s"),
+    "m2": _write_with_suffix(" m²"),
+    "kg": _write_with_suffix(" kg"),
+    "kg_per_m2": _write_with_suffix(" kg/m²"),
     "m3_per_s": lambda value: f"{round(value / float(CFM)):,} CFM",
     "liquid_m3_per_s": lambda value: f"{_plain(round(value * 60 * THOUSAND, 1))} L/min",
 }

@@ -214,12 +214,12 @@ def count(cell: str) -> int | None:
     return int(cell) if cell else None
 
 
-def scaled(cell: str, factor: int | Fraction) -> float | None:
+def scale(cell: str, factor: int | Fraction) -> float | None:
     """Read a catalog cell and multiply it by its unit; None if the cell is empty."""
     return float(Fraction(cell) * factor) if cell else None
 
 
-def in_bytes(cell: str, unit: int) -> int | None:
+def scale_to_bytes(cell: str, unit: int) -> int | None:
     """Read a catalog cell in a unit as whole bytes; None if the cell is empty."""
     return round(Fraction(cell) * unit) if cell else None
 

@@ -112,7 +112,7 @@ def test_the_trigger_words_of_a_module_are_its_mentions_unless_it_states_others(
 
 def test_every_line_that_states_words_is_read() -> None:
     stated = {
-        (package_data.dotted(file, package_data.PACKAGE), line.partition(" = ")[0])
+        (package_data.name_module(file, package_data.PACKAGE), line.partition(" = ")[0])
         for package in ("adapters", "engines", "catalog")
         for file in (package_data.PACKAGE / package).rglob("*.py")
         for line in file.read_text().splitlines()

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpulint import engines
-from gpulint.catalog import package_data, quantity_rows
-from gpulint.facts.axes import bind_formulas
+from gpulint.catalog import axes, package_data, quantity_rows
 from gpulint.facts.formulas import find_formulas
 from gpulint.sizing.engines import SHARED
 
@@ -38,6 +37,7 @@ def _hidden(fans: int) -> float:
     """Not a formula."""
     return fans
 '''
+GROUPS = package_data.PACKAGE / "sizing" / f"{axes.MODULE.replace('.', '/')}.py"
 TOPIC_KEYS = {"of", "type", "unit", "meaning"}
 
 
@@ -116,22 +116,10 @@ def test_the_first_sentence_is_the_meaning(doc: str, meaning: str) -> None:
 def test_the_text_of_a_formula_says_what_the_imported_function_does(engine: str | None) -> None:
     imported = {}
     for name, function in find_formulas(engine).items():
-        if name in bind_formulas():
-            continue
         returns = str(inspect.signature(function).return_annotation)
         imported[name] = quantity_rows.Formula(name, returns, inspect.getdoc(function) or "")
     read = {formula.name: formula for file in files(engine) for formula in formulas_in(file)}
     assert read == imported
-
-
-def test_the_row_of_a_formula_of_groups_of_ranks_has_its_type_and_unit() -> None:
-    rows = package_data.load_glossary()
-    for name, formula in bind_formulas().items():
-        returns = str(inspect.signature(formula).return_annotation)
-        described = quantity_rows.describe(quantity_rows.Formula(name, returns, inspect.getdoc(formula) or ""))
-        assert {key: rows[name][key] for key in ("of", "type", "unit")} == {
-            key: described[key] for key in ("of", "type", "unit")
-        }
 
 
 def test_all_formulas_of_a_quantity_have_its_type_and_unit() -> None:
@@ -148,10 +136,7 @@ def test_no_topic_repeats_what_a_general_formula_says() -> None:
         f"{path.stem}: {name}"
         for path in topics()
         for name, row in read(path).items()
-        if name in find_formulas(None)
-        and name not in bind_formulas()
-        and row.get("of", "derived") == "derived"
-        and TOPIC_KEYS & row.keys()
+        if name in find_formulas(None) and row.get("of", "derived") == "derived" and TOPIC_KEYS & row.keys()
     ]
     assert repeated == []
 
@@ -169,15 +154,19 @@ def test_every_row_of_a_topic_is_a_quantity_of_its_own_or_adds_to_a_formula() ->
 
 def files(engine: str | None) -> list[Path]:
     """The modules with the formulas of an engine, or of every one."""
-    found = (package_data.PACKAGE / "sizing").rglob("[!_]*.py")
+    folder = package_data.PACKAGE / "sizing"
     if engine is None:
-        return [file for file in found if file.parent.name != "engines"]
+        return [GROUPS, *(file for file in folder.rglob("[!_]*.py") if file.parent.name != "engines")]
     module = engines.module_name(engine)
-    return [file for file in found if file.parent.name == "engines" and file.stem == SHARED.get(module, module)]
+    own = SHARED.get(module, module)
+    return [
+        file for file in (folder / "engines").glob("[!_]*.py") if file.stem == own or file.stem.startswith(f"{own}_")
+    ]
 
 
 def formulas_in(file: Path) -> list[quantity_rows.Formula]:
-    return list(quantity_rows.find_formulas(file.read_text(encoding="utf-8")))
+    find = quantity_rows.find_axis_formulas if file == GROUPS else quantity_rows.find_formulas
+    return list(find(file.read_text(encoding="utf-8")))
 
 
 def topics() -> list[Path]:

@@ -47,7 +47,7 @@ def known(text: str) -> ComponentFacts:
 
 
 def racks(text: str) -> dict[str, ComponentFacts]:
-    return {one.role.name: one for one in known(text).of_kind("rack")}
+    return {one.role.name: one for one in known(text).list_components("rack")}
 
 
 def test_a_range_of_names_is_that_many_racks() -> None:
@@ -62,14 +62,14 @@ def test_a_rack_sums_its_servers_and_a_servers_type_may_be_the_files_own() -> No
 
 
 def test_a_server_asks_its_rack() -> None:
-    server = racks(HALL)["a01"].of_kind("server")[0]
+    server = racks(HALL)["a01"].list_components("server")[0]
     assert server.expected("rack_name") == "a01"
     assert server.path() == ("hall-1", "a", "a01", "big")
 
 
 def test_what_nothing_states_is_missing_and_known_sums_leave_it_out() -> None:
     text = HALL.replace("units: 8, ", "")
-    server = racks(text)["a01"].of_kind("server")[0]
+    server = racks(text)["a01"].list_components("server")[0]
     assert server.scenarios("server_group_units") == Missing(frozenset({"server_units"}))
     assert racks(text)["a01"].expected("units_used") == 2
 
@@ -155,18 +155,18 @@ def test_a_name_is_what_is_written_whatever_yaml_makes_of_it(name: str) -> None:
 
 def test_a_word_is_what_is_written_whatever_yaml_makes_of_it() -> None:
     feeds = "{name: b1, feeds: [{side: y, voltage: 208 V, phases: 1, breaker: 30 A}], redundancy: N}"
-    rack = known(HALL.replace("{name: b1, units: 42}", feeds)).of_kind("rack")[3]
+    rack = known(HALL.replace("{name: b1, units: 42}", feeds)).list_components("rack")[3]
     assert rack.expected("redundancy") == "N"
-    assert rack.of_kind("feed")[0].expected("feed_side") == "y"
+    assert rack.list_components("feed")[0].expected("feed_side") == "y"
 
 
 def test_what_alike_racks_and_their_parts_are_found_to_be_is_found_once() -> None:
     one, other, _, unlike = racks(HALL).values()
     assert one.common is other.common
-    assert one.of_kind("server")[0].common is other.of_kind("server")[0].common
+    assert one.list_components("server")[0].common is other.list_components("server")[0].common
     assert one.common is not unlike.common
-    assert one.of_kind("server")[1].expected("rack_name") == "a01"
-    assert other.of_kind("server")[1].expected("rack_name") == "a02"
+    assert one.list_components("server")[1].expected("rack_name") == "a01"
+    assert other.list_components("server")[1].expected("rack_name") == "a02"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_feeds_have_in_common_what_they_state(line: str, is_common: bool) -> Non
     text = HALL.replace("{name: b1", "{name: b2, units: 42, feeds: [{breaker: 60 A}]}\n            - {name: b1")
     text = text.replace("units: 42}", f"units: 42, feeds: [{{{line}}}]}}")
     held = racks(text)
-    (one,), (other,) = held["b2"].of_kind("feed"), held["b1"].of_kind("feed")
+    (one,), (other,) = held["b2"].list_components("feed"), held["b1"].list_components("feed")
     assert (one.common is other.common) is is_common
 
 
@@ -235,7 +235,7 @@ def test_what_stands_at_the_wrong_level_is_told_its_own(text: str, messages: lis
 def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
     text = HALL.replace("    - name: hall-1\n", "    - name: hall-1\n      cooling_redundancy: N\n")
     assert samples.report(text, path="facility.yaml").findings == ()
-    assert known(text).of_kind("room")[0].expected("cooling_redundancy") == "N"
+    assert known(text).list_components("room")[0].expected("cooling_redundancy") == "N"
 
 
 def test_what_was_copied_and_not_renamed_is_told() -> None:

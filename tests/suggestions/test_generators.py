@@ -31,19 +31,19 @@ def role(**values: object) -> Facts:
     return resolver.resolve(Role("server", HERE, fields), None)  # type: ignore[arg-type]
 
 
-def changing() -> Iterator[Rule]:
-    yield from (rule for rule in load_shipped().values() if rule.change and rule.target.scope == "workload")
+def changing(scope: str) -> list[Rule]:
+    return [rule for rule in load_shipped().values() if rule.change and rule.target.scope == scope]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of further generators for servers, after which the registry is as it was."""
-    generators._find_generators("replicas", "serving")  # imports every shipped module
+    generators.find_generators("replicas", "serving")  # imports every shipped module
     monkeypatch.setattr(serving, "__path__", [*serving.__path__, str(tmp_path)])
     monkeypatch.setattr(generators, "_REGISTRATIONS", dict(generators._REGISTRATIONS))
-    generators._find_generators.cache_clear()
+    generators.find_generators.cache_clear()
     yield tmp_path
-    generators._find_generators.cache_clear()
+    generators.find_generators.cache_clear()
     sys.modules.pop("gpulint.suggestions.serving.block_sizes", None)
 
 
@@ -54,17 +54,28 @@ def test_a_generator_module_in_a_folder_is_found_without_another_edit(folder: Pa
     assert list(generators.propose("block_size", role(engine="torchtitan", task="training"))) == []
 
 
-@pytest.mark.parametrize("rule", list(changing()), ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", changing("workload"), ids=lambda rule: rule.name)
 def test_a_rule_changes_only_quantities_that_a_generator_proposes(rule: Rule) -> None:
     kinds = rule.target.kind or ("inference", "training")
     for quantity in rule.change:
         families = [family for kind in kinds for family in FAMILIES[kind]]
-        assert any(generators._find_generators(quantity, family) for family in families), quantity
+        assert any(generators.find_generators(quantity, family) for family in families), quantity
+
+
+@pytest.mark.parametrize("rule", changing("facility"), ids=lambda rule: rule.name)
+def test_a_facility_rule_changes_only_quantities_that_a_generator_proposes(rule: Rule) -> None:
+    assert all(generators.find_generators(quantity, generators.FACILITY) for quantity in rule.change)
+
+
+def test_generators_of_a_facility_are_not_for_roles() -> None:
+    assert generators.find_generators("optic", "serving") == ()
+    (found,) = generators.find_generators("power_cap_w", generators.FACILITY)
+    assert found.__module__ == "gpulint.suggestions.facility.changes"
 
 
 def test_generators_of_the_own_family_come_first_and_whole_shapes_last() -> None:
     def modules(quantity: str, family: str) -> list[str]:
-        found = generators._find_generators(quantity, family)
+        found = generators.find_generators(quantity, family)
         return [generate.__module__.removeprefix("gpulint.suggestions.") for generate in found]
 
     assert modules("accelerator", "serving") == ["serving.changes", "serving.candidates"]

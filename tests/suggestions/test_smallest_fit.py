@@ -314,9 +314,11 @@ def test_the_table_of_a_checkpoint_says_what_would_carry_it() -> None:
     assert "H100 SXM5 80GB" in table.hardware.too_small
     assert {one.gpus for one in table.hardware.smallest} <= {1, 2, 4, 8}
     assert all(one.tensor_parallel == one.gpus for one in table.hardware.smallest)
-    (line,) = [one for one in memory_breakdown.as_text([table]).splitlines() if one.startswith("smallest that fits: ")]
+    (line,) = [
+        one for one in memory_breakdown.render_text([table]).splitlines() if one.startswith("smallest that fits: ")
+    ]
     assert table.hardware.smallest[0].name in line
-    (data,) = json.loads(memory_breakdown.as_json([table]))
+    (data,) = json.loads(memory_breakdown.render_json([table]))
     assert data["smallest"][0]["accelerator"] == table.hardware.smallest[0].accelerator
 
 
@@ -325,4 +327,4 @@ def test_the_table_of_a_named_card_proposes_none() -> None:
         *memory_breakdown.build_role(QWEN_8B, {"engine": "vllm", "max_model_len": 8192}, "l4", WorkTree(Path()))
     )
     assert table.hardware == Fitting()
-    assert "smallest" not in json.loads(memory_breakdown.as_json([table]))[0]
+    assert "smallest" not in json.loads(memory_breakdown.render_json([table]))[0]

@@ -176,13 +176,13 @@ def test_numbers_are_written_for_people(value: object, unit: str, expected: str)
     ("cell", "unit", "expected"), [("79.6", units.GIB, 85469849190), ("24", units.MIB, 25165824), ("", units.GIB, None)]
 )
 def test_a_catalog_cell_becomes_bytes_and_an_empty_one_nothing(cell: str, unit: int, expected: int | None) -> None:
-    assert units.in_bytes(cell, unit) == expected
+    assert units.scale_to_bytes(cell, unit) == expected
 
 
 def test_an_empty_catalog_cell_is_not_stated() -> None:
     assert units.count("") is None
-    assert units.scaled("", units.GB) is None
-    assert units.scaled("400", units.GBIT) == 50_000_000_000.0
+    assert units.scale("", units.GB) is None
+    assert units.scale("400", units.GBIT) == 50_000_000_000.0
 
 
 @pytest.mark.parametrize(

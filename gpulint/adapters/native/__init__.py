@@ -235,7 +235,7 @@ def _read_field(document: Document, path: Path, name: str) -> Field:
     origin = (Origin(document, path),)
     value = document.get(path)
     if name == "accelerator":
-        product = hardware.named(str(value))
+        product = hardware.find_accelerator(str(value))
         return Field(product.id if product else Unknown(f"the catalog has no accelerator {value}"), origin)
     try:
         return Field(_parse_value(value, glossary()[name]), origin)

@@ -149,7 +149,7 @@ def _find_unreadable(document: Document, path: Path, part: str) -> Iterator[Prob
     for key, value in stated.items() if isinstance(stated, dict) else ():
         if key in words and value is not None:
             try:
-                reader.parse_value(reader.stated(document, (*path, key), words[key]), words[key])
+                reader.parse_value(reader.read_declared(document, (*path, key), words[key]), words[key])
             except ValueError as error:
                 yield Problem("invalid-spec", f"{key}: {error}", document.locate((*path, key)))
         elif key in LISTS and isinstance(value, list):

@@ -268,7 +268,7 @@ def _find_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) ->
     stated = pod.get("accelerator")
     if not isinstance(name, str):
         return {}
-    product = hardware.named(name)
+    product = hardware.find_accelerator(name)
     origins = (Origin(config, (*path, "accelerator_type")),)
     if stated is not None and not isinstance(stated.value, Unknown):
         same = product is not None and product.id == stated.value

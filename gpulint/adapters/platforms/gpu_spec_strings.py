@@ -30,7 +30,7 @@ def product(platforms: Sequence[str], name: str) -> str | None:
     row = next((tables[platform, wanted] for platform in platforms if (platform, wanted) in tables), None)
     if row is not None:
         return row["accelerator"] or None
-    accelerator = hardware.named(name.strip())
+    accelerator = hardware.find_accelerator(name.strip())
     return accelerator.id if accelerator else None
 
 

@@ -471,7 +471,7 @@ def _read_annotations(annotations: Mapping[str, Origin]) -> dict[str, Field]:
         if key == "gpulint/model":
             fields["checkpoint"] = Field(text, (origin,))
         elif key == "gpulint/accelerator":
-            product = hardware.named(text)
+            product = hardware.find_accelerator(text)
             unlisted = Unknown(f"the catalog has no accelerator {text}")
             fields["accelerator"] = Field(product.id if product else unlisted, (origin,))
         elif key == "gpulint/nvlink-bridge":

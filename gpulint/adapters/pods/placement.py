@@ -291,6 +291,6 @@ def _find_product(key: str, value: str) -> str | None:
         return accelerators.pop() if len(accelerators) == 1 else None
     listed = hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))
     if listed is None and key in NAMING_KEYS:
-        product = hardware.named(value) or hardware.named(value.replace("_", "-"))
+        product = hardware.find_accelerator(value) or hardware.find_accelerator(value.replace("_", "-"))
         return product.id if product else None
     return listed

@@ -190,7 +190,7 @@ def _is_wrapper(launch: Launch) -> bool:
         return launcher[0] in STARTERS
     runs = PYTHON.fullmatch(base(following[0])) and len(following) > 1
     return bool(runs) and any(
-        (word.text or word.written).endswith(".py") or word.text == "-m" for word in following[1:3]
+        (word.text or word.source_text).endswith(".py") or word.text == "-m" for word in following[1:3]
     )
 
 
@@ -244,7 +244,7 @@ def base(word: Argument) -> str:
 
     It is empty if there is none.
     """
-    written = word.written if word.text is None else word.text
+    written = word.source_text if word.text is None else word.text
     name = written.rpartition("/")[2]
     return "" if word.text is None and ("/" not in written or re.search(r"[$`{}<>\s]", name)) else name
 

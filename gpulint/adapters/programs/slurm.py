@@ -325,7 +325,7 @@ def find_accelerator(name: str) -> str | None:
     name.
     """
     for spelled in dict.fromkeys((name, name.upper(), re.sub(r"(?<=\d)G$", "GB", name.upper()).replace("_", "-"))):
-        if product := hardware.named(spelled):
+        if product := hardware.find_accelerator(spelled):
             return product.id
     return _load_detected().get(name.lower().replace("_", "-"))
 

@@ -131,7 +131,7 @@ def problems(document: Document) -> Iterator[Problem]:
     if "sky launch" not in document.text or STOPPED.search(document.text):
         return
     for command in _analyse(document)[0]:
-        words = [word.written or word.text or "" for word in command.words]
+        words = [word.source_text or word.text or "" for word in command.words]
         if words[:2] == ["sky", "launch"] and not any(STOPS.match(word) for word in words[2:]):
             place = command.words[0].origin
             message = "the cluster keeps running after the job; add -i MINUTES or --down to stop it"
@@ -228,7 +228,7 @@ def _classify(command: StartedCommand) -> GpuProgram | None:
 
 def _runs_a_script(command: StartedCommand) -> bool:
     """Return True if a Slurm step runs a shell script: `srun --gres=gpu:8 bash train.sh`."""
-    script = next((word.text or word.written for word in command.words[1:2]), "")
+    script = next((word.text or word.source_text for word in command.words[1:2]), "")
     shell = bool(command.words) and programs_launchers.base(command.words[0]) in ("bash", "sh")
     return shell and SUFFIX.search(script) is not None and "srun" in command.launch.launchers
 

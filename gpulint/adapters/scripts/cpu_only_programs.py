@@ -50,7 +50,7 @@ def is_client(program: StartedCommand) -> bool:
 def is_monitor(program: StartedCommand) -> bool:
     """Return whether a container only monitors or announces the GPUs that it sees."""
     image = program.launch.image
-    return image is not None and MONITOR.search(image.written) is not None
+    return image is not None and MONITOR.search(image.source_text) is not None
 
 
 def prepares(program: StartedCommand) -> bool:

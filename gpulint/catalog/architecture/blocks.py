@@ -83,7 +83,7 @@ def says(config: Config, flag: Flag) -> bool:
 
 def read_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
     """Return the kinds of all layers as the file lists them."""
-    listed = config.listed(key)
+    listed = config.sequence(key)
     if listed is None:
         return None
     if len(listed) != config.layers:
@@ -225,14 +225,14 @@ def count_dense(gated: bool = True, bias: Flag = False) -> Callable[[Config, Dim
     return mlps
 
 
-def no_mlp(_: Config, __: Dims, ___: int) -> Parts:
+def count_no_mlp(_: Config, __: Dims, ___: int) -> Parts:
     return Counter()
 
 
 # ---- routed experts
 
 
-def in_all(config: Config) -> int:
+def count_all_layers(config: Config) -> int:
     return config.layers
 
 
@@ -248,7 +248,7 @@ def place_experts_after_first(*keys: str) -> Callable[[Config], int]:
     """
 
     def layers(config: Config) -> int:
-        if (listed := config.listed("mlp_layer_types")) is not None:
+        if (listed := config.sequence("mlp_layer_types")) is not None:
             return listed.count("sparse")
         every = config.whole("moe_layer_freq") or 1
         return sum(at % every == 0 for at in range(config.whole(*keys), config.layers))
@@ -257,7 +257,7 @@ def place_experts_after_first(*keys: str) -> Callable[[Config], int]:
 
 
 def count_routed(
-    layers: Callable[[Config], int] = in_all,
+    layers: Callable[[Config], int] = count_all_layers,
     width: tuple[str, ...] = ("moe_intermediate_size",),
     shared: Callable[[Config, int], int] = lambda config, width: 0,
     bias: bool = False,
@@ -299,5 +299,5 @@ def count_shared(*keys: str) -> Callable[[Config, int], int]:
     return lambda config, width: config.whole(*keys) * width
 
 
-def shared_width(key: str) -> Callable[[Config, int], int]:
+def read_shared_width(key: str) -> Callable[[Config, int], int]:
     return lambda config, _: config.whole(key)

@@ -78,7 +78,7 @@ class Config:
             return bool(value)
         raise Unread(f"{names[0]} is neither true nor false: {str(value)[:40]}")
 
-    def listed(self, name: str) -> list[object] | None:
+    def sequence(self, name: str) -> list[object] | None:
         """Return a list; None if it is missing."""
         value = self.value(name)
         if value is None or isinstance(value, list):
@@ -87,7 +87,7 @@ class Config:
 
     def indices(self, name: str) -> frozenset[int]:
         """Return a list of layer indices."""
-        return frozenset(index for index in self.listed(name) or () if isinstance(index, int))
+        return frozenset(index for index in self.sequence(name) or () if isinstance(index, int))
 
     def inner(self, *names: str, model_type: str = "") -> Config:
         """Return a mapping inside this one. Its own model_type, if declared, decides its defaults."""

@@ -24,6 +24,7 @@ from gpulint.catalog.architecture.blocks import (
     all_linear,
     build_dims,
     count_dense,
+    count_no_mlp,
     count_norms_when,
     count_projections,
     count_routed,
@@ -32,7 +33,6 @@ from gpulint.catalog.architecture.blocks import (
     head_norms,
     latent,
     latent_dims,
-    no_mlp,
     place_experts_after_first,
     place_experts_by_step,
     place_full_at,
@@ -40,7 +40,7 @@ from gpulint.catalog.architecture.blocks import (
     place_full_first,
     place_sliding_last,
     place_uniform,
-    shared_width,
+    read_shared_width,
     sinks,
     wide_norms,
 )
@@ -160,7 +160,7 @@ FAMILIES: Mapping[str, Family] = {
         norms=4,
         mlps=special.gemma4_mlps,
         experts=special.gemma4_experts,
-        own=special.per_layer_inputs,
+        own=special.count_layer_inputs,
         shared_layers="num_kv_shared_layers",
     ),
     "glm": Family("glm-4", attention=count_projections("attention_bias")),
@@ -278,7 +278,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "granitemoe": Family("granite-moe", experts=count_routed(width=WIDE)),
     "granitemoeshared": Family(
-        "granite-moe", experts=count_routed(width=WIDE, shared=shared_width("shared_intermediate_size"))
+        "granite-moe", experts=count_routed(width=WIDE, shared=read_shared_width("shared_intermediate_size"))
     ),
     "hunyuan_v1_moe": Family(
         "hunyuan-moe",
@@ -311,7 +311,7 @@ FAMILIES: Mapping[str, Family] = {
         attention=count_projections("qkv_bias"),
         mlps=count_dense(),
         experts=count_routed(
-            place_experts_by_step, shared=shared_width("shared_expert_intermediate_size"), shared_gate=True
+            place_experts_by_step, shared=read_shared_width("shared_expert_intermediate_size"), shared_gate=True
         ),
     ),
     "qwen3_moe": Family(
@@ -366,7 +366,12 @@ FAMILIES: Mapping[str, Family] = {
     "bamba": Family("bamba", mixers=place_full_at("attn_layer_indices"), state=special.mamba2()),
     "falcon_h1": Family("falcon-h1", mixers=special.place_both, state=special.mamba2("mamba_rms_norm")),
     "falcon_mamba": Family(
-        "falcon-mamba", dims=special.place_no_attention, mixers=all_linear, state=special.mamba, norms=1, mlps=no_mlp
+        "falcon-mamba",
+        dims=special.place_no_attention,
+        mixers=all_linear,
+        state=special.mamba,
+        norms=1,
+        mlps=count_no_mlp,
     ),
     "granitemoehybrid": Family(
         "granite-4.0",
@@ -374,7 +379,7 @@ FAMILIES: Mapping[str, Family] = {
         mixers=default_to_linear,
         state=special.mamba2(),
         mlps=count_dense(),
-        experts=count_routed(width=WIDE, shared=shared_width("shared_intermediate_size")),
+        experts=count_routed(width=WIDE, shared=read_shared_width("shared_intermediate_size")),
     ),
     "jamba": Family(
         "jamba",
@@ -412,10 +417,15 @@ FAMILIES: Mapping[str, Family] = {
         experts=count_routed(place_experts_after_first("num_dense_layers"), bias=True),
     ),
     "mamba": Family(
-        "mamba", dims=special.place_no_attention, mixers=all_linear, state=special.mamba, norms=1, mlps=no_mlp
+        "mamba", dims=special.place_no_attention, mixers=all_linear, state=special.mamba, norms=1, mlps=count_no_mlp
     ),
     "mamba2": Family(
-        "mamba-2", dims=special.place_no_attention, mixers=all_linear, state=special.mamba2(), norms=1, mlps=no_mlp
+        "mamba-2",
+        dims=special.place_no_attention,
+        mixers=all_linear,
+        state=special.mamba2(),
+        norms=1,
+        mlps=count_no_mlp,
     ),
     "minimax": Family(
         "minimax-01",
@@ -441,25 +451,25 @@ FAMILIES: Mapping[str, Family] = {
         dims=special.build_routed_dims,
         mixers=place_full_every(4, "full_attention_interval", others=LINEAR),
         attention=special.count_gated_attention,
-        state=special.gated_delta,
+        state=special.delta_net,
         mlps=count_dense(),
-        experts=count_routed(shared=shared_width("shared_expert_intermediate_size"), shared_gate=True),
+        experts=count_routed(shared=read_shared_width("shared_expert_intermediate_size"), shared_gate=True),
     ),
     "qwen3_5_text": Family(
         "qwen3.5",
         mixers=place_full_every(4, "full_attention_interval", others=LINEAR),
         attention=special.count_gated_attention,
-        state=special.gated_delta,
+        state=special.delta_net,
         mlps=count_dense(),
     ),
     "qwen3_next": Family(
         "qwen3-next",
         mixers=place_full_every(4, "full_attention_interval", others=LINEAR),
         attention=special.count_gated_attention,
-        state=special.gated_delta,
+        state=special.delta_net,
         mlps=count_dense(),
         experts=count_routed(
-            place_experts_by_step, shared=shared_width("shared_expert_intermediate_size"), shared_gate=True
+            place_experts_by_step, shared=read_shared_width("shared_expert_intermediate_size"), shared_gate=True
         ),
     ),
     # ---- encoders

@@ -67,7 +67,7 @@ LAYER = re.compile(r"(?:(?:model|language_model|transformer)\.)*layers\.(\d+)\."
 TOP = re.compile(r"(?:(?:model|language_model)\.)*lm_head\.weight")
 EMBEDDING = re.compile(r"(?:\w+\.)*(?:embed_tokens|wte|word_embeddings|embed_in|tok_embeddings)\.weight")
 SPEECH = re.compile(r"(?:talker|token2wav|code2wav)\.")
-"""Parts that speak: engines that write text leave them out, and which do is not known here."""
+"""Parts that generate speech: some engines that generate text leave them out."""
 
 AGREES = 0.01
 LEAST = 0.9
@@ -121,7 +121,7 @@ class LoadedWeights(NamedTuple):
     source: str
 
     @property
-    def quantised(self) -> bool:
+    def is_quantised(self) -> bool:
         return self.unquantised_parameters is not None
 
 
@@ -324,7 +324,7 @@ def weigh(shape: Architecture, found: LoadedWeights) -> Architecture:
     if found.bytes_by_dtype and shape.checkpoint_dtype is None:
         widest = max(found.bytes_by_dtype, key=lambda name: (name in NAMES, found.bytes_by_dtype[name]))
         shape = replace(shape, checkpoint_dtype=NAMES.get(widest))
-    quantised = found.quantised if found.bytes_by_dtype else shape.checkpoint_quantization is not None
+    quantised = found.is_quantised if found.bytes_by_dtype else shape.checkpoint_quantization is not None
     if quantised != (shape.checkpoint_quantization is not None):
         if quantised:
             raise Unreadable("the files hold quantised tensors, but config.json does not declare their format")

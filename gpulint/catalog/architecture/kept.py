@@ -65,7 +65,7 @@ def count_unquantised(top: Config, counted: Parts, shape: Architecture) -> int |
 
 def _list_excluded(settings: Config) -> list[str]:
     """Return all modules that the settings exclude."""
-    return [str(module) for key in LISTS for module in settings.listed(key) or ()]
+    return [str(module) for key in LISTS for module in settings.sequence(key) or ()]
 
 
 def _match_parts(listed: list[str], shape: Architecture) -> set[str] | None:

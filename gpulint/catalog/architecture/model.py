@@ -56,7 +56,7 @@ class Architecture:
     source: str = ""
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the shape is known, not only a parameter count read from a name."""
         return self.layers is not None
 

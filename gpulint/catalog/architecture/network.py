@@ -120,7 +120,7 @@ def _encoder_decoder(reference: str, top: Config) -> ArchitectureRecord:
 
 def _task_words(top: Config) -> str:
     """Return the known ending of the class that the file names; `?` for any other."""
-    listed = top.listed("architectures") or []
+    listed = top.sequence("architectures") or []
     return next((end for end in GENERATES if str(listed[0]).endswith(end)), "?") if listed else ""
 
 
@@ -172,7 +172,7 @@ def _shape(reference: str, top: Config, decoder: _Decoder, task: str) -> Archite
 
 def _find_task(top: Config, family: Family) -> str:
     """Return the task of the class that the file names; empty if its head is unknown."""
-    listed = top.listed("architectures") or []
+    listed = top.sequence("architectures") or []
     name = str(listed[0]) if listed else ""
     if name.endswith("ForSequenceClassification"):
         return "score"
@@ -224,7 +224,7 @@ def _read_context(decoder: _Decoder) -> int | None:
 def _count_parts(top: Config, decoder: _Decoder, task: str) -> Parts:
     """Return all parameters by part. Raise Unread if one part cannot be counted."""
     if not task:
-        raise Unread(f"the head of {str((top.listed('architectures') or [''])[0])[:60]} is not known")
+        raise Unread(f"the head of {str((top.sequence('architectures') or [''])[0])[:60]} is not known")
     tied = _is_tied(top, decoder.config, decoder.family, task)
     if tied is None:
         raise Unread("tie_word_embeddings is missing, or two levels of the file disagree on it")

@@ -114,7 +114,7 @@ def mamba2(
     return State(found, inner * state + (kernel - 1) * convolved)
 
 
-def gated_delta(hidden: int, key_heads: int, value_heads: int, key_dim: int, value_dim: int, kernel: int) -> State:
+def delta_net(hidden: int, key_heads: int, value_heads: int, key_dim: int, value_dim: int, kernel: int) -> State:
     """Gated DeltaNet (Qwen3-Next): queries, keys, values and a gate, two scalars a value head, a convolution, a norm."""
     keys, values = key_heads * key_dim, value_heads * value_dim
     convolved = 2 * keys + values

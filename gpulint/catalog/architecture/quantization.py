@@ -39,7 +39,7 @@ def find_declaration(top: Config) -> Config | None:
 # ---- methods
 
 
-def _integer_format(bits: int, group: object) -> str | None:
+def _read_integer_format(bits: int, group: object) -> str | None:
     """Return int4-g128, int4-gcol, int8-g128 or int8, by bits and group size."""
     if not isinstance(group, int) or group not in GROUPS.get(bits, ()):
         return None
@@ -48,10 +48,10 @@ def _integer_format(bits: int, group: object) -> str | None:
     return f"int{bits}-g{group}" if group > 0 else f"int{bits}-gcol"
 
 
-def _grouped_format(settings: Config) -> str | None:
+def _read_group_format(settings: Config) -> str | None:
     """Return the format of AWQ and GPTQ."""
     bits, group = settings.value("bits", "w_bit"), settings.value("group_size", "q_group_size")
-    return _integer_format(bits if isinstance(bits, int) else 4, 128 if group is None else group)
+    return _read_integer_format(bits if isinstance(bits, int) else 4, 128 if group is None else group)
 
 
 def _fp8(settings: Config) -> str | None:
@@ -73,7 +73,7 @@ def _bitsandbytes(settings: Config) -> str | None:
     return "nf4" if settings.value("bnb_4bit_quant_type") == "nf4" else None
 
 
-def _compressed_format(settings: Config) -> str | None:
+def _read_compressed_format(settings: Config) -> str | None:
     """Return the format of compressed-tensors, if one scheme covers all groups."""
     groups = settings.inner("config_groups")
     schemes = {_scheme(groups.inner(name).inner("weights")) for name in groups.stated}
@@ -86,39 +86,39 @@ def _scheme(weights: Config) -> str | None:
     if kind == "float" and bits == 4:
         return {16: "nvfp4", 32: "mxfp4"}.get(group if isinstance(group, int) else 0)
     if kind == "float" and bits == 8:
-        return {"block": "fp8-block", "tensor": "fp8", "channel": "fp8"}.get(str(strategy)) or _microscaling_format(
-            group
-        )
+        return {"block": "fp8-block", "tensor": "fp8", "channel": "fp8"}.get(
+            str(strategy)
+        ) or _read_microscaling_format(group)
     if kind == "int" and isinstance(bits, int):
-        found = _integer_format(bits, group if strategy == "group" else -1)
+        found = _read_integer_format(bits, group if strategy == "group" else -1)
         grouped = found is not None and found.startswith("int4-g") and strategy == "group"
         return f"{found}-symmetric" if grouped and weights.value("symmetric") is not False else found
     return None
 
 
-def _microscaling_format(group: object) -> str | None:
+def _read_microscaling_format(group: object) -> str | None:
     return "mxfp8" if group == 32 else None
 
 
-def _modelopt_format(settings: Config) -> str | None:
+def _read_modelopt_format(settings: Config) -> str | None:
     """Return the format of NVIDIA's ModelOpt: named by its algorithm, or described as in
     compressed-tensors.
     """
     algorithm = str(settings.value("quant_algo") or "").upper()
     named_ = {"FP8": "fp8", "NVFP4": "nvfp4", "FP8_PB_WO": "fp8-block", "FP8_BLOCK_SCALES": "fp8-block"}.get(algorithm)
-    return named_ or (_compressed_format(settings) if settings.states("config_groups") else None)
+    return named_ or (_read_compressed_format(settings) if settings.states("config_groups") else None)
 
 
 READERS: dict[str, Callable[[Config], str | None]] = {
-    "awq": _grouped_format,
-    "gptq": _grouped_format,
+    "awq": _read_group_format,
+    "gptq": _read_group_format,
     "fp8": _fp8,
     "fbgemm_fp8": _fbgemm,
     "bitsandbytes": _bitsandbytes,
-    "compressed-tensors": _compressed_format,
-    "modelopt": _modelopt_format,
-    "modelopt_fp4": _modelopt_format,
-    "nvfp4": _modelopt_format,
-    "fp8_pb_wo": _modelopt_format,
+    "compressed-tensors": _read_compressed_format,
+    "modelopt": _read_modelopt_format,
+    "modelopt_fp4": _read_modelopt_format,
+    "nvfp4": _read_modelopt_format,
+    "fp8_pb_wo": _read_modelopt_format,
     "mxfp4": lambda _: "mxfp4",
 }

@@ -52,7 +52,7 @@ def t5(config: Config) -> Stacks:
     return Stacks(first, layers, hidden, width, heads, head_dim, gated, context, 0, found)
 
 
-def _biased(hidden: int, width: int, key_bias: bool = True) -> tuple[int, int]:
+def _count_with_biases(hidden: int, width: int, key_bias: bool = True) -> tuple[int, int]:
     """Attention and MLP with biases; Whisper's keys have none."""
     attention = 4 * hidden * hidden + (4 if key_bias else 3) * hidden
     return attention, 2 * hidden * width + hidden + width
@@ -66,7 +66,7 @@ def _decoder(layers: int, hidden: int, width: int, key_bias: bool = True) -> Par
 
 
 def _encoder(layers: int, hidden: int, width: int, key_bias: bool = True) -> int:
-    attention, mlp = _biased(hidden, width, key_bias)
+    attention, mlp = _count_with_biases(hidden, width, key_bias)
     return layers * (attention + mlp + 4 * hidden)
 
 

@@ -42,7 +42,7 @@ def gemma4_layers(config: Config) -> list[str]:
 
 def minimax_layers(config: Config) -> list[str]:
     """MiniMax-Text-01: attn_type_list has 1 for softmax attention and 0 for lightning attention."""
-    listed = config.listed("attn_type_list")
+    listed = config.sequence("attn_type_list")
     if listed is None:
         return blocks.read_kinds(config) or [LINEAR if at % 2 else FULL for at in range(config.layers)]
     if len(listed) != config.layers:
@@ -65,7 +65,7 @@ def nemotron_blocks(config: Config) -> str:
     letters = {"linear_attention": "M", "mamba": "M", "full_attention": "*", "attention": "*", "mlp": "-", "moe": "E"}
     pattern = config.value("hybrid_override_pattern")
     if not isinstance(pattern, str):
-        listed = config.listed("layers_block_type") or config.listed("layer_types") or []
+        listed = config.sequence("layers_block_type") or config.sequence("layer_types") or []
         pattern = "".join(letters.get(str(kind), "?") for kind in listed)
     if not pattern or set(pattern) - set("M*-E"):
         raise Unread("hybrid_override_pattern is missing or holds an unknown kind of block")
@@ -85,7 +85,7 @@ def place_both(config: Config) -> list[str]:
 
 def gpt_neo_layers(config: Config) -> list[str]:
     """GPT-Neo: attention_types holds pairs of a pattern and how often it repeats."""
-    listed = config.listed("attention_layers")
+    listed = config.sequence("attention_layers")
     if listed is None:
         listed = ["global" if at % 2 == 0 else "local" for at in range(config.layers)]
     if len(listed) != config.layers:
@@ -151,8 +151,8 @@ def mamba2(norm: Flag = True) -> Callable[[Config], State]:
     return state
 
 
-def gated_delta(config: Config) -> State:
-    return parts.gated_delta(
+def delta_net(config: Config) -> State:
+    return parts.delta_net(
         config.hidden,
         config.count("linear_num_key_heads"),
         config.count("linear_num_value_heads"),
@@ -302,7 +302,7 @@ def gpt_oss_experts(config: Config, dims: Dims) -> Experts | None:
 
 
 def llama4_layers(config: Config) -> int:
-    if (listed := config.listed("moe_layers")) is not None:
+    if (listed := config.sequence("moe_layers")) is not None:
         return len(listed)
     step = config.count("interleave_moe_layer_step")
     return sum((at + 1) % step == 0 for at in range(config.layers))
@@ -382,7 +382,7 @@ def gemma4_mlps(config: Config, dims: Dims, layers: int) -> Parts:
     return parts.times(parts.mlp(dims.hidden, dims.width, gated=True), layers + min(wide, layers))
 
 
-def per_layer_inputs(config: Config, dims: Dims) -> Parts:
+def count_layer_inputs(config: Config, dims: Dims) -> Parts:
     """Gemma 3n and 4: an embedding of each token for each layer, and its gate, projection and norm there."""
     width, layers = config.whole("hidden_size_per_layer_input"), config.layers
     if not width:
@@ -399,7 +399,7 @@ def gemma3n_extra(config: Config, dims: Dims) -> Parts:
     altup += parts.vectors(2 * hidden)
     laurel = parts.times(parts.linear(OTHER, hidden, rank), 2) + parts.vectors(hidden)
     streams_in_and_out = parts.times(parts.linear(OTHER, hidden, hidden), 2 * (streams - 1))
-    return per_layer_inputs(config, dims) + parts.times(altup + laurel, config.layers) + streams_in_and_out
+    return count_layer_inputs(config, dims) + parts.times(altup + laurel, config.layers) + streams_in_and_out
 
 
 def gemma3n_dims(config: Config) -> Dims:
@@ -534,13 +534,13 @@ def phi_extra(config: Config, dims: Dims) -> Parts:
 
 def mllama_extra(config: Config, dims: Dims) -> Parts:
     """Llama 3.2 Vision: eight more tokens, and in cross-attention layers two norms of a head and two gates."""
-    crossing = len(config.listed("cross_attention_layers") or ())
+    crossing = len(config.sequence("cross_attention_layers") or ())
     return Counter({EMBEDDINGS: 8 * dims.hidden}) + parts.vectors(crossing * (2 * dims.head_dim + 2))
 
 
 def indexers(config: Config, dims: Dims) -> Parts:
     """The sparse-attention indexers of DeepSeek-V3.2 and GLM-5; layers of type `shared` use another layer's."""
-    types = config.listed("indexer_types")
+    types = config.sequence("indexer_types")
     count = config.layers if types is None else types.count("full")
     one = parts.indexer(
         dims.hidden, config.count("q_lora_rank"), config.count("index_n_heads"), config.count("index_head_dim")

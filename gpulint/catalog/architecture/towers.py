@@ -55,7 +55,7 @@ def _block(width: int, mlp: int, biased_qkv: bool = True, norm: int = 2) -> int:
     return attention + _linear(width, mlp) + _linear(mlp, width) + 2 * norm * width
 
 
-def _gated_block(width: int, mlp: int) -> int:
+def _count_llama_block(width: int, mlp: int) -> int:
     """A block as in Llama, without biases."""
     return 4 * width * width + 3 * width * mlp + 2 * width
 
@@ -98,7 +98,7 @@ def _siglip(vision: Config) -> int:
 
 def _pixtral(vision: Config) -> int:
     width = vision.count("hidden_size")
-    blocks = vision.count("num_hidden_layers") * _gated_block(width, vision.count("intermediate_size"))
+    blocks = vision.count("num_hidden_layers") * _count_llama_block(width, vision.count("intermediate_size"))
     return blocks + _patch_values(vision) * width + width
 
 
@@ -163,7 +163,7 @@ def _gemma4_audio(top: Config, hidden: int) -> int:
     """Gemma 4's audio tower: two convolutions and Conformer blocks."""
     audio = _find_level(top, "audio_config", "gemma4_audio")
     width, out = audio.hidden, audio.count("output_proj_dims")
-    channels = audio.listed("subsampling_conv_channels")
+    channels = audio.sequence("subsampling_conv_channels")
     if not (
         isinstance(channels, list) and len(channels) == 2 and all(isinstance(channel, int) for channel in channels)
     ):
@@ -208,7 +208,7 @@ def _qwen3_vl(top: Config, hidden: int) -> int:
     blocks = vision.count("depth") * _block(width, vision.count("intermediate_size"))
     patch = _linear(_patch_values(vision) * vision.count("temporal_patch_size"), width)
     positions = vision.count("num_position_embeddings") * width
-    deep = len(vision.listed("deepstack_visual_indexes") or ()) * _merger(width, merged, out, 2 * merged * width)
+    deep = len(vision.sequence("deepstack_visual_indexes") or ()) * _merger(width, merged, out, 2 * merged * width)
     return blocks + patch + positions + _merger(width, merged, out, 2 * width) + deep
 
 
@@ -234,7 +234,7 @@ def _mllama(top: Config, hidden: int) -> int:
     vision = _find_level(top, "vision_config", "mllama_vision_model")
     width, mlp = vision.hidden, vision.count("intermediate_size")
     tiles = vision.count("max_num_tiles")
-    ratios = len(vision.listed("supported_aspect_ratios") or ()) + 1
+    ratios = len(vision.sequence("supported_aspect_ratios") or ()) + 1
     attention, norms = 4 * width * width, 4 * width
     block = attention + _linear(width, mlp) + _linear(mlp, width) + norms
     blocks = vision.count("num_hidden_layers") * block + vision.count("num_global_layers") * (block + 2)
@@ -288,7 +288,7 @@ def _glm4v(top: Config, hidden: int) -> int:
     if vision.flag("attention_bias"):
         raise Unread("a GLM vision tower with biases is not counted")
     width, out, merge = vision.hidden, vision.count("out_hidden_size"), vision.count("spatial_merge_size")
-    blocks = vision.count("depth") * _gated_block(width, out)
+    blocks = vision.count("depth") * _count_llama_block(width, out)
     patch = _linear(_patch_values(vision) * vision.count("temporal_patch_size"), width)
     merger = out * out + 2 * out + 3 * out * vision.count("intermediate_size")
     downsample = _linear(width * merge * merge, out)

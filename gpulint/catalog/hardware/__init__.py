@@ -6,13 +6,13 @@ Every product is looked up by its exact name.
 from gpulint.catalog.hardware.accelerators import (
     Accelerator,
     accelerator,
+    find_accelerator,
+    find_by_memory,
     labels,
     list_accelerators,
-    named,
-    of_memory,
     product_labels,
 )
-from gpulint.catalog.hardware.links import Link, Measured, link, measured
+from gpulint.catalog.hardware.links import Link, Measured, find_measurement, link
 from gpulint.catalog.hardware.mig import slice_memory_bytes, slice_share_of, slices, slices_per_card
 from gpulint.catalog.hardware.nodes import (
     ListPrice,
@@ -22,9 +22,9 @@ from gpulint.catalog.hardware.nodes import (
     holding,
     is_cloud,
     list_nodes,
+    list_priced_regions,
     list_prices,
     node,
-    priced_regions,
 )
 
 __all__ = [
@@ -36,18 +36,18 @@ __all__ = [
     "accelerator",
     "cheapest",
     "cloud_of",
+    "find_accelerator",
+    "find_by_memory",
+    "find_measurement",
     "holding",
     "is_cloud",
     "labels",
     "link",
     "list_accelerators",
     "list_nodes",
+    "list_priced_regions",
     "list_prices",
-    "measured",
-    "named",
     "node",
-    "of_memory",
-    "priced_regions",
     "product_labels",
     "slice_memory_bytes",
     "slice_share_of",

@@ -66,7 +66,7 @@ def list_accelerators() -> tuple[Accelerator, ...]:
     return tuple(_accelerators().values())
 
 
-def of_memory(memory_bytes: float) -> tuple[Accelerator, ...]:
+def find_by_memory(memory_bytes: float) -> tuple[Accelerator, ...]:
     """Find the accelerators with this total memory, as CUDA reports it."""
     totals = (
         (product, product.cuda_memory_bytes or product.driver_memory_bytes or 0) for product in list_accelerators()
@@ -78,7 +78,7 @@ DRIVER_TOLERANCE = 0.02
 """Share by which drivers differ in the total that they report: T4, 14.56 to 14.74 GiB in public logs."""
 
 
-def named(text: str) -> Accelerator | None:
+def find_accelerator(text: str) -> Accelerator | None:
     """Find an accelerator by its id, a listed short name, or the product's name in either case."""
     wanted = text.lower()
     return accelerator(wanted) or accelerator(labels().get(("alias", text), "")) or _products().get(wanted)
@@ -112,17 +112,17 @@ def _accelerator(row: tables.Row) -> Accelerator:
         name=row["name"],
         vendor=row["vendor"],
         generation=row["generation"],
-        compute_capability=units.scaled(row["compute_capability"], 1),
-        driver_memory_bytes=units.in_bytes(row["driver_memory_mib"], units.MIB),
-        cuda_memory_bytes=units.in_bytes(row["cuda_memory_gib"], units.GIB),
-        memory_bytes_per_s=units.scaled(row["bandwidth_gb_per_s"], units.GB),
-        dense_bf16_flop_per_s=units.scaled(row["dense_bf16_tflops"], units.TERA),
-        dense_fp16_flop_per_s=units.scaled(row["dense_fp16_tflops"], units.TERA),
-        dense_fp8_flop_per_s=units.scaled(row["dense_fp8_tflops"], units.TERA),
-        dense_fp4_flop_per_s=units.scaled(row["dense_fp4_tflops"], units.TERA),
-        board_w=units.scaled(row["board_w"], 1),
+        compute_capability=units.scale(row["compute_capability"], 1),
+        driver_memory_bytes=units.scale_to_bytes(row["driver_memory_mib"], units.MIB),
+        cuda_memory_bytes=units.scale_to_bytes(row["cuda_memory_gib"], units.GIB),
+        memory_bytes_per_s=units.scale(row["bandwidth_gb_per_s"], units.GB),
+        dense_bf16_flop_per_s=units.scale(row["dense_bf16_tflops"], units.TERA),
+        dense_fp16_flop_per_s=units.scale(row["dense_fp16_tflops"], units.TERA),
+        dense_fp8_flop_per_s=units.scale(row["dense_fp8_tflops"], units.TERA),
+        dense_fp4_flop_per_s=units.scale(row["dense_fp4_tflops"], units.TERA),
+        board_w=units.scale(row["board_w"], 1),
         link=row["link"],
-        link_bytes_per_s=units.scaled(row["link_gb_per_s_per_direction"], units.GB),
+        link_bytes_per_s=units.scale(row["link_gb_per_s_per_direction"], units.GB),
         link_domain_gpus=units.count(row["link_domain_gpus"]),
         host_link=row["host_link"] or None,
         mig=row["mig"] == "yes",

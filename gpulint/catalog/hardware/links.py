@@ -41,7 +41,7 @@ def link(name: str) -> Link | None:
 
 
 @functools.cache
-def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured | None:
+def find_measurement(medium: str, operation: str, engine: str, ranks: int) -> Measured | None:
     """Find what a group of ranks achieves on a medium; an engine's own kernels come first."""
     found = {
         row["engine"]: row
@@ -66,8 +66,8 @@ def _links() -> dict[str, Link]:
 
 
 def _link(row: tables.Row) -> Link:
-    per_link = units.scaled(row["gb_per_s_per_link"], units.GB)
-    nccl = units.scaled(row["nccl_gb_per_s"], units.GB)
+    per_link = units.scale(row["gb_per_s_per_link"], units.GB)
+    nccl = units.scale(row["nccl_gb_per_s"], units.GB)
     return Link(
         id=row["id"],
         name=row["name"],

@@ -10,7 +10,7 @@ from gpulint.catalog.hardware.accelerators import Accelerator
 def slice_memory_bytes(profile: str, accelerator_id: str | None) -> tuple[int, ...]:
     """Return the memory of a MIG profile on an accelerator, or on all that have it, ascending."""
     found = {
-        units.in_bytes(row["memory_gib"], units.GIB)
+        units.scale_to_bytes(row["memory_gib"], units.GIB)
         for row in tables.rows("mig_profiles")
         if row["profile"] == profile and accelerator_id in (None, row["accelerator"])
     }
@@ -27,7 +27,7 @@ def slice_share_of(quantity: str, profile: str, card: Accelerator) -> float | No
     if not found:
         return None
     if quantity == "memory_bytes_per_s" and card.cuda_memory_bytes:
-        return min(1.0, (units.in_bytes(found[0]["memory_gib"], units.GIB) or 0) / card.cuda_memory_bytes)
+        return min(1.0, (units.scale_to_bytes(found[0]["memory_gib"], units.GIB) or 0) / card.cuda_memory_bytes)
     if quantity.endswith("_flop_per_s"):
         return int(found[0]["compute_slices"]) / int(found[0]["compute_slices_total"])
     return None
@@ -36,7 +36,7 @@ def slice_share_of(quantity: str, profile: str, card: Accelerator) -> float | No
 def slices(accelerator_id: str) -> tuple[tuple[str, int], ...]:
     """Return the MIG profiles of an accelerator with their memory, smallest first."""
     found = [
-        (row["profile"], units.in_bytes(row["memory_gib"], units.GIB) or 0)
+        (row["profile"], units.scale_to_bytes(row["memory_gib"], units.GIB) or 0)
         for row in tables.rows("mig_profiles")
         if row["accelerator"] == accelerator_id
     ]

@@ -81,7 +81,7 @@ def list_prices(instance_type: str) -> tuple[ListPrice, ...]:
 
 
 @functools.cache
-def priced_regions() -> frozenset[tuple[str, str]]:
+def list_priced_regions() -> frozenset[tuple[str, str]]:
     """Return the cloud and name of each region whose list prices the catalog has."""
     return frozenset(
         (machine.cloud, row["region"])
@@ -140,9 +140,9 @@ def _node(row: tables.Row) -> Node:
         cloud=row["cloud"],
         accelerator=row["accelerator"],
         node_gpus=units.count(row["gpus"]) or 0,
-        cpu_cores=units.scaled(row["vcpus"], 1),
-        host_memory_bytes=units.in_bytes(row["memory_gib"], units.GIB),
-        network_bytes_per_s=units.scaled(row["network_gbit_per_s"], units.GBIT),
+        cpu_cores=units.scale(row["vcpus"], 1),
+        host_memory_bytes=units.scale_to_bytes(row["memory_gib"], units.GIB),
+        network_bytes_per_s=units.scale(row["network_gbit_per_s"], units.GBIT),
         rdma=row["rdma"],
         node_nics=units.count(row["nics"]),
         node_link=row["link"],
@@ -155,8 +155,8 @@ def _list_price(row: tables.Row) -> ListPrice:
     return ListPrice(
         region=row["region"],
         home=row["home"] == "yes",
-        usd_per_hour=units.scaled(row["usd_per_hour"], 1),
-        spot_usd_per_hour=units.scaled(row["spot_usd_per_hour"], 1),
+        usd_per_hour=units.scale(row["usd_per_hour"], 1),
+        spot_usd_per_hour=units.scale(row["spot_usd_per_hour"], 1),
         source=row["source"],
         date=row["date"],
     )

@@ -85,7 +85,7 @@ def _read_optic(row: tables.Row) -> Transceiver:
         fibre=row["fibre"],
         reach_m=_read_grades(row, "m"),
         loss_db=_read_grades(row, "db"),
-        length_m=units.scaled(row["length_m"], 1),
+        length_m=units.scale(row["length_m"], 1),
         connectors=_split_cell(row["connectors"]),
         polish=row["polish"],
         form_factor=row["form_factor"],

@@ -20,7 +20,7 @@ from gpulint.cli import (
     print_stderr,
     split_values,
 )
-from gpulint.cli.options import ACCELERATOR, RULES, SELECT
+from gpulint.cli.options import ACCELERATOR, RULES, SELECT, collect
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
@@ -29,16 +29,55 @@ if TYPE_CHECKING:
     from gpulint.source.repository import Source
 
 
+class Reporting(NamedTuple):
+    """The options that say how the report is written."""
+
+    format_: str | None
+    outputs_: Sequence[str]
+    comment_key: str | None
+    comment_over: float | None
+    exit_zero: bool
+    color: bool | None
+
+    @property
+    def in_colour(self) -> bool:
+        """True if the text on stdout has colours: as requested, else on a terminal."""
+        return sys.stdout.isatty() if self.color is None else self.color
+
+
+class Selection(NamedTuple):
+    """The options that say which rules apply, to which files, and what fails."""
+
+    fail_on: str | None
+    select: Sequence[str]
+    ignore: Sequence[str]
+    exclude: Sequence[str]
+    folders: Sequence[str]
+    accelerator: str
+    preview: bool
+    baseline: str | None
+    no_ignores: bool
+
+
+class Comparison(NamedTuple):
+    """The options that name the commits to compare."""
+
+    base: str | None
+    head: str | None
+    changed: bool
+    policy_from: str | None
+
+
 class Extras(NamedTuple):
     """The requested extras beyond a report on files: rendering, stdin and fixes."""
 
-    render: str
+    render: str | None
     values: Sequence[str]
     fix: bool
     unsafe: bool
     diff: bool
-    stdin: bool
-    stdin_filename: str
+    stdin_filename: str | None
+    stdin: bool = False
 
     @property
     def is_any(self) -> bool:
@@ -117,89 +156,72 @@ class Extras(NamedTuple):
 )
 @click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
 @TODAY
+@collect(reporting=Reporting, selection=Selection, comparison=Comparison, extras=Extras)
 def command(
     paths: Sequence[str],
-    format_: str | None,
-    outputs_: Sequence[str],
-    fail_on: str | None,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    exclude: Sequence[str],
-    folders: Sequence[str],
     policy: str | None,
-    preview: bool,
-    accelerator: str,
-    render: str | None,
-    values: Sequence[str],
-    base: str | None,
-    head: str | None,
-    changed: bool,
-    policy_from: str | None,
-    comment_key: str | None,
-    comment_over: float | None,
-    fix: bool,
-    unsafe: bool,
-    diff: bool,
-    baseline: str | None,
-    no_ignores: bool,
-    exit_zero: bool,
-    stdin_filename: str | None,
-    color: bool | None,
     today: str,
+    reporting: Reporting,
+    selection: Selection,
+    comparison: Comparison,
+    extras: Extras,
 ) -> None:
     """Check files and directories (default: the current one); `-` reads stdin."""
+    requested = _outputs(reporting.outputs_, reporting.format_, paths)
+    extras = extras._replace(stdin="-" in paths)
+    _reject_conflicts(extras, comparison, reporting)
+    options = _build_options(selection, comparison, today)
+    report = _configure_comment(_report(paths, options, policy, extras, reporting.exit_zero), reporting)
+    is_lost = _write_outputs(report, requested, reporting.in_colour, on_stderr=extras.fix and extras.stdin)
+    if not (report.workloads or report.facilities or report.findings or report.failures):
+        is_unchanged = comparison.changed and not report.files
+        print_stderr(["no file that gpulint reads has changed" if is_unchanged else "nothing here concerns GPUs"])
+    if report.failures:
+        sys.exit(BROKEN)
+    if is_lost:
+        sys.exit(MISUSED)
+    sys.exit(FOUND if report.failing and not reporting.exit_zero else CLEAN)
+
+
+def _build_options(selection: Selection, comparison: Comparison, today: str) -> Options:
+    """Return the options of the session."""
     from gpulint.pipeline.session import Options
 
-    requested = _outputs(outputs_, format_, paths)
-    extras = Extras(render or "", values, fix, unsafe, diff, "-" in paths, stdin_filename or "stdin.yaml")
-    options = Options(
+    return Options(
         today=today,
-        select=split_values(select),
-        ignore=split_values(ignore),
-        exclude=tuple(exclude),
-        rules=tuple(folders),
-        accelerator=accelerator,
-        fail_on=fail_on or "",
-        base=base or "",
-        head=head or "HEAD",
-        policy_from=policy_from or "",
-        changed=changed,
-        preview=preview,
-        baseline=baseline or "",
-        ignores=not no_ignores,
+        select=split_values(selection.select),
+        ignore=split_values(selection.ignore),
+        exclude=tuple(selection.exclude),
+        rules=tuple(selection.folders),
+        accelerator=selection.accelerator,
+        fail_on=selection.fail_on or "",
+        base=comparison.base or "",
+        head=comparison.head or "HEAD",
+        policy_from=comparison.policy_from or "",
+        changed=comparison.changed,
+        preview=selection.preview,
+        baseline=selection.baseline or "",
+        ignores=not selection.no_ignores,
     )
+
+
+def _reject_conflicts(extras: Extras, comparison: Comparison, reporting: Reporting) -> None:
+    """Raise Misuse if options conflict."""
+    base, head, _, policy_from = comparison
     for option, commit in (("--base", base), ("--head", head), ("--policy-from", policy_from)):
         if commit == "":
             raise Misuse(f"{option} is empty; give a commit or drop the option")
     if head and not base:
         raise Misuse("--head requires --base")
-    if diff and outputs_:
+    if extras.diff and reporting.outputs_:
         raise Misuse("--output writes a report, but --diff produces none; drop one of them")
-    _reject_conflicts(extras, options)
-    report = _configure_comment(_report(paths, options, policy, extras, exit_zero), comment_key, comment_over)
-    is_lost = _write_outputs(
-        report, requested, sys.stdout.isatty() if color is None else color, on_stderr=fix and extras.stdin
-    )
-    if not (report.workloads or report.facilities or report.findings or report.failures):
-        print_stderr(
-            ["no file that gpulint reads has changed" if changed and not report.files else "nothing here concerns GPUs"]
-        )
-    if report.failures:
-        sys.exit(BROKEN)
-    if is_lost:
-        sys.exit(MISUSED)
-    sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
-
-
-def _reject_conflicts(extras: Extras, options: Options) -> None:
-    """Raise Misuse if options conflict."""
     if extras.values and extras.render != "helm":
         raise Misuse("-f requires --render helm")
     if extras.unsafe and not (extras.fix or extras.diff):
         raise Misuse("--unsafe requires --fix or --diff")
     if extras.render and (extras.fix or extras.diff):
         raise Misuse("--fix and --diff change files; they cannot change the rendered objects that --render checks")
-    if extras.is_any and (options.base or options.policy_from or options.changed):
+    if extras.is_any and (base or policy_from or comparison.changed):
         raise Misuse(
             "--base, --changed and --policy-from compare commits; they do not combine with --render, --fix, --diff or -"
         )
@@ -218,8 +240,9 @@ def _report(paths: Sequence[str], options: Options, policy: str | None, extras: 
         raise Misuse(str(error)) from None
 
 
-def _configure_comment(report: Report, key: str | None, over: float | None) -> Report:
+def _configure_comment(report: Report, reporting: Reporting) -> Report:
     """Return the report with the key and the threshold of its pull-request comment."""
+    key, over = reporting.comment_key, reporting.comment_over
     if key is None and over is None:
         return report
     threshold = report.comment.usd_per_month if over is None else over
@@ -253,7 +276,7 @@ def _sources(run: Session, paths: Sequence[str], extras: Extras) -> Iterator[Sou
     elif len(paths) > 1:
         raise Misuse("- reads one file from stdin; give no other path with it")
     else:
-        yield Source(extras.stdin_filename, sys.stdin.buffer.read())
+        yield Source(extras.stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
 
 
 def _report_rendered(run: Session, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:

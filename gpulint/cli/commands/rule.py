@@ -86,10 +86,10 @@ def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
     results = list(runner.run(_files(paths or _find_folders()), split_values(select)))
     if not results:
         raise Misuse(f"these folders have no rule or family called {' or '.join(split_values(select))}")
-    click.echo(text.as_json(results) if format_ == "json" else text.as_text(results), nl=False)
+    click.echo(text.render_json(results) if format_ == "json" else text.render_text(results), nl=False)
     if any(result.unusable for result in results):
         sys.exit(MISUSED)
-    sys.exit(CLEAN if all(result.passed for result in results) else FOUND)
+    sys.exit(CLEAN if all(result.has_passed for result in results) else FOUND)
 
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:

@@ -98,7 +98,9 @@ def command(
         )
     except memory_breakdown.SizingError as error:
         raise Misuse(str(error)) from None
-    click.echo(memory_breakdown.as_json(sizing) if format_ == "json" else memory_breakdown.as_text(sizing), nl=False)
+    click.echo(
+        memory_breakdown.render_json(sizing) if format_ == "json" else memory_breakdown.render_text(sizing), nl=False
+    )
 
 
 def _measure(

@@ -83,7 +83,7 @@ def list_shared_keys() -> Mapping[str, tuple[str, tuple[str, ...]]]:
         file for file in sorted(adapters.HERE.rglob("*.py")) if file not in formats and file.parent != adapters.HERE
     ]
     return {
-        package_data.dotted(file, adapters.HERE): (
+        package_data.name_module(file, adapters.HERE): (
             sources.summarise(sources.read_docstring(file))[0],
             find_declaring(file),
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import engines, units
 from gpulint.catalog import tables
+from gpulint.catalog.axes import AXES
 from gpulint.cli.explain import engine
 from gpulint.cli.explain.parts import (
     Code,
@@ -19,7 +20,6 @@ from gpulint.cli.explain.parts import (
     render_reference,
     render_references,
 )
-from gpulint.facts.axes import AXES
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS

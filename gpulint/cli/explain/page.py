@@ -49,12 +49,12 @@ def _lines(part: Part, level: int) -> Iterator[str]:
     if isinstance(part, Code):
         yield from (f"```{part.language or 'text'}", part.text.rstrip("\n"), "```")
     elif isinstance(part, Listing):
-        yield from (f"- {_shown(item)}" for item in part.items)
+        yield from (f"- {_link_address(item)}" for item in part.items)
     else:
         yield from render_table(part.head, part.rows)
 
 
-def _shown(item: str) -> str:
+def _link_address(item: str) -> str:
     return f"<{item}>" if item.startswith("https://") else item
 
 

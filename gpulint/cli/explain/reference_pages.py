@@ -114,7 +114,7 @@ def _rules() -> Iterator[Page]:
     for shipped_rule in known:
         path = f"rules/{shipped_rule.name}.md"
         yield path, page.render(explain_rule.explain(shipped_rule, known), links_from(path))
-    yield _linked("rules/README.md", _rule_index(known))
+    yield _build_page("rules/README.md", _rule_index(known))
 
 
 def _rule_index(known: Iterable[Rule]) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _facts() -> Iterator[Page]:
         head = [f"# {_title(name)}", "", *_intent(name), *_fact_table(quantities), ""]
         sections = [page.render(fact.explain(quantity), links_from(path), level=2) for quantity in quantities]
         yield path, page.link_facts("\n".join(head), links_from(path)) + "\n" + "\n".join(sections)
-    yield _linked("facts/README.md", _fact_index(by_topic))
+    yield _build_page("facts/README.md", _fact_index(by_topic))
 
 
 def _title(name: str) -> str:
@@ -215,7 +215,7 @@ def _adapters() -> Iterator[Page]:
     )
     lines = ["# Adapters", "", ADAPTERS_INTRODUCTION, "", *page.render_table(("adapter", "reads"), rows), ""]
     lines += ["## Parts that adapters share", "", *page.render_table(("part", "knows", "states"), shared)]
-    yield _linked("adapters/README.md", lines)
+    yield _build_page("adapters/README.md", lines)
 
 
 ADAPTERS_INTRODUCTION = """\
@@ -232,7 +232,7 @@ def _engines() -> Iterator[Page]:
         for name in engine.list_modules()
     )
     lines = ["# Engines and trainers", "", ENGINES_INTRODUCTION, "", *page.render_table(("name", "for", "reads"), rows)]
-    yield _linked("engines/README.md", lines)
+    yield _build_page("engines/README.md", lines)
 
 
 def render_engine_tables(path: str) -> str | None:
@@ -251,5 +251,5 @@ def _purpose(name: str) -> str:
     return str(getattr(engines.modules()[name], "PURPOSE", "inference"))
 
 
-def _linked(path: str, lines: Iterable[str]) -> Page:
+def _build_page(path: str, lines: Iterable[str]) -> Page:
     return path, page.link_facts("\n".join(lines) + "\n", links_from(path))

@@ -199,12 +199,12 @@ def _read_keys(document: Document, path: Path, keys: Keys) -> dict[str, Field]:
         value = document.get(place)
         if value is None or isinstance(value, dict | list):
             continue
-        word = Argument(_written(value), Origin(document, place))
+        word = Argument(_write_value(value), Origin(document, place))
         found[name] = command_line.read_field(ParsedArgument(Flag(key[-1], name, kind), word, word))
     return found
 
 
-def _written(value: object) -> str:
+def _write_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

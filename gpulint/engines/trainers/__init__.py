@@ -88,7 +88,7 @@ class Program(NamedTuple):
         return self.path.rsplit("/", 1)[-1]
 
     def texts(self) -> tuple[str, ...]:
-        return tuple(word.written for word in self.words)
+        return tuple(word.source_text for word in self.words)
 
     def starts_with(self, *words: str) -> bool:
         """Return whether these words follow the program."""
@@ -99,12 +99,12 @@ class Program(NamedTuple):
         wanted = {_normal(name) for name in names}
         return any(_parse_name(word) in wanted for word in self.words)
 
-    def given(self, key: str) -> Argument | None:
+    def find_value(self, key: str) -> Argument | None:
         """Return the value of the last `key=value` word of a key."""
         values = (_split_value(word) for word in reversed(self.words) if _parse_name(word) == _normal(key))
         return next((value for value in values if value is not None), None)
 
-    def behind(self, count: int) -> Program:
+    def skip_words(self, count: int) -> Program:
         """Return the same program without its first words."""
         return self._replace(words=self.words[count:])
 
@@ -127,7 +127,7 @@ def find_program(invocation: Invocation) -> Program | None:
     """Return the program of a command; for an interpreter, the module or script that it runs."""
     words = invocation.arguments
     at = 0
-    if words and PYTHON.fullmatch(words[0].written.rsplit("/", 1)[-1]):
+    if words and PYTHON.fullmatch(words[0].source_text.rsplit("/", 1)[-1]):
         at = 1
         while at < len(words) and (text := words[at].text or "").startswith("-") and text not in ("-m", "-c"):
             at += 2 if text in PYTHON_VALUES else 1
@@ -135,7 +135,7 @@ def find_program(invocation: Invocation) -> Program | None:
         at += 1
     if at >= len(words) or words[at].text == "-c":
         return None
-    return Program(words[at].written, words[at], tuple(words[at + 1 :]))
+    return Program(words[at].source_text, words[at], tuple(words[at + 1 :]))
 
 
 def build_reading(
@@ -203,7 +203,7 @@ def build_configured_field(file: Field) -> Field:
 def config_file(started: Program, suffixes: tuple[str, ...] = (".yaml", ".yml")) -> Field | None:
     """Return the first word that is a configuration file, by its suffix."""
     for word in started.words:
-        if not word.written.startswith("-") and "=" not in word.written and word.written.endswith(suffixes):
+        if not word.source_text.startswith("-") and "=" not in word.source_text and word.source_text.endswith(suffixes):
             return text_field(word)
     return None
 
@@ -311,7 +311,7 @@ def _parse_name(word: Argument) -> str:
 
 
 def _spelling(word: Argument) -> str:
-    return f"{word.flag}=" if word.text is None and word.flag else word.written
+    return f"{word.flag}=" if word.text is None and word.flag else word.source_text
 
 
 def _normal(name: str) -> str:
@@ -353,7 +353,7 @@ def _takes_value(row: Row | None, following: Sequence[Argument]) -> bool:
         return not _parse_name(word).startswith("-")
     if _parse_name(word):
         return False
-    return word.text is not None or not EVERY_ARGUMENT.fullmatch(word.written)
+    return word.text is not None or not EVERY_ARGUMENT.fullmatch(word.source_text)
 
 
 def _read_field(row: Row, value: Argument | None, word: Argument | None = None) -> Field | None:

@@ -16,7 +16,7 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "axolotl" and started.starts_with("train"):
-        started = started.behind(1)
+        started = started.skip_words(1)
     elif started.path not in MODULES:
         return None
     own: dict[str, Field | None] = {"training_config": trainers.first_file(started), **_read_launcher(started)}

@@ -19,7 +19,7 @@ def read(invocation: Invocation) -> Reading | None:
     started = trainers.find_program(invocation)
     if started is None or started.name != "deepy.py" or not started.words:
         return None
-    if started.words[0].written.rsplit("/", 1)[-1] != "train.py":
+    if started.words[0].source_text.rsplit("/", 1)[-1] != "train.py":
         return None
     return trainers.build_reading("gpt-neox", started, (), {"training_config": _list_files(started.words[1:])})
 
@@ -28,7 +28,7 @@ def _list_files(words: Sequence[Argument]) -> Field | None:
     """Return the configuration files in order, below the folder that `-d` names, each with its
     suffix.
     """
-    texts = [word.written for word in words]
+    texts = [word.source_text for word in words]
     at = next((at for at, text in enumerate(texts[:-1]) if text in FOLDERS), None)
     folder = "" if at is None else f"{texts[at + 1].rstrip('/')}/"
     flags = set() if at is None else {at, at + 1}

@@ -19,8 +19,8 @@ def read(invocation: Invocation) -> Reading | None:
     started = trainers.find_program(invocation)
     if started is None:
         return None
-    if started.name == "litgpt" and started.words and started.words[0].written in TRAINS:
-        started = started.behind(1)
+    if started.name == "litgpt" and started.words and started.words[0].source_text in TRAINS:
+        started = started.skip_words(1)
         own = {"checkpoint": trainers.first_file(started)}
         return trainers.build_reading("litgpt", started, ("litgpt",), own)
     return trainers.build_reading("litgpt", started, ("litgpt",)) if SCRIPT.fullmatch(started.path) else None

@@ -29,7 +29,7 @@ def read(invocation: Invocation) -> Reading | None:
     own = trainers.read_sharding_variables(invocation)
     if started.name in COMMANDS and started.starts_with("train"):
         own["launcher"] = Field("torchrun", (started.word.origin,))
-        started = started.behind(1)
+        started = started.skip_words(1)
         own.update(trainers.read_environment(invocation, LAUNCHED))
     elif not (started.name in SCRIPTS and _is_own(started)):
         return None

@@ -20,7 +20,7 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "llmfoundry" and started.starts_with("train"):
-        started = started.behind(1)
+        started = started.skip_words(1)
     elif not (started.name == "train.py" and _is_own(started)):
         return None
     own = {"training_config": trainers.first_file(started)}

@@ -34,13 +34,13 @@ def read(invocation: Invocation) -> Reading | None:
         return None
     own: dict[str, Field | None] = {}
     with_megatron = started.name == "megatron"
-    if started.words and started.words[0].written in COMMANDS.get(started.name, ()):
-        own["method"] = Field(started.words[0].written, (started.words[0].origin,))
-        started = started.behind(1)
+    if started.words and started.words[0].source_text in COMMANDS.get(started.name, ()):
+        own["method"] = Field(started.words[0].source_text, (started.words[0].origin,))
+        started = started.skip_words(1)
         own.update(trainers.read_environment(invocation, LAUNCHED))
     elif not (started.path in MODULES or started.path.endswith(SCRIPTS)):
         return None
-    first = started.words[0].written if started.words else ""
+    first = started.words[0].source_text if started.words else ""
     if first.endswith((".yaml", ".yml", ".json")):
         own["training_config"] = trainers.first_file(started)
     started, shared = _split_own_configuration(started)

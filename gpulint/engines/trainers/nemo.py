@@ -43,7 +43,7 @@ def read(invocation: Invocation) -> Reading | None:
     if started.path.endswith(LAUNCHER):
         return _read_launcher(started)
     if started.name == "nemo" and started.starts_with("llm") and started.texts()[1:2] in TRAINS:
-        return trainers.build_reading("nemo", started.behind(2), ("nemo",))
+        return trainers.build_reading("nemo", started.skip_words(2), ("nemo",))
     if SCRIPT.fullmatch(started.name) or _is_lightning(started):
         return trainers.build_reading(
             "nemo", started, ("nemo",), {"training_config": _read_config_path(started), **_read_overrides(started)}
@@ -79,7 +79,7 @@ def _read_launcher(started: Program) -> Reading | None:
         return None
     stage = chosen[0]
     words = tuple(_strip_prefix(started.words, f"{stage}."))
-    config = next(word for word in started.words if word.written.startswith(f"{stage}="))
+    config = next(word for word in started.words if word.source_text.startswith(f"{stage}="))
     named = trainers.text_field(_value(config))
     stage_words = started._replace(words=words)
     own: dict[str, Field | None] = {"training_config": named, **_read_overrides(stage_words)}
@@ -91,11 +91,11 @@ def _read_launcher(started: Program) -> Reading | None:
 def _read_overrides(started: Program) -> dict[str, Field | None]:
     """Return the sharding and sequence settings in words that override the configuration."""
     found: dict[str, Field | None] = {}
-    if (word := started.given("model.optim.name")) is not None:
+    if (word := started.find_value("model.optim.name")) is not None:
         found["sharding"] = Field(OPTIMIZERS.get(word.text or "", UNLISTED), command_line.find_origins(word))
-    if (word := started.given("model.fsdp")) is not None and (word.text or "").lower() in trainers.TRUE:
+    if (word := started.find_value("model.fsdp")) is not None and (word.text or "").lower() in trainers.TRUE:
         found["sharding"] = Field("fsdp", command_line.find_origins(word))
-    if (word := started.given("model.sequence_parallel")) is not None:
+    if (word := started.find_value("model.sequence_parallel")) is not None:
         found["sequence_parallel"] = Field((word.text or "").lower() in trainers.TRUE, command_line.find_origins(word))
     return found
 
@@ -105,7 +105,7 @@ def _strip_prefix(words: tuple[Argument, ...], prefix: str) -> Iterator[Argument
     left out.
     """
     for word in words:
-        text = word.written.lstrip("+")
+        text = word.source_text.lstrip("+")
         if text.startswith(prefix):
             bare = text.removeprefix(prefix)
             yield word._replace(text=bare) if word.text is not None else word._replace(flag=bare.partition("=")[0])

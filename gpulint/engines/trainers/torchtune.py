@@ -23,11 +23,11 @@ def read(invocation: Invocation) -> Reading | None:
     started = trainers.find_program(invocation)
     if started is None or started.name != "tune" or not started.starts_with("run"):
         return None
-    recipe = next((word for word in started.words[1:] if RECIPE.fullmatch(word.written)), None)
+    recipe = next((word for word in started.words[1:] if RECIPE.fullmatch(word.source_text)), None)
     if recipe is None:
         return None
     at = started.words.index(recipe)
     own: dict[str, Field | None] = dict(trainers.read_words(started.words[1:at], ("torchrun",))[0])
-    if recipe.written.endswith(ONE_DEVICE):
+    if recipe.source_text.endswith(ONE_DEVICE):
         own["processes_per_pod"] = Field(1, (recipe.origin,))
-    return trainers.build_reading("torchtune", started.behind(at + 1), ("torchtune",), own)
+    return trainers.build_reading("torchtune", started.skip_words(at + 1), ("torchtune",), own)

@@ -28,8 +28,8 @@ def read(invocation: Invocation) -> Reading | None:
     started = trainers.find_program(invocation)
     if started is None:
         return None
-    if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
-        return _read_run(started.behind(1), invocation, started.words[0].written == "sft")
+    if started.name == "trl" and started.words and started.words[0].source_text in SUBCOMMANDS:
+        return _read_run(started.skip_words(1), invocation, started.words[0].source_text == "sft")
     if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _is_in_own_folder(started)):
         return _read_run(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
     if SCRIPT.fullmatch(started.name) and _takes_own_arguments(started):

@@ -18,7 +18,7 @@ def build_facility(inventory: Inventory, name: str, anchor: Origin) -> Component
     wires = power_cords.read_wiring(inventory)
     racks, devices = Racks(inventory), Devices(inventory, wires)
     held: dict[int, list[Entry]] = {}
-    for device in inventory.of("devices"):
+    for device in inventory.list_entries("devices"):
         if device.text("status").lower() not in INACTIVE_STATUSES and (at := racks.holding(device)) is not None:
             held.setdefault(at, []).append(device)
     supplied = power_feeds.find_rack_feeds(inventory, racks, devices, wires, held)

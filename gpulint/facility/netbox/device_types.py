@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.catalog.hardware import servers
-from gpulint.facility.netbox.exports import to_text
+from gpulint.facility.netbox.exports import read_text
 from gpulint.facility.netbox.objects import Entry, Inventory, parse_number
 from gpulint.source import documents
 from gpulint.workload import Field
@@ -59,19 +59,19 @@ class DeviceTypes:
         self._names: set[str] = set()
         self._files = _Files(inventory.types)
         self._listed: dict[int | str, Entry] = {}
-        for entry in inventory.of("device-types"):
+        for entry in inventory.list_entries("device-types"):
             for name in (entry.id(), *_list_names(entry)):
                 self._listed.setdefault(name or "", entry)
-        self._ports = _group_by_type(inventory.of("power-port-templates"))
-        self._outlets = _group_by_type(inventory.of("power-outlet-templates"))
+        self._ports = _group_by_type(inventory.list_entries("power-port-templates"))
+        self._outlets = _group_by_type(inventory.list_entries("power-outlet-templates"))
 
-    def of(self, device: Entry) -> DeviceType:
+    def find_type(self, device: Entry) -> DeviceType:
         """Return the type of a device."""
         reference = device.row.get("device_type")
-        maker = to_text(reference.get("manufacturer")) if isinstance(reference, dict) else device.text("manufacturer")
-        model = to_text(reference.get("model") or reference) if isinstance(reference, dict) else to_text(reference)
+        maker = read_text(reference.get("manufacturer")) if isinstance(reference, dict) else device.text("manufacturer")
+        model = read_text(reference.get("model") or reference) if isinstance(reference, dict) else read_text(reference)
         if (maker, model) not in self._types:
-            slug = to_text(reference.get("slug")) if isinstance(reference, dict) else ""
+            slug = read_text(reference.get("slug")) if isinstance(reference, dict) else ""
             listed = self._listed.get(device.id("device_type") or "") or self._listed.get(slug or model)
             device_type = self._read_type(maker, model, slug, listed)
             self._types[maker, model] = (
@@ -80,7 +80,7 @@ class DeviceTypes:
             self._names.add(model)
         return self._types[maker, model]
 
-    def used(self) -> Sequence[DeviceType]:
+    def list_read(self) -> Sequence[DeviceType]:
         """Return the types that were read."""
         return tuple(self._types.values())
 
@@ -99,7 +99,7 @@ class DeviceTypes:
             server=server,
             fields={name: field for entry in reversed(entries) for name, field in _read_fields(entry).items()},
             ports=tuple(map(read_port, ports)),
-            outlets=tuple(to_text(entry.get("type")) for entry in outlets),
+            outlets=tuple(read_text(entry.get("type")) for entry in outlets),
             stated=entries[0] if entries else None,
             passive=any(map(_is_passive, entries)),
             half_depth=any(entry.row.get("is_full_depth") in (False, "False", "false") for entry in entries),
@@ -171,8 +171,8 @@ def _list_items(entry: Entry | None, key: str) -> Iterator[Mapping[str, object]]
 
 def read_port(row: Mapping[str, object]) -> Port:
     """Return one inlet."""
-    plug = CONNECTORS.get(to_text(row.get("type")), "")
-    return Port(to_text(row.get("name")), plug, parse_number(row.get("maximum_draw")))
+    plug = CONNECTORS.get(read_text(row.get("type")), "")
+    return Port(read_text(row.get("name")), plug, parse_number(row.get("maximum_draw")))
 
 
 def _read_fields(entry: Entry) -> dict[str, Field]:

@@ -41,14 +41,14 @@ class Devices:
         self._cards = gpu_modules.find_accelerators(inventory)
         self._ports: dict[int | str, list[Entry]] = {}
         self._sockets: dict[int | str, list[str]] = {}
-        for entry in inventory.of("power-ports"):
+        for entry in inventory.list_entries("power-ports"):
             self._ports.setdefault(power_cords.find_holder(entry), []).append(entry)
-        for entry in inventory.of("power-outlets"):
+        for entry in inventory.list_entries("power-outlets"):
             self._sockets.setdefault(power_cords.find_holder(entry), []).append(entry.text("type"))
 
     def server(self, device: Entry, numbering: Numbering, feeds: Mapping[power_cords.End, str]) -> Component:
         """Return a device as a server of its rack; `feeds` names the feeds of that rack."""
-        kind = self.types.of(device)
+        kind = self.types.find_type(device)
         name = type_name(kind)
         fields = {"server_type": device.field("device_type", name)} if name else {}
         fields |= _read_position(device, kind, numbering)
@@ -59,7 +59,7 @@ class Devices:
 
     def sockets(self, device: Entry) -> Sequence[str]:
         """Return the outlets of a device, by NetBox's names."""
-        return self._sockets.get(port_key(device)) or self.types.of(device).outlets
+        return self._sockets.get(port_key(device)) or self.types.find_type(device).outlets
 
     def inlets(self, device: Entry) -> Sequence[Entry]:
         """Return the inlets declared for the device itself."""
@@ -67,11 +67,11 @@ class Devices:
 
     def height(self, name: str) -> float | None:
         """Return the rack units of a server type by its name."""
-        return next((kind.height for kind in self.types.used() if type_name(kind) == name), None)
+        return next((kind.height for kind in self.types.list_read() if type_name(kind) == name), None)
 
     def server_types(self) -> Iterator[Component]:
         """Yield the types of the servers that were read, with what the catalog lacks."""
-        for kind in self.types.used():
+        for kind in self.types.list_read():
             fields = _drop_listed(kind, read_type_fields(kind))
             if fields and kind.stated is not None:
                 yield Component("server_type", Role(type_name(kind), kind.stated.origin(), fields))
@@ -87,7 +87,7 @@ class Devices:
 
     def is_server(self, device: Entry) -> bool:
         """Return whether a device takes rack units. A power strip at the side takes none."""
-        return not self.sockets(device) or bool(self.types.of(device).height)
+        return not self.sockets(device) or bool(self.types.find_type(device).height)
 
     def _read_cords(self, device: Entry, feeds: Mapping[power_cords.End, str]) -> dict[str, Field]:
         """Return how many cords connect a device to each feed of its rack. The result is empty if

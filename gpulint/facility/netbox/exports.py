@@ -40,7 +40,7 @@ class Export(Document):
     def get(self, path: Path, default: object = None) -> object:
         """Return the value at a path; for another object or a choice, its display name."""
         value = super().get(path, default)
-        return to_text(value) if path and isinstance(value, dict) else value
+        return read_text(value) if path and isinstance(value, dict) else value
 
     def locate(
         self, path: Path, *, key: bool = False, span: tuple[int, int] | None = None, whole: bool = False
@@ -202,7 +202,7 @@ def _shift(found: Location, text: str, start: int) -> Location:
     )
 
 
-def to_text(stated: object) -> str:
+def read_text(stated: object) -> str:
     """Return a value as text: the value of a choice, or the name of another object."""
     if isinstance(stated, str):
         return "" if stated == EMPTY_CELL else stated.strip()
@@ -213,7 +213,7 @@ def to_text(stated: object) -> str:
     for key in NAME_KEYS:
         name = stated.get(key)
         if name is not None:
-            return "" if isinstance(name, dict) else to_text(name)
+            return "" if isinstance(name, dict) else read_text(name)
     return ""
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpulint.catalog import hardware
 from gpulint.facility.netbox import power_cords
-from gpulint.facility.netbox.exports import to_text
+from gpulint.facility.netbox.exports import read_text
 from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.workload import Field
 
@@ -27,7 +27,7 @@ def find_accelerators(inventory: Inventory) -> Mapping[int | str, Sequence[Insta
     found: dict[int | str, Sequence[InstalledAccelerator]] = {}
     for kind in LISTS:
         cards: dict[int | str, list[InstalledAccelerator]] = {}
-        for entry in inventory.of(kind):
+        for entry in inventory.list_entries(kind):
             if (card := _find_accelerator(entry)) is not None:
                 cards.setdefault(power_cords.find_holder(entry), []).append(card)
         found = {**cards, **found}
@@ -50,10 +50,10 @@ def _find_accelerator(entry: Entry) -> InstalledAccelerator | None:
     vendor.
     """
     kind = entry.row.get("module_type")
-    maker = to_text(kind.get("manufacturer")) if isinstance(kind, dict) else entry.text("manufacturer")
-    texts = (to_text(kind), entry.text("part_id"), entry.text("name"))
+    maker = read_text(kind.get("manufacturer")) if isinstance(kind, dict) else entry.text("manufacturer")
+    texts = (read_text(kind), entry.text("part_id"), entry.text("name"))
     for name in (word for text in texts if text for word in (text, f"{maker} {text}")):
-        accelerator = hardware.named(name)
+        accelerator = hardware.find_accelerator(name)
         if accelerator is not None and accelerator.vendor in maker.lower():
             return InstalledAccelerator(accelerator.id, entry)
     return None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog.hardware import transceivers
 from gpulint.facility.model import Component
-from gpulint.facility.netbox.exports import to_text
+from gpulint.facility.netbox.exports import read_text
 from gpulint.facility.netbox.objects import Entry, Inventory
 from gpulint.workload import Field, Role
 
@@ -57,7 +57,7 @@ def build_cables(inventory: Inventory) -> Iterator[Component]:
     They are copper of a known speed, and fibre between interfaces that name their standard.
     """
     kinds = dict(_list_interface_types(inventory))
-    for entry in inventory.of("cables"):
+    for entry in inventory.list_entries("cables"):
         medium = MEDIA.get(entry.text("type").lower())
         ends = [_read_port(entry, side, kinds) for side in ("a", "b")]
         length_m = _read_length_m(entry)
@@ -93,7 +93,7 @@ def _read_checkable(entry: Entry, medium: str, near: CableEnd, far: CableEnd) ->
 
 def _list_interface_types(inventory: Inventory) -> Iterator[tuple[int | tuple[str, str], str]]:
     """Yield the types of interfaces, by id and by device and name."""
-    for entry in inventory.of("interfaces"):
+    for entry in inventory.list_entries("interfaces"):
         number = entry.id()
         if number is not None:
             yield number, entry.text("type")
@@ -112,7 +112,7 @@ def _read_port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], st
         end = stated[0].get("object")
         if stated[0].get("object_type") != "dcim.interface" or not isinstance(end, dict):
             return None
-        device, name = to_text(end.get("device")), to_text(end.get("name"))
+        device, name = read_text(end.get("device")), read_text(end.get("name"))
         number = end.get("id")
         kind = (kinds.get(number) if isinstance(number, int) else None) or kinds.get((device, name))
     else:

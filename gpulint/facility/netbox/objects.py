@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facility.netbox import exports
-from gpulint.facility.netbox.exports import Export, to_text
+from gpulint.facility.netbox.exports import Export, read_text
 from gpulint.source.documents import Document, Path
 from gpulint.source.documents.nodes import InvalidSyntaxError
 from gpulint.workload import Field, Origin, Unknown, Value
@@ -74,7 +74,7 @@ class Entry(NamedTuple):
         """Return the text under a key: the value of a choice, the name of another object, or an
         empty text.
         """
-        return to_text(self.row.get(key))
+        return read_text(self.row.get(key))
 
     def number(self, key: str) -> float | None:
         """Return the number under a key, without the unit that a table appends."""
@@ -120,7 +120,7 @@ class Inventory(NamedTuple):
     read: Callable[[str], bytes | None]
     troubles: tuple[ReadProblem, ...]
 
-    def of(self, kind: str) -> Sequence[Entry]:
+    def list_entries(self, kind: str) -> Sequence[Entry]:
         """Return the objects of a kind."""
         return self.entries.get(kind, ())
 
@@ -196,7 +196,7 @@ def _read_entries(found: Export, kind: str) -> Iterator[Entry]:
 
 def parse_number(stated: object) -> float | None:
     """Return the number at the start of a value; None if it is negative or implausibly large."""
-    match = _NUMBER.match(to_text(stated)[:DIGITS_MAX])
+    match = _NUMBER.match(read_text(stated)[:DIGITS_MAX])
     number = float(match[0]) if match else None
     if number is None or not 0 <= number <= NUMBER_MAX:
         return None

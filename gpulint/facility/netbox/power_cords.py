@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.facility.netbox.exports import to_text
+from gpulint.facility.netbox.exports import read_text
 from gpulint.facility.netbox.objects import Entry, Inventory
 
 End = tuple[str, int | str, str]
@@ -53,7 +53,9 @@ class Wiring(NamedTuple):
 
 def read_wiring(inventory: Inventory) -> Wiring:
     """Return the wiring of an inventory, declared at its ports or as a list of cables."""
-    points = [(read_end(kind, entry), entry) for listed, kind in _LISTS.items() for entry in inventory.of(listed)]
+    points = [
+        (read_end(kind, entry), entry) for listed, kind in _LISTS.items() for entry in inventory.list_entries(listed)
+    ]
     named = {(find_holder_name(entry), entry.text("name")): end for end, entry in points if isinstance(end[1], str)}
     holders = {end: find_holder(entry) for end, entry in points}
     peers: dict[End, End] = {}
@@ -89,13 +91,13 @@ def _read_end(kind: str, row: Mapping[str, object]) -> End:
     number = row.get("id")
     if isinstance(number, int):
         return (kind, number, "")
-    return (kind, to_text(row.get("device")), to_text(row.get("name")))
+    return (kind, read_text(row.get("device")), read_text(row.get("name")))
 
 
 def _find_holder(row: Mapping[str, object]) -> int | str:
     device = row.get("device") or row.get("power_panel")
     number = device.get("id") if isinstance(device, dict) else None
-    return number if isinstance(number, int) else to_text(device)
+    return number if isinstance(number, int) else read_text(device)
 
 
 def _list_peers(points: Sequence[tuple[End, Entry]]) -> Iterator[tuple[Side, Side]]:
@@ -110,7 +112,7 @@ def _list_peers(points: Sequence[tuple[End, Entry]]) -> Iterator[tuple[Side, Sid
 
 def _list_cables(inventory: Inventory, named: Mapping[tuple[str, str], End]) -> Iterator[tuple[Side, Side]]:
     """Yield the power cables with one end at each side."""
-    for cable in inventory.of("cables"):
+    for cable in inventory.list_entries("cables"):
         side, other = (_read_side(cable, side, named) for side in ("a", "b"))
         if side is not None and other is not None:
             yield side, other
@@ -138,4 +140,4 @@ def _find_inlet(entry: Entry, named: Mapping[tuple[str, str], End]) -> End | Non
     inlet = entry.row.get("power_port")
     if isinstance(inlet, dict):
         return _read_end("port", inlet)
-    return named.get((find_holder_name(entry), to_text(inlet))) if inlet else None
+    return named.get((find_holder_name(entry), read_text(inlet))) if inlet else None

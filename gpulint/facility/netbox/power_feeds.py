@@ -35,7 +35,7 @@ def find_rack_feeds(
     strips = {at: [device for device in entries if devices.sockets(device)] for at, entries in held.items()}
     strips_by_feed = _group_by_feed(strips, devices, wires)
     feeds: dict[int, list[SuppliedFeed]] = {}
-    for feed in inventory.of("power-feeds"):
+    for feed in inventory.list_entries("power-feeds"):
         feed_strips = strips_by_feed.get(power_cords.read_end("feed", feed), ())
         declared_rack = racks.holding(feed)
         rack = feed_strips[0][0] if declared_rack is None and feed_strips else declared_rack
@@ -130,7 +130,7 @@ def _read_voltage(feed: Entry) -> Field | None:
 def build_panels(inventory: Inventory) -> dict[str, list[Component]]:
     """Return the panels of each site."""
     site_panels: dict[str, list[Component]] = {}
-    for entry in inventory.of("power-panels"):
+    for entry in inventory.list_entries("power-panels"):
         name = entry.text("name")
         fields = {"panel_name": entry.field("name", name)}
         site_panels.setdefault(entry.text("site"), []).append(Component("panel", Role(name, entry.origin(), fields)))

@@ -29,10 +29,10 @@ class Racks:
         self.places: list[RackPlace] = []
         self._named: dict[int | tuple[str, ...], list[int]] = {}
         locations = _build_chains(inventory)
-        for entry in inventory.of("racks"):
+        for entry in inventory.list_entries("racks"):
             self._add(entry, entry.text("name"), locations)
         for kind in ("devices", "power-feeds"):
-            for entry in inventory.of(kind):
+            for entry in inventory.list_entries(kind):
                 if entry.text("rack") and self.holding(entry) is None:
                     self._add(Entry({"name": entry.text("rack")}, *entry[1:]), entry.text("rack"), locations, entry)
 
@@ -64,7 +64,7 @@ class Racks:
 def _build_chains(inventory: Inventory) -> Mapping[int | str, tuple[str, ...]]:
     """Return the chain of locations to each location from the outermost in, by id and by name."""
     locations: dict[int | str, Entry] = {}
-    for entry in inventory.of("locations"):
+    for entry in inventory.list_entries("locations"):
         locations[entry.id() or entry.text("name")] = entry
         locations.setdefault(entry.text("name"), entry)
     return {name: _build_chain(entry, locations) for name, entry in locations.items()}

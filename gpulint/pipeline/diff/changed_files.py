@@ -51,14 +51,14 @@ def filter_changed(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[S
     words = b"|".join(map(re.escape, sorted(names))) or b"(?!)"
     named = re.compile(rb"(?<![\w-])(?:%s)(?![\w-])" % words)
 
-    def touched(files: Files) -> Iterator[Source | Skip]:
+    def filter_touched(files: Files) -> Iterator[Source | Skip]:
         return (
             source
             for source in files
             if isinstance(source, Skip) or head.find_root_path(source.path) in paths or named.search(source.content)
         )
 
-    return touched
+    return filter_touched
 
 
 def _is_unchanged(source: Source, commit: GitTree) -> bool:

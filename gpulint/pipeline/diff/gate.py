@@ -146,19 +146,19 @@ def _use_tree(tree: GitTree, other: Session) -> Session:
 def _require_committed_waivers(found: Session, vouching: PendingMarker) -> Session:
     """Return a session in which a waiver counts only if a commit has it too."""
 
-    def at(path: str) -> ResolvedPolicy:
+    def resolve(path: str) -> ResolvedPolicy:
         return replace(found.given.resolve(path), vouched=vouching)
 
-    return found._replace(given=replace(found.given, vouched=vouching, governed=at))
+    return found._replace(given=replace(found.given, vouched=vouching, governed=resolve))
 
 
 def _combine(judging: ResolvedPolicy, stating: ResolvedPolicy) -> ResolvedPolicy:
     """Combine the rules of one policy with the hardware, prices and objectives of another."""
 
-    def at(path: str) -> ResolvedPolicy:
+    def resolve(path: str) -> ResolvedPolicy:
         return _mix(judging.resolve(path), stating.resolve(path))
 
-    return replace(_mix(judging, stating), governed=at)
+    return replace(_mix(judging, stating), governed=resolve)
 
 
 def _mix(judging: ResolvedPolicy, stating: ResolvedPolicy) -> ResolvedPolicy:

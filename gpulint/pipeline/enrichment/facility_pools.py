@@ -69,7 +69,7 @@ def _read_facility(path: str, content: bytes, repository: Repository | None) -> 
 
 
 def _build_premises(root: ComponentFacts, path: str) -> FacilityContext:
-    found = root.of_kind("pool")
+    found = root.list_components("pool")
     energy = Energy(**{name: root.number(fact) for name, fact in OF_SITE.items()})
     return FacilityContext(path, root, found, tuple(_build_pool(pool, path) for pool in found), energy)
 
@@ -94,8 +94,8 @@ def _find_accelerator(facts: ComponentFacts, path: str) -> Field:
     """Return the accelerator of all servers of a pool; unknown, with the reason, if there is none
     or several.
     """
-    found = [server.expected("accelerator") for server in facts.of_kind("server")]
-    products = [hardware.named(accelerator) for accelerator in found if isinstance(accelerator, str)]
+    found = [server.expected("accelerator") for server in facts.list_components("server")]
+    products = [hardware.find_accelerator(accelerator) for accelerator in found if isinstance(accelerator, str)]
     ids = {product.id for product in products if product is not None}
     if not found:
         return Field(Unknown("no server of the facility belongs to this pool"), source=path)
@@ -106,7 +106,7 @@ def _find_accelerator(facts: ComponentFacts, path: str) -> Field:
 
 def _find_shared(facts: ComponentFacts, fact: str, path: str) -> Field | None:
     """Return a value that all servers of a pool have in common."""
-    values = {server.number(fact) for server in facts.of_kind("server")}
+    values = {server.number(fact) for server in facts.list_components("server")}
     value = values.pop() if len(values) == 1 else None
     return None if value is None else Field(value, source=path)
 

@@ -153,7 +153,7 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     assumption = f"{named} {shown} ({source})"
     if quantity != "accelerator":
         return Field(value, source=source, assumption=assumption)
-    product = hardware.named(str(value))
+    product = hardware.find_accelerator(str(value))
     if product is None:
         return Field(Unknown(f"unknown accelerator {value}"), source=source)
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")

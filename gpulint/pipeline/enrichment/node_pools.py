@@ -242,7 +242,7 @@ def build_pool(
     instance_type: str,
 ) -> Pool:
     """Return a pool of gpulint.yaml: its accelerator, or else that of its machine type."""
-    product, node = hardware.named(accelerator), hardware.node(instance_type)
+    product, node = hardware.find_accelerator(accelerator), hardware.node(instance_type)
     card = product.id if product else node.accelerator if node else None
     count = gpus or (node.node_gpus if node else 0)
     led = {**labels, **({"partition": partition} if partition else {}), **({"queue": queue} if queue else {})}

@@ -43,7 +43,7 @@ def draw(root: ComponentFacts, evaluations: Iterable[Evaluation]) -> FacilitySum
         _draw_areas(root),
         _draw_racks(root),
         tuple(_collect_missing(evaluations)),
-        tuple(fact for name in YEAR if (fact := root.facts.shown(name)) is not None),
+        tuple(fact for name in YEAR if (fact := root.facts.report(name)) is not None),
     )
 
 

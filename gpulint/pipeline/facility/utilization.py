@@ -98,7 +98,7 @@ def _sort_key(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
 def _measure(facts: ComponentFacts, name: str, gauge: UtilizationFacts) -> Meter:
     taken, limit = scenarios(facts, gauge.taken), scenarios(facts, gauge.limit) if gauge.limit else None
     least = scenarios(facts, gauge.least) if gauge.least else taken
-    if gauge.each and not all(scenarios(server, gauge.each) for server in facts.of_kind("server")):
+    if gauge.each and not all(scenarios(server, gauge.each) for server in facts.list_components("server")):
         taken = None
     verdict = _find_verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":

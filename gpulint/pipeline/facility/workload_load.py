@@ -65,7 +65,7 @@ class Allocation(NamedTuple):
     sure: bool
 
     @property
-    def counted(self) -> float:
+    def gpus(self) -> float:
         """The GPUs that count: the minimum of a service, the expected number of a job while it
         runs.
         """
@@ -181,7 +181,7 @@ def load_facility(root: ComponentFacts, found: Sequence[Allocation]) -> Componen
 
 def _sum_pools(root: ComponentFacts, found: Sequence[Allocation]) -> dict[str, PoolAllocation]:
     """Return the allocation of each pool of a facility."""
-    return {pool.role.name: _sum_pool(pool.role.name, found) for pool in root.of_kind("pool")}
+    return {pool.role.name: _sum_pool(pool.role.name, found) for pool in root.list_components("pool")}
 
 
 def _is_of_a_run(rule: Rule) -> bool:
@@ -196,10 +196,10 @@ def _sum_pool(pool: str, found: Sequence[Allocation]) -> PoolAllocation:
     single: dict[tuple[str, ...], Allocation] = {}
     for allocation in found:
         earlier = single.get(allocation.identity)
-        if allocation.pool == pool and allocation.counted >= (earlier.counted if earlier else 0):
+        if allocation.pool == pool and allocation.gpus >= (earlier.gpus if earlier else 0):
             single[allocation.identity] = allocation
     takers = sorted(
-        single.values(), key=lambda allocation: (-allocation.counted, allocation.place.path, allocation.place.line)
+        single.values(), key=lambda allocation: (-allocation.gpus, allocation.place.path, allocation.place.line)
     )
     jobs = [allocation for allocation in takers if not allocation.always]
     largest = max((min(job.each, job.expected) for job in jobs), default=0.0)
@@ -228,7 +228,7 @@ def _find_pools(facts: ComponentFacts) -> tuple[str, ...]:
     """Return the pools that a component is, belongs to, or has servers of."""
     if facts.kind == "pool":
         return (facts.role.name,)
-    servers = (facts,) if facts.kind == "server" else facts.of_kind("server")
+    servers = (facts,) if facts.kind == "server" else facts.list_components("server")
     names = (server.expected("pool") for server in servers)
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
@@ -245,14 +245,14 @@ def _build_pool_fields(total: PoolAllocation) -> dict[str, Field]:
 def _find_pool_size(server: ComponentFacts) -> float | None:
     """Return the GPUs of the whole pool that a server belongs to."""
     name = server.expected("pool")
-    pool = next((pool for pool in server.root().of_kind("pool") if pool.role.name == name), None)
+    pool = next((pool for pool in server.root().list_components("pool") if pool.role.name == name), None)
     return pool.number("held_gpus") if pool else None
 
 
 def measure(root: ComponentFacts, found: Sequence[Allocation], whole: bool, unread: int) -> Iterator[Spent]:
     """Yield how much of each pool of a facility is taken, for pools with an allocation."""
     for name, total in _sum_pools(root, found).items():
-        pool = next(pool for pool in root.of_kind("pool") if pool.role.name == name)
+        pool = next(pool for pool in root.list_components("pool") if pool.role.name == name)
         pool_size = pool.number("held_gpus")
         if not total.takers or pool_size is None:
             continue
@@ -279,13 +279,12 @@ def _explain_minimum(total: PoolAllocation, pool_size: float, whole: bool, unrea
 
 def _list_takers(takers: Sequence[Allocation]) -> str:
     """Return the largest workloads and the remainder in words."""
-    ordered = sorted(takers, key=lambda taker: (-taker.counted, taker.place.path, taker.place.line))
+    ordered = sorted(takers, key=lambda taker: (-taker.gpus, taker.place.path, taker.place.line))
     parts = [
-        f"{units.human(taker.counted, 'gpus')} {taker.workload} ({_describe_place(taker)})"
-        for taker in ordered[:LARGEST]
+        f"{units.human(taker.gpus, 'gpus')} {taker.workload} ({_describe_place(taker)})" for taker in ordered[:LARGEST]
     ]
     if beside := ordered[LARGEST:]:
-        total = sum(taker.counted for taker in beside)
+        total = sum(taker.gpus for taker in beside)
         parts.append(f"{units.human(total, 'gpus')} in {len(beside)} other workload{'s' if len(beside) > 1 else ''}")
     return " + ".join(parts)
 
@@ -301,7 +300,7 @@ def _build_finding(
     known = evaluation.known
     found = evaluate.make_finding(verdict, evaluation.owner, known.facts)
     takers = [taker for name in _find_pools(known) for taker in totals[name].takers if name in totals]
-    first = max(takers, key=lambda taker: (taker.always, taker.counted), default=None)
+    first = max(takers, key=lambda taker: (taker.always, taker.gpus), default=None)
     if first is None:
         return found
     quantity = next((name for name in verdict.rule.at if name in glossary()), "")
@@ -309,7 +308,7 @@ def _build_finding(
     where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,
-        label=f"largest of {len(takers)} workloads in {where}: {units.human(first.counted, 'gpus')}",
+        label=f"largest of {len(takers)} workloads in {where}: {units.human(first.gpus, 'gpus')}",
         related=(Related(f"{known.kind} {known.role.name}", known.role.anchor.location()),),
         workload=first.workload,
         role="",

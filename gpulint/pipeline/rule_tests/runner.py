@@ -52,7 +52,7 @@ class Trial(NamedTuple):
     complaints: tuple[str, ...] = ()
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         return not self.complaints
 
     @property
@@ -85,8 +85,8 @@ class RuleTest(NamedTuple):
     unusable: bool = False
 
     @property
-    def passed(self) -> bool:
-        return not self.complaints and all(trial.passed for trial in self.trials)
+    def has_passed(self) -> bool:
+        return not self.complaints and all(trial.has_passed for trial in self.trials)
 
 
 def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[RuleTest]:
@@ -138,9 +138,9 @@ def test_rule(rule: Rule, every_rule: Sequence[Rule]) -> RuleTest:
         for side, texts in load_examples(rule).items()
         for number, text in enumerate(texts, 1)
     )
-    judged = any(trial.passed and _applies(rule, trial.text, given) for trial in trials if trial.side == "good")
+    judged = any(trial.has_passed and _applies(rule, trial.text, given) for trial in trials if trial.side == "good")
     unseen = "no good sample contains what the rule applies to: show the smallest change that makes a bad one right"
-    failing = any(not trial.passed for trial in trials if trial.side == "good")
+    failing = any(not trial.has_passed for trial in trials if trial.side == "good")
     return RuleTest(rule.name, rule.family, str(rule.path or ""), trials, () if judged or failing else (unseen,))
 
 

@@ -159,7 +159,7 @@ def resolve_policy(text: str, given: ResolvedPolicy) -> ResolvedPolicy:
 
     policies = Policies(ExamplePolicies(files))
 
-    def governed(path: str) -> ResolvedPolicy:
+    def resolve(path: str) -> ResolvedPolicy:
         found = policies.resolve(path)
         about = found.governance.select(lambda lines: policies.matches(lines, path))
         return replace(
@@ -167,7 +167,7 @@ def resolve_policy(text: str, given: ResolvedPolicy) -> ResolvedPolicy:
         )
 
     whole = policies.nearest("")
-    return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=governed)
+    return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=resolve)
 
 
 def build_policy(rules: Sequence[Rule], all_rules: Sequence[Rule], alternatives: bool = True) -> ResolvedPolicy:

@@ -14,7 +14,7 @@ AROUND = 3
 """Lines of an example that are shown around each line of interest."""
 
 
-def as_text(found: Sequence[RuleTest]) -> str:
+def render_text(found: Sequence[RuleTest]) -> str:
     """Return a line for each rule, the complaints of those that fail, and the counts."""
     width = max((len(result.name) for result in found), default=0)
     lines = [line for result in found for line in _render_rule(result, width)]
@@ -23,13 +23,13 @@ def as_text(found: Sequence[RuleTest]) -> str:
 
 def _render_rule(result: RuleTest, width: int) -> Iterator[str]:
     counts = ", ".join(f"{sum(trial.side == side for trial in result.trials)} {side}" for side in ("bad", "good"))
-    if result.passed:
+    if result.has_passed:
         yield f"ok    {result.name:<{width}}  {counts}"
         return
     yield f"FAIL  {result.name:<{width}}  {counts if result.trials else 'no rule'}"
     yield from (f"  {line}" for complaint in result.complaints for line in complaint.splitlines())
     for trial in result.trials:
-        if not trial.passed:
+        if not trial.has_passed:
             yield from _render_trial(result.path, trial)
 
 
@@ -68,19 +68,19 @@ def _render_diff(trial: Trial) -> Iterator[str]:
 
 def _render_counts(found: Sequence[RuleTest]) -> str:
     samples = sum(len(result.trials) for result in found)
-    failing = sum(not result.passed for result in found)
+    failing = sum(not result.has_passed for result in found)
     rules = f"{len(found)} rule{'' if len(found) == 1 else 's'}"
     return f"{rules}, {samples} samples: " + (f"{failing} failed" if failing else "all passed")
 
 
-def as_json(found: Sequence[RuleTest]) -> str:
+def render_json(found: Sequence[RuleTest]) -> str:
     """Return the same as JSON."""
     rules = [
         {
             "rule": result.name,
             "family": result.family,
             "path": result.path,
-            "passed": result.passed,
+            "passed": result.has_passed,
             "complaints": list(result.complaints),
             "samples": [_build_sample(trial) for trial in result.trials],
         }
@@ -89,7 +89,7 @@ def as_json(found: Sequence[RuleTest]) -> str:
     summary = {
         "rules": len(found),
         "samples": sum(len(result.trials) for result in found),
-        "failed": sum(not result.passed for result in found),
+        "failed": sum(not result.has_passed for result in found),
     }
     return json.dumps({"format": FORMAT, "rules": rules, "summary": summary}, indent=2, ensure_ascii=False) + "\n"
 
@@ -99,7 +99,7 @@ def _build_sample(trial: Trial) -> dict[str, object]:
         "side": trial.side,
         "number": trial.number,
         "line": trial.line,
-        "passed": trial.passed,
+        "passed": trial.has_passed,
         "expected": list(trial.expected),
         "said": [reported._asdict() for reported in trial.said],
         "complaints": list(trial.complaints),

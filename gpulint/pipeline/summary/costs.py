@@ -25,7 +25,7 @@ def list_facts(facts: Facts) -> Iterator[Fact]:
     if not _pays(facts):
         return
     for name in (*(OF_ANY if is_placed(facts) else ("power_w",)), *_list_work_facts(facts)):
-        if fact := facts.shown(name):
+        if fact := facts.report(name):
             yield fact
 
 

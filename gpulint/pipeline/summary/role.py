@@ -45,7 +45,7 @@ def summarize(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) ->
     """Return the summary of one role, which a report has even when nothing is wrong."""
     role, resolved = facts.role, facts.resolved
     names = SHOWN_OF_TRAINING if engines.is_training(role) else SHOWN
-    shown = [fact for name in names if (fact := facts.shown(name))]
+    shown = [fact for name in names if (fact := facts.report(name))]
     shown += objectives.list_facts(facts)
     shown += costs.list_facts(facts)
     found = _find_fitting(facts, outcome, rules)
@@ -160,7 +160,7 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return f"? ({stated.reason})"
     if resolved is None:
         return "?"
-    known = resolved.architecture is not None and (resolved.architecture.known or resolved.how == "name")
+    known = resolved.architecture is not None and (resolved.architecture.is_known or resolved.how == "name")
     return role.text("checkpoint") if known else f"{role.text('checkpoint')} (not in the catalog)"
 
 
@@ -244,7 +244,7 @@ def _explain_program(role: Role) -> Iterator[Explanation]:
 
 
 def _is_unlisted(resolved: Resolution | None) -> bool:
-    return resolved is None or resolved.architecture is None or not resolved.architecture.known
+    return resolved is None or resolved.architecture is None or not resolved.architecture.is_known
 
 
 def _find_fitting(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> Fitting | None:

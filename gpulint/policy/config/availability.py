@@ -76,7 +76,7 @@ def _check_cloud(place: str, name: str) -> str:
 def _check_region(place: str, name: str, prices: Iterable[Price]) -> str:
     priced = {price.region for price in prices if price.region}
     grids = {row["region"] for row in tables.rows("grids") if row["region"]}
-    regions = priced | grids | {region for _, region in hardware.priced_regions()}
+    regions = priced | grids | {region for _, region in hardware.list_priced_regions()}
     if name not in regions:
         raise SettingsError(
             f"{place}: available: the catalog has no region {name}{suggest(name, regions)}; "
@@ -102,7 +102,7 @@ def _resolve_forbidden(place: str, name: str) -> str:
 
 
 def _resolve_accelerator(place: str, where: str, name: str) -> str:
-    accelerator = hardware.named(name)
+    accelerator = hardware.find_accelerator(name)
     if accelerator is None:
         similar = suggest(name, (known.id for known in hardware.list_accelerators()))
         raise SettingsError(f"{place}: {where}: the catalog has no accelerator {name}{similar}")

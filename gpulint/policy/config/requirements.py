@@ -101,7 +101,7 @@ def find_barred(found: Settings) -> frozenset[str]:
 
 def _match(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[str]:
     for index, pattern in enumerate(patterns):
-        accelerator = hardware.named(pattern)
+        accelerator = hardware.find_accelerator(pattern)
         ids = (
             [accelerator.id]
             if accelerator

@@ -241,7 +241,7 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
     second = _locate(role, [rule.against]) if rule.against else None
     location = (primary[1] if primary else role.anchor).location()
     quantity = primary[0] if primary else ""
-    shown = [fact for name in rule.facts if (fact := facts.shown(name))]
+    shown = [fact for name in rule.facts if (fact := facts.report(name))]
     return Finding(
         rule=rule.name,
         family=rule.family,

@@ -64,7 +64,7 @@ def reevaluate(before: tuple[Evaluation, ...], root: ComponentFacts, rules: Iter
         for component, now in zip(old, new, strict=True)
         if _list_values(component.role) != _list_values(now.role)
     }
-    return _evaluate(old[0].varied(changed, {}), rules, {id(evaluation.known): evaluation for evaluation in before})
+    return _evaluate(old[0].vary(changed, {}), rules, {id(evaluation.known): evaluation for evaluation in before})
 
 
 def _evaluate(root: ComponentFacts, rules: Iterable[Rule], earlier: Mapping[int, Evaluation]) -> tuple[Evaluation, ...]:
@@ -216,9 +216,9 @@ def _find_inherited(facts: ComponentFacts, name: str) -> Field | None:
 
 def _describe_servers(facts: ComponentFacts) -> str:
     """Return the servers of a component, or of its rack, by kind and count."""
-    holder = facts if facts.of_kind("server") else facts.nearest(("rack",))
+    holder = facts if facts.list_components("server") else facts.nearest(("rack",))
     counted: Counter[str] = Counter()
-    for server in holder.of_kind("server") if holder else ():
+    for server in holder.list_components("server") if holder else ():
         count = server.expected("servers")
         counted[server.role.name] += round(count) if isinstance(count, int | float) else 0
     return identity.normalise(", ".join(f"{count} {name}" for name, count in sorted(counted.items())))

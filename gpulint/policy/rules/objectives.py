@@ -62,7 +62,7 @@ def list_facts(facts: Facts) -> Iterator[Fact]:
         return
     behind = (fact for name in stated for fact in (name, OBJECTIVES[name].expected, OBJECTIVES[name].find_best(facts)))
     for name in (*behind, *(name for name in STATED if name in facts.role.fields)):
-        if fact := facts.shown(name):
+        if fact := facts.report(name):
             yield fact
 
 

@@ -92,7 +92,7 @@ def render_figures(meter: Meter) -> str:
     values = [value for value in (expected, meter.limit) if value is not None]
     if not values:
         return "unknown"
-    numbers, unit = units.beside(values, meter.unit)
+    numbers, unit = units.write_together(values, meter.unit)
     prefix = "at least " if meter.taken is None and expected is not None else ""
     if meter.limit is None:
         return f"{prefix}{numbers[0]} {unit}, no limit declared"

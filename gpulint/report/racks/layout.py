@@ -190,7 +190,7 @@ def _power(run: Sequence[Slot]) -> str:
     drawn = [slot.power_w for slot in run if slot.power_w is not None]
     if not drawn:
         return ""
-    (shown,), unit = units.beside([sum(drawn)], "w")
+    (shown,), unit = units.write_together([sum(drawn)], "w")
     return f"{shown} {unit}"
 
 

@@ -1,4 +1,7 @@
-"""Formulas of single engines: if one differs from the general formula, the engine's module decides."""
+"""Formulas of single engines: if one differs from the general formula, the engine's module decides.
+
+An engine with many formulas has further modules, named like its own with a suffix, such as `vllm_kv_cache`.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ def tensor_nominal_bytes_per_s(
     Source: nccl-tests, doc/PERFORMANCE.md; NCCL 2.18 release notes (NVLSTree);
         AMD ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on MI300X".
     """
-    sold = hardware.link(link or "")
     nominal = group_nominal_bytes_per_s(
         tensor_medium,
         tensor_parallel,
@@ -57,11 +56,15 @@ def tensor_nominal_bytes_per_s(
         host_link_bytes_per_s,
         network_bytes_per_s_per_gpu,
     )
-    two_nodes = find_link_kind(tensor_medium) == "network" and tensor_parallel == 2 * count_ranks_per_node(
-        tensor_parallel, 1, gpus_per_pod
-    )
-    doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
-    return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
+    doubles = _reduces_in_switches(tensor_medium, tensor_parallel, gpus_per_pod, link)
+    return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubles else nominal
+
+
+def _reduces_in_switches(medium: str | None, ranks: int, gpus_per_pod: float, link: str | None) -> bool:
+    """Return whether the ranks fill two nodes whose direct links add up in their switches."""
+    sold = hardware.link(link or "")
+    fills_two_nodes = ranks == 2 * count_ranks_per_node(ranks, 1, gpus_per_pod)
+    return find_link_kind(medium) == "network" and fills_two_nodes and sold is not None and sold.reduces
 
 
 def expert_nominal_bytes_per_s(

@@ -86,15 +86,20 @@ def kv_entry_bytes(
         2024, section 2.1.
     """
     if kv_lora_rank and latent_kv_cache:
-        rotary = qk_rope_head_dim or 0
-        latent = (kv_lora_rank + rotary) * bytes_per_kv_element
-        if indexer_head_dim:
-            scales = kv_lora_rank / _SCALED_VALUES * _SCALE_BYTES
-            sparse = kv_lora_rank + scales + 2 * rotary if bytes_per_kv_element == 1 else latent
-            latent = sparse + indexer_head_dim + _SCALE_BYTES
+        latent = _sum_latent_entry(kv_lora_rank, qk_rope_head_dim or 0, indexer_head_dim, bytes_per_kv_element)
         return latent / decode_context_parallel
     width = _UNPACKED_HEAD_DIM if kv_lora_rank else head_dim
     return 2 * math.ceil(kv_heads / tensor_parallel) * width * bytes_per_kv_element / decode_context_parallel
+
+
+def _sum_latent_entry(rank: int, rotary: int, indexer_head_dim: int | None, bytes_per_element: float) -> float:
+    """Return the bytes of MLA's compressed entry and of the indexer's key."""
+    latent = (rank + rotary) * bytes_per_element
+    if not indexer_head_dim:
+        return latent
+    scales = rank / _SCALED_VALUES * _SCALE_BYTES
+    sparse = rank + scales + 2 * rotary if bytes_per_element == 1 else latent
+    return sparse + indexer_head_dim + _SCALE_BYTES
 
 
 _UNPACKED_HEAD_DIM = 256

@@ -180,10 +180,10 @@ def _find_worst_loss(
     ]
     if redundancy == "2N":
         losses.append((_two_sided_w(group_draws, sides), sum(usable) / 2))
-    return max(losses, key=lambda loss: (_used_share(*loss), -loss[1]))
+    return max(losses, key=lambda loss: (_divide_by_remaining(*loss), -loss[1]))
 
 
-def _used_share(load_w: float, left_va: float) -> float:
+def _divide_by_remaining(load_w: float, left_va: float) -> float:
     """Return the used share of the remaining capacity; infinite if nothing remains."""
     if left_va:
         return load_w / left_va

@@ -74,23 +74,37 @@ def norm_bytes(
         PyTorch's fake tensors; NVIDIA/Megatron-LM, training/theoretical_memory_usage.py.
     """
     cast = parameter_bytes > compute_bytes and lora_rank is None and sharding not in ("fsdp", "deepspeed")
-    one_norm = has_trait(family, "one_norm")
-    inputs = 0 if lora_rank is not None else 2 if one_norm or not cast else 5 if gated_mlp else 4
+    trains = lora_rank is None
+    inputs = 0 if not trains else 2 if has_trait(family, "one_norm") or not cast else 5 if gated_mlp else 4
     if has_trait(family, "layer_norm") or training_kernels == "fused" or compiled:
-        norms = 1 if one_norm else 2
-        kept = 1 if has_trait(family, "shared_input") else norms
-        outputs = 0 if lora_rank is not None else inputs if cast else norms
-        whole = cast or (has_trait(family, "norm_of_32_bit_copy") and training_kernels == "eager" and not compiled)
-        masks = 2 if has_trait(family, "drops_stream") else 0
-        return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes + masks))
-    widened = cast or has_trait(family, "norm_scaled_in_32_bits")
-    scaled = 0 if lora_rank is not None else 4 if widened else compute_bytes
-    on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if has_trait(family, "head_norms") else 0
+        eager = training_kernels == "eager" and not compiled
+        return float(hidden * _sum_fused_norms(family, trains, inputs if cast else None, eager, compute_bytes))
+    on_heads = (attention_heads + kv_heads) * head_dim
+    return float(_sum_single_norms(family, hidden, on_heads, trains, inputs, cast, compute_bytes))
+
+
+def _sum_single_norms(
+    family: str, hidden: int, on_heads: int, trains: bool, inputs: int, cast: bool, compute_bytes: int
+) -> int:
+    """Return the bytes that RMSNorms in single operations keep; `inputs`: matrices that read a norm's output."""
+    scaled = 0 if not trains else 4 if cast or has_trait(family, "norm_scaled_in_32_bits") else compute_bytes
+    heads = on_heads * (4 + scaled) if has_trait(family, "head_norms") else 0
     if has_trait(family, "centred_norm"):
-        centred = 8 if lora_rank is not None else 12
-        return float(hidden * (centred + (inputs if cast or not inputs else 1) * compute_bytes) + on_heads)
+        return hidden * ((12 if trains else 8) + (inputs if cast or not inputs else 1) * compute_bytes) + heads
     norms = 4 if has_trait(family, "four_norms") else 2
-    return float(norms * hidden * (4 + scaled) + inputs * hidden * compute_bytes + on_heads)
+    return norms * hidden * (4 + scaled) + inputs * hidden * compute_bytes + heads
+
+
+def _sum_fused_norms(family: str, trains: bool, casts: int | None, eager: bool, compute_bytes: int) -> int:
+    """Return the bytes of one channel that fused norms and LayerNorms keep; `casts`: of a 32-bit stream, the matrices
+    that read a cast of it.
+    """
+    copies = casts is not None or (eager and has_trait(family, "norm_of_32_bit_copy"))
+    norms = 1 if has_trait(family, "one_norm") else 2
+    kept = 1 if has_trait(family, "shared_input") else norms
+    outputs = 0 if not trains else norms if casts is None else casts
+    masks = 2 if has_trait(family, "drops_stream") else 0
+    return kept * (4 if copies else compute_bytes) + outputs * compute_bytes + masks
 
 
 def layer_activation_bytes(

@@ -187,10 +187,7 @@ def training_headroom(training_headroom_bytes: float, device_memory_bytes: float
     return training_headroom_bytes / device_memory_bytes
 
 
-def resident_headroom(
-    training_headroom_bytes: float,
-    state_bytes_per_gpu: float,
-    device_memory_bytes: float,
+def resident_state_bytes(
     stage_parameters: float,
     trained_share: float,
     lora_rank: int | None,
@@ -199,49 +196,64 @@ def resident_headroom(
     frozen_bytes_per_parameter: float,
     gradient_bytes_per_parameter: int,
     optimizer_bytes_per_parameter: float,
-    step_bytes_per_parameter: float,
     sharding: str,
+    sharding_stage: int,
+    shard_share: float,
+) -> float:
+    """Weights, gradients and optimizer states that one GPU would hold without any offloading.
+
+    resident_state_bytes = training_weight_bytes + gradient_bytes + optimizer_state_bytes, none of them on the host
+
+    Args:
+        stage_parameters, trained_share, lora_rank, parameter_bytes, adapter_bytes, frozen_bytes_per_parameter,
+        gradient_bytes_per_parameter, optimizer_bytes_per_parameter, sharding, sharding_stage, shard_share: as the states'
+        own formulas take them.
+    Returns:
+        [bytes]
+
+    >>> resident_state_bytes(1e9, 1.0, None, 2, 4, 0.0, 2, 12, "deepspeed", 2, 0.125) / 1e9
+    3.75
+
+    Source: Rajbhandari et al., ZeRO, 2020, section 5.
+    """
+    trained, sharded = (stage_parameters, trained_share), (sharding_stage, shard_share)
+    return (
+        model_states.training_weight_bytes(
+            *trained, lora_rank, parameter_bytes, adapter_bytes, frozen_bytes_per_parameter, sharding, *sharded, False
+        )
+        + model_states.gradient_bytes(*trained, gradient_bytes_per_parameter, sharding, *sharded, False)
+        + model_states.optimizer_state_bytes(*trained, optimizer_bytes_per_parameter, *sharded, False)
+    )
+
+
+def resident_headroom(
+    training_headroom_bytes: float,
+    state_bytes_per_gpu: float,
+    resident_state_bytes: float,
+    device_memory_bytes: float,
+    stage_parameters: float,
+    trained_share: float,
+    step_bytes_per_parameter: float,
     sharding_stage: int,
     shard_share: float,
 ) -> float:
     """Memory that a training step would leave without any offloading, as a share of the GPU.
 
-    resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − states kept on the GPU − the step's temporaries)
+    resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − resident_state_bytes − the step's temporaries)
                         / device_memory_bytes
 
     Args:
         training_headroom_bytes, state_bytes_per_gpu, device_memory_bytes: with the offload as stated [bytes].
-        stage_parameters, trained_share, lora_rank, parameter_bytes, adapter_bytes, frozen_bytes_per_parameter,
-        gradient_bytes_per_parameter, optimizer_bytes_per_parameter, step_bytes_per_parameter, sharding,
+        resident_state_bytes: states kept on the GPU [bytes]. stage_parameters, trained_share, step_bytes_per_parameter,
         sharding_stage, shard_share: as the states' own formulas take them.
     Returns:
         [ratio]
 
-    >>> resident_headroom(60e9, 2e9, 80e9, 1e9, 1.0, None, 2, 4, 0.0, 2, 12, 4, "deepspeed", 2, 0.125)
+    >>> resident_headroom(60e9, 2e9, 3.75e9, 80e9, 1e9, 1.0, 4, 2, 0.125)
     0.721875
 
-    Source: definition; the states as in Rajbhandari et al., ZeRO, 2020, section 5.
+    Source: definition.
     """
-    held = (
-        model_states.training_weight_bytes(
-            stage_parameters,
-            trained_share,
-            lora_rank,
-            parameter_bytes,
-            adapter_bytes,
-            frozen_bytes_per_parameter,
-            sharding,
-            sharding_stage,
-            shard_share,
-            parameter_offload=False,
-        )
-        + model_states.gradient_bytes(
-            stage_parameters, trained_share, gradient_bytes_per_parameter, sharding, sharding_stage, shard_share, False
-        )
-        + model_states.optimizer_state_bytes(
-            stage_parameters, trained_share, optimizer_bytes_per_parameter, sharding_stage, shard_share, False
-        )
-    )
     updated = stage_parameters * trained_share * (shard_share if sharding_stage >= 1 else 1)
     step = updated * max(4.0, step_bytes_per_parameter)
-    return (training_headroom_bytes + state_bytes_per_gpu - held - step) / device_memory_bytes
+    return (training_headroom_bytes + state_bytes_per_gpu - resident_state_bytes - step) / device_memory_bytes

@@ -231,12 +231,12 @@ def exposed_communication_s(
     Source: Zhao et al., PyTorch FSDP, 2023, section 3.3; Li et al., PyTorch Distributed, 2020, section 3.2.3.
     """
     beside = compute_s if sharding_stage >= 3 else 2 / 3 * compute_s / accumulations
-    hidden = _overlapped_s(data_traffic_s, beside, overlap_cost) + _overlapped_s(
+    hidden = _time_overlap(data_traffic_s, beside, overlap_cost) + _time_overlap(
         context_traffic_s, attention_s, overlap_cost
     )
     between = tensor_exposed_share * tensor_traffic_s + expert_exposed_share * expert_traffic_s
     handed = pipeline_exposed_share * pipeline_traffic_s
-    return hidden + between + handed + _overlapped_s(offload_traffic_s, compute_s, overlap_cost)
+    return hidden + between + handed + _time_overlap(offload_traffic_s, compute_s, overlap_cost)
 
 
 def bubble_ratio(
@@ -285,7 +285,7 @@ def _collectives_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per
     return calls * _bandwidth.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 
 
-def _overlapped_s(alone_s: float, beside_s: float, cost: float) -> float:
+def _time_overlap(alone_s: float, beside_s: float, cost: float) -> float:
     """Return the cost of traffic that overlaps with arithmetic: a slowdown while it is hidden, and
     all that exceeds the arithmetic.
     """

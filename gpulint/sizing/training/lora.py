@@ -49,15 +49,18 @@ def adapter_parameters(
         return 0
     if lora_targets is None:
         raise LookupError("the target matrices of the adapters are not stated")
-    wide, narrow, inner = attention_heads * head_dim, kv_heads * head_dim, intermediate or 0
-    attention = {"q": hidden + wide, "k": hidden + narrow, "v": hidden + narrow, "o": wide + hidden}
-    mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
-    in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
-    in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
+    in_attention = _sum_attention_columns(lora_targets, hidden, attention_heads * head_dim, kv_heads * head_dim)
+    in_mlp = sum(hidden + (intermediate or 0) for letter in lora_targets if letter in ("gud" if gated_mlp else "ud"))
     expert_columns = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
     adapted = 1 if engine == "megatron-lm" else adapted_experts
     routed = round(adapted * moe_layers * (experts or 0) * expert_columns)
     return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
+
+
+def _sum_attention_columns(letters: str, hidden: int, wide: int, narrow: int) -> int:
+    """Return rows and columns of the attention's target matrices."""
+    columns = {"q": hidden + wide, "k": hidden + narrow, "v": hidden + narrow, "o": wide + hidden}
+    return sum(columns.get(letter, 0) for letter in letters)
 
 
 def trainable_parameters(
@@ -186,9 +189,49 @@ def adapter_bytes(adapter_dtype: str) -> int:
     return 4 if adapter_dtype == "float32" else 2
 
 
-def adapter_activation_bytes(
+def adapter_inputs(
     lora_rank: int | None,
     lora_targets: str | None,
+    family: str,
+    gated_mlp: bool,
+    sharding: str,
+    adapter_bytes: int,
+    compute_bytes: int,
+    compiled: bool,
+    lora_dropout: float,
+) -> str:
+    """Letters of the matrices whose input adapters keep, each for itself.
+
+    adapter_inputs = the targets; where no cast is needed, one of those with the same input;
+                     compiled, without those that are kept anyway; with dropout each by itself
+
+    Args:
+        lora_rank: None without LoRA. lora_targets: letters of the matrices. family: of the model; one matrix for
+        queries, keys and values has one input. gated_mlp: the MLP has a gate. sharding: FSDP gathers
+        adapters in the number format of the computation. adapter_bytes, compute_bytes: of a value [bytes].
+        compiled: the attention's output is kept once, the MLP's product computed again.
+        lora_dropout: share of an adapter's input that is dropped.
+    Returns:
+        letters of lora_targets
+
+    >>> adapter_inputs(8, "qv", "llama", True, "none", 4, 2, False, 0)
+    'qv'
+    >>> adapter_inputs(8, "qv", "llama", True, "none", 2, 2, False, 0)
+    'q'
+
+    Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward.
+    """
+    letters = "" if lora_rank is None else (lora_targets or "").replace("g", "g" if gated_mlp else "")
+    if has_trait(family, "one_qkv_matrix") and set(letters) & set("qkv"):
+        letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
+    if _gather_adapters(sharding, adapter_bytes, compute_bytes) > compute_bytes or lora_dropout:
+        return letters
+    shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
+    return "".join(first[0] for first in shared if not compiled or first not in ("o", "d"))
+
+
+def adapter_activation_bytes(
+    adapter_inputs: str,
     hidden: int,
     intermediate: int | None,
     attention_heads: int,
@@ -196,63 +239,49 @@ def adapter_activation_bytes(
     adapter_bytes: int,
     compute_bytes: int,
     autocast: bool,
-    family: str,
-    gated_mlp: bool,
     layers: int,
     moe_layers: int,
     shared_intermediate: int | None,
     sharding: str,
-    compiled: bool,
     lora_dropout: float,
 ) -> float:
     """Bytes per token and layer that adapters keep.
     They keep their inputs, cast to their own number format if it differs.
 
-    adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
-                               in compute_bytes where autocast casts it back; compiled, without those that are kept anyway;
-                               with dropout each by itself, and a mask of one byte a value
+    adapter_activation_bytes = adapter_bytes · Σ d_in over adapter_inputs, in compute_bytes where autocast casts them back;
+                               with dropout a mask of one byte a value
 
     Args:
-        lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
+        adapter_inputs: letters of the matrices whose input is kept. hidden, intermediate: widths.
         attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
-        autocast: matrix products run in the number format of the computation. family: of the model; one matrix for
-        queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
+        autocast: matrix products run in the number format of the computation. layers, moe_layers: all, and routed;
         shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
-        adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product
-        computed again. lora_dropout: share of an adapter's input that is dropped.
+        adapters in the number format of the computation. lora_dropout: share of an adapter's input that is dropped.
     Returns:
         [bytes]
 
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none", False, 0)
+    >>> adapter_activation_bytes("qv", 4096, 11008, 32, 128, 4, 2, False, 32, 0, None, "none", 0)
     32768.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none", False, 0)
-    8192.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none", False, 0.05)
+    >>> adapter_activation_bytes("qv", 4096, 11008, 32, 128, 4, 2, False, 32, 0, None, "none", 0.05)
     40960.0
 
     Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type,
         lora_A(dropout(x)).
     """
-    if lora_rank is None:
-        return 0.0
-    letters = (lora_targets or "").replace("g", "g" if gated_mlp else "")
-    if has_trait(family, "one_qkv_matrix") and set(letters) & set("qkv"):
-        letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
-    if sharding == "fsdp":
-        adapter_bytes = min(adapter_bytes, compute_bytes)
-    if adapter_bytes <= compute_bytes and not lora_dropout:
-        shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
-        letters = "".join(first[0] for first in shared if not compiled or first not in ("o", "d"))
-    width = min(adapter_bytes, compute_bytes) if autocast else adapter_bytes
+    kept = _gather_adapters(sharding, adapter_bytes, compute_bytes)
+    width = (min(kept, compute_bytes) if autocast else kept) + (1 if lora_dropout else 0)
     dense = (layers - moe_layers) / layers
-    adapted = dense if not shared_intermediate else 1
     inner = {
-        **dict.fromkeys("gu", adapted * hidden),
+        **dict.fromkeys("gu", (dense if not shared_intermediate else 1) * hidden),
         "o": attention_heads * head_dim,
         "d": dense * (intermediate or 0) + (1 - dense) * (shared_intermediate or 0),
     }
-    mask = 1 if lora_dropout else 0
-    return float((width + mask) * sum(inner.get(letter, hidden) for letter in letters))
+    return float(width * sum(inner.get(letter, hidden) for letter in adapter_inputs))
+
+
+def _gather_adapters(sharding: str, adapter_bytes: int, compute_bytes: int) -> int:
+    """Return the bytes of an adapter's value in the computation."""
+    return min(adapter_bytes, compute_bytes) if sharding == "fsdp" else adapter_bytes
 
 
 def quantised_input_bytes(

@@ -44,12 +44,7 @@ def mlp_activation_bytes(
     Source: Korthikanti et al., Reducing Activation Recomputation, 2022, section 4.1; saved tensors of Llama's MLP traced;
         NVIDIA/Megatron-LM, --moe-token-dispatcher-type alltoall.
     """
-    fused = training_kernels == "fused" or compiled
-    single = training_kernels == "eager"
-    plain = read_trait(family, "plain_mlp_tensors", 2) if single and not compiled else 2
-    gated = 3 if fused else read_trait(family, "gated_mlp_tensors", 4) if single else 4
-    tensors = gated if gated_mlp else plain
-    tensors -= 0 if lora_rank is None else 1
+    tensors = _count_tensors(training_kernels, compiled, gated_mlp, family) - (0 if lora_rank is None else 1)
     dense = compute_bytes * (intermediate or 0) * tensors
     if not moe_layers or not moe_intermediate or not experts_per_token:
         return float(dense)
@@ -58,3 +53,13 @@ def mlp_activation_bytes(
     router = 4 * hidden if has_trait(family, "router_in_32_bits") and lora_rank is None else 0
     routed = uneven * experts_per_token * visit + compute_bytes * (shared_intermediate or 0) * tensors + router
     return (moe_layers * routed + (layers - moe_layers) * dense) / layers
+
+
+def _count_tensors(training_kernels: str, compiled: bool, gated_mlp: bool, family: str) -> float:
+    """Return how many tensors of its inner width an MLP keeps."""
+    single = training_kernels == "eager"
+    if not gated_mlp:
+        return read_trait(family, "plain_mlp_tensors", 2) if single and not compiled else 2
+    if training_kernels == "fused" or compiled:
+        return 3
+    return read_trait(family, "gated_mlp_tensors", 4) if single else 4

@@ -113,73 +113,136 @@ def tied_gradient_bytes(
     return copies * vocab * hidden * gradient_bytes_per_parameter / tensor_parallel
 
 
-def training_peak_bytes(
-    training_weight_bytes: float,
+def loss_phase_bytes(
+    accumulated_gradient_bytes: float,
+    last_stage_activation_bytes: float,
+    loss_bytes: float,
+    gathered_bytes: float,
+    cast_bytes: float,
+    root_gathered_bytes: float,
+    realised_ratio: float,
+) -> float:
+    """Memory beside weights and optimizer state while the loss is computed.
+
+    loss_phase_bytes = kept gradients + the last stage's activations + gathered + max(
+        loss + casts               the loss
+        root_gathered_bytes )      FSDP gathers the tables
+    activations and the loss are taken realised_ratio times
+
+    Args:
+        accumulated_gradient_bytes: kept gradients [bytes]. last_stage_activation_bytes, loss_bytes: activations [bytes].
+        gathered_bytes, cast_bytes, root_gathered_bytes: buffers [bytes].
+        realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+    Returns:
+        [bytes]
+
+    >>> loss_phase_bytes(0, 10, 5, 0, 0, 0, 1)
+    15
+
+    Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
+    """
+    last = accumulated_gradient_bytes + realised_ratio * last_stage_activation_bytes + gathered_bytes
+    return max(last + realised_ratio * loss_bytes + cast_bytes, last + root_gathered_bytes)
+
+
+def backward_phase_bytes(
+    gradient_bytes: float,
+    late_gradient_bytes: float,
+    accumulated_gradient_bytes: float,
+    kept_activation_bytes: float,
+    kept_layer_bytes: float,
+    layer_work_bytes: float,
+    gathered_bytes: float,
+    reduction_bytes: float,
+    waiting_bytes: float,
+    realised_ratio: float,
+) -> float:
+    """Memory beside weights and optimizer state in the backward pass.
+
+    backward_phase_bytes = gathered + waiting + reduction + max(
+        kept gradients + kept activations + a layer's work           it begins
+        gradients but the late ones + a layer kept + its work )      it ends
+    activations and a layer's work are taken realised_ratio times
+
+    Args:
+        gradient_bytes, late_gradient_bytes, accumulated_gradient_bytes: gradients [bytes].
+        kept_activation_bytes, kept_layer_bytes, layer_work_bytes: activations [bytes].
+        gathered_bytes, reduction_bytes, waiting_bytes: buffers [bytes].
+        realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+    Returns:
+        [bytes]
+
+    >>> backward_phase_bytes(2, 1, 0, 10, 1, 3, 0, 0, 0, 1)
+    13
+
+    Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
+    """
+    passing = gathered_bytes + waiting_bytes + reduction_bytes
+    begins = accumulated_gradient_bytes + realised_ratio * (kept_activation_bytes + layer_work_bytes)
+    late = max(accumulated_gradient_bytes, gradient_bytes - late_gradient_bytes)
+    return max(begins + passing, late + realised_ratio * (kept_layer_bytes + layer_work_bytes) + passing)
+
+
+def update_phase_bytes(
     gradient_bytes: float,
     late_gradient_bytes: float,
     tied_gradient_bytes: float,
     accumulated_gradient_bytes: float,
-    optimizer_state_bytes: float,
-    kept_activation_bytes: float,
-    last_stage_activation_bytes: float,
-    kept_layer_bytes: float,
-    layer_work_bytes: float,
-    loss_bytes: float,
-    gathered_bytes: float,
-    reduction_bytes: float,
-    cast_bytes: float,
-    bucket_bytes: float,
-    waiting_bytes: float,
-    root_gathered_bytes: float,
     root_reduction_bytes: float,
     step_bytes: float,
-    realised_ratio: float,
+) -> float:
+    """Memory beside weights and optimizer state when the gradients are complete and in the optimizer's step.
+
+    update_phase_bytes = max(
+        all gradients + tied_gradient_bytes                    the embedding
+        gradients but the late ones + root_reduction_bytes     the embedding with FSDP
+        all gradients + step_bytes )                           the optimizer's step
+
+    Args:
+        gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes: gradients [bytes].
+        root_reduction_bytes, step_bytes: buffers [bytes].
+    Returns:
+        [bytes]
+
+    >>> update_phase_bytes(2, 1, 0, 0, 0, 2)
+    4
+
+    Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
+    """
+    late = max(accumulated_gradient_bytes, gradient_bytes - late_gradient_bytes)
+    return max(gradient_bytes + tied_gradient_bytes, late + root_reduction_bytes, gradient_bytes + step_bytes)
+
+
+def training_peak_bytes(
+    training_weight_bytes: float,
+    optimizer_state_bytes: float,
+    bucket_bytes: float,
+    loss_phase_bytes: float,
+    backward_phase_bytes: float,
+    update_phase_bytes: float,
     unshared_load_bytes: float,
 ) -> float:
     """Peak memory of tensors on one GPU in a training step.
 
-    training_peak_bytes = weights + optimizer state + bucket_bytes + max(
-        kept gradients + the last stage's activations + loss + gathered + casts      the loss
-        kept gradients + the last stage's activations + gathered + root_gathered_bytes             FSDP gathers the tables
-        kept gradients + kept activations + a layer's work + gathered + waiting + reduction        backward begins
-        gradients but the late ones + a layer kept + its work + gathered + waiting + reduction     backward ends
-        all gradients + tied_gradient_bytes                                          the embedding
-        gradients but the late ones + root_reduction_bytes                           the embedding with FSDP
-        all gradients + step_bytes )                                                 the optimizer's step
-    activations, a layer's work and the loss are taken realised_ratio times; unshared_load_bytes where that is more
+    training_peak_bytes = weights + optimizer state + bucket_bytes
+                          + max(loss_phase_bytes, backward_phase_bytes, update_phase_bytes);
+                          unshared_load_bytes where that is more
 
     Args:
-        training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
-        optimizer_state_bytes: states [bytes].
-        kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
-        gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
-        root_reduction_bytes, step_bytes: buffers [bytes].
-        realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+        training_weight_bytes, optimizer_state_bytes: states [bytes]. bucket_bytes: buffers [bytes].
+        loss_phase_bytes, backward_phase_bytes, update_phase_bytes: in the phases of a step [bytes].
         unshared_load_bytes: of weights before they are sharded [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0)
+    >>> training_peak_bytes(2, 4, 0, 15, 13, 4, 0)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
     resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes
-    passing = gathered_bytes + waiting_bytes + reduction_bytes
-    kept = realised_ratio * (kept_activation_bytes + layer_work_bytes)
-    last = realised_ratio * last_stage_activation_bytes
-    late = gradient_bytes - late_gradient_bytes
-    step = resident + max(
-        accumulated_gradient_bytes + last + gathered_bytes + realised_ratio * loss_bytes + cast_bytes,
-        accumulated_gradient_bytes + last + gathered_bytes + root_gathered_bytes,
-        accumulated_gradient_bytes + kept + passing,
-        max(accumulated_gradient_bytes, late) + realised_ratio * (kept_layer_bytes + layer_work_bytes) + passing,
-        gradient_bytes + tied_gradient_bytes,
-        max(accumulated_gradient_bytes, late) + root_reduction_bytes,
-        gradient_bytes + step_bytes,
-    )
-    return max(step, unshared_load_bytes)
+    return max(resident + max(loss_phase_bytes, backward_phase_bytes, update_phase_bytes), unshared_load_bytes)
 
 
 def step_bytes(

@@ -138,48 +138,68 @@ def layer_parameters(
     return (parameters - tables) / layers / tensor_parallel
 
 
+def fsdp_table_bytes(
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    tensor_parallel: int,
+    compute_bytes: int,
+    gathered_tables: float,
+) -> float:
+    """Vocabulary tables that FSDP keeps gathered while a layer is computed.
+
+    fsdp_table_bytes = vocab · hidden · min(gathered_tables, tables) · compute_bytes / tensor_parallel
+
+    Args:
+        vocab, hidden, tied_embeddings: of the tables. tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
+        gathered_tables: that stay gathered (fitted).
+    Returns:
+        [bytes]
+
+    >>> fsdp_table_bytes(4, 5, False, 1, 2, 2)
+    80.0
+
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (the root's weights stay); traced.
+    """
+    return vocab * hidden * min(gathered_tables, 1 if tied_embeddings else 2) / tensor_parallel * compute_bytes
+
+
 def gathered_bytes(
     sharding: str,
     sharding_stage: int,
     shard_ranks: int,
     layer_parameters: float,
     stage_parameters: float,
-    vocab: int,
-    hidden: int,
-    tied_embeddings: bool,
+    fsdp_table_bytes: float,
     pipeline_parallel: int,
-    tensor_parallel: int,
     compute_bytes: int,
     frozen_bytes_per_parameter: float,
     lora_rank: int | None,
     live_parameters: float,
     gathered_share: float,
-    gathered_tables: float,
 ) -> float:
     """Weights that are gathered for the layer being computed.
 
-    gathered_bytes = b · (one layer + vocabulary tables) with FSDP, b · all in its stage 2 and with pipeline stages,
+    gathered_bytes = b · one layer + vocabulary tables with FSDP, b · all in its stage 2 and with pipeline stages,
                      b · gathered_share · all where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
 
     Args:
         sharding, sharding_stage, shard_ranks: how states are sharded; nothing is gathered on one rank, and below stage 3 by
         FSDP alone.
-        layer_parameters, stage_parameters: of one layer, and of all of one rank. vocab, hidden, tied_embeddings: its tables.
-        pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
+        layer_parameters, stage_parameters: of one layer, and of all of one rank. fsdp_table_bytes: its tables [bytes].
+        pipeline_parallel: ranks. compute_bytes: of one gathered weight [bytes].
         frozen_bytes_per_parameter: of a frozen one, which is gathered as it is stored [bytes]. lora_rank: None without LoRA.
         live_parameters: that ZeRO-3 keeps gathered (fitted). gathered_share: of the weights that FSDP keeps gathered (fitted).
-        gathered_tables: vocabulary tables among them (fitted).
     Returns:
         [bytes]
 
-    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0, 2)
+    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 80.0, 1, 2, 0.0, None, 0, 0.0)
     100.0
-    >>> gathered_bytes("fsdp", 2, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0, 2)
+    >>> gathered_bytes("fsdp", 2, 8, 10.0, 400.0, 80.0, 1, 2, 0.0, None, 0, 0.0)
     800.0
 
-    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (the root's weights stay); traced;
-        pytorch/torchtitan b5bcd76c6 config/configs.py, fsdp_reshard_after_forward (weights stay gathered under pipeline stages);
-        DeepSpeed documentation, stage3_max_live_parameters, stage3_prefetch_bucket_size.
+    Source: pytorch/torchtitan b5bcd76c6 config/configs.py, fsdp_reshard_after_forward (weights stay gathered under pipeline
+        stages); DeepSpeed documentation, stage3_max_live_parameters, stage3_prefetch_bucket_size.
     """
     if sharding_stage < (2 if sharding == "fsdp" else 3) or shard_ranks == 1:
         return 0.0
@@ -188,10 +208,7 @@ def gathered_bytes(
         return width * stage_parameters
     if sharding == "deepspeed":
         return width * min(stage_parameters, max(live_parameters, 2 * layer_parameters))
-    tables = (
-        vocab * hidden * min(gathered_tables, 1 if tied_embeddings or pipeline_parallel > 1 else 2) / tensor_parallel
-    )
-    return max(layer_parameters * width + tables * compute_bytes, gathered_share * stage_parameters * width)
+    return max(layer_parameters * width + fsdp_table_bytes, gathered_share * stage_parameters * width)
 
 
 def waiting_bytes(

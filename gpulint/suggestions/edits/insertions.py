@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpulint import engines
+from gpulint.catalog import tables
 from gpulint.report.model import Edit
-from gpulint.suggestions.edits import exact_places, trainer_keys
+from gpulint.suggestions.edits import exact_places
 from gpulint.workload import Origin, Role, Value
 
 UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
@@ -17,6 +18,8 @@ UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
 ASSIGNED = re.compile(r"(?:^|[\s;&|(])[A-Za-z_]\w*=[\"']?$")
 """A variable assignment in front of a word; other commands may use the variable too."""
 QUOTES = ("'", '"')
+NUMBERS = frozenset({"int", "from-zero"})
+"""Kinds of a configuration key that takes a number."""
 WHOLE_ARGUMENT = re.compile(r"--[\w-]+=")
 
 
@@ -32,7 +35,7 @@ def insert(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     if role.arguments and role.arguments.key:
         return [Edit(name, role.arguments.location(), "", f"{name}: {written}", "key")]
     if role.arguments is None or role.text("training_config"):  # LLaMA-Factory takes no flags beside a file
-        key = trainer_keys.insert_key(role, name, written)
+        key = insert_key(role, name, written)
         return [key] if key else None
     return _add_argument(role, role.arguments, name, value)
 
@@ -102,3 +105,54 @@ def _add_limit(role: Role, value: Value) -> Sequence[Edit] | None:
     if beside is None or beside.text != "requests":
         return None
     return [Edit("gpu_limit", beside.location, "", f"limits: {{{request.path[-1]}: {value}}}", "key")]
+
+
+# ---- keys of a trainer's configuration file
+
+
+def insert_key(role: Role, name: str, value: str) -> Edit | None:
+    """Return the edit that adds the key next to a known one of the same mapping;
+
+    None if that is not certain.
+    """
+    rows = tables.rows("setting_keys")
+    declared = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
+    counts = {format: sum(format == row_format for row_format, _ in declared) for format, _ in declared}
+    formats = {format for format, count in counts.items() if count == max(counts.values())}
+    wanted = {
+        tuple(row["key"].split(".")): row
+        for row in reversed(rows)
+        if row["format"] in formats and row["quantity"] == name
+    }
+    if len(wanted) != 1 or len({row["format"] for row in rows if row["quantity"] == name} & formats) != len(formats):
+        return None
+    ((path, row),) = wanted.items()
+    word = _find_word(row["kind"], value)
+    sibling = next((at for _, at in declared if at.path[:-1] == path[:-1] and _starts_line(at)), None)
+    if word is None or sibling is None or sibling.document.node(path) is not None:
+        return None
+    return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")
+
+
+def _locate_keys(role: Role, row: tables.Row) -> Iterator[Origin]:
+    """Yield where a YAML file declares a row's quantity by the row's key."""
+    field = role.fields.get(row["quantity"])
+    for origin in field.origins if field else ():
+        if origin.document.format == "yaml" and origin.path == tuple(row["key"].split(".")):
+            yield Origin(origin.document, origin.path, key=True)
+
+
+def _starts_line(origin: Origin) -> bool:
+    """Return whether a key is the first on its line, as in a block mapping."""
+    place = origin.location()
+    return not place.text[: place.column - 1].strip()
+
+
+def _find_word(kind: str, value: Value) -> str | None:
+    """Return a value in the spelling of the key's kind; None if no single word fits."""
+    kind, _, words = kind.partition(":")
+    if kind in NUMBERS:
+        return str(value)
+    pairs = (pair.partition("=") for pair in words.split(";")) if kind == "word" else ()
+    spelled = [word for word, _, meaning in pairs if meaning == value and word not in ("*", "")]
+    return spelled[0] if len(spelled) == 1 else None

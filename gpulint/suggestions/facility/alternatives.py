@@ -41,7 +41,7 @@ class Baseline(NamedTuple):
     parts: frozenset[Key]
     places: Mapping[tuple[str, tuple[str | int, ...]], Key]
 
-    def called(self, at: Key) -> Key:
+    def find_earlier_key(self, at: Key) -> Key:
         """Return the earlier identity of a component; a moved one keeps that of its origin."""
         kind, _, place = at
         return at if at in self.parts else self.places.get((kind, place), at)
@@ -139,7 +139,7 @@ def _count_errors_left(
         return None
     outcomes: list[tuple[Key, Outcome]] = []
     for component, outcome in facility.evaluate_components(reversed(after), rules):
-        at = stood.called(facility.identify(component))
+        at = stood.find_earlier_key(facility.identify(component))
         if _is_worse(at, outcome, stood):
             return None
         outcomes.append((at, outcome))
@@ -171,10 +171,10 @@ def apply(root: ComponentFacts, move: Candidate) -> tuple[ComponentFacts, ...]:
     roles = {id(part): role for part, role in _find_changed(root, move.changes)}
     added: dict[int, tuple[Component, ...]] = {}
     for holder, part in move.added:
-        for component in root.of_kind(holder.kind):
+        for component in root.list_components(holder.kind):
             if _is_same(component.role.anchor, holder.role.anchor) and component.role.name == holder.role.name:
                 added[id(component)] = (*added.get(id(component), ()), part)
-    again = root.varied(roles, added)
+    again = root.vary(roles, added)
     same = {id(component) for component in root.all()}
     return tuple(component for component in again.all() if id(component) not in same)
 

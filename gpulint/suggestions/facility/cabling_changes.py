@@ -5,13 +5,14 @@ first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from gpulint import units
 from gpulint.catalog.hardware import transceivers
 from gpulint.catalog.hardware.transceivers import Transceiver
-from gpulint.facts.model import Facts
+from gpulint.facility.model import ComponentFacts
+from gpulint.suggestions.facility.changes import Candidate, Change
+from gpulint.suggestions.generators import generates
 from gpulint.workload import Value
 
 GRADES: Mapping[str, tuple[str, ...]] = {"multimode": ("OM4", "OM5"), "single-mode": ("OS2",)}
@@ -21,34 +22,17 @@ COPPER = ("DAC", "ACC", "AEC")
 MEDIA: Mapping[str, str] = {"dac": "DAC", "acc": "ACC", "aoc": "AOC"}
 
 
-class CableChange(NamedTuple):
-    """New values of a component's quantities, a title, and the trade-off."""
-
-    title: str
-    values: Mapping[str, Value]
-    gives_up: str
+def _build_candidate(facts: ComponentFacts, title: str, values: Mapping[str, Value], trade_off: str) -> Candidate:
+    """Return the candidate with these values of a component."""
+    return Candidate(title, tuple(Change(facts, name, value) for name, value in values.items()), trade_off)
 
 
-def propose(quantity: str, facts: Facts) -> Iterator[CableChange]:
-    """Return the proposed changes of one quantity of a cable or switch."""
-    by_quantity: Mapping[str, Callable[[Facts], Iterator[CableChange]]] = {
-        "cable_medium": _propose_media,
-        "optic": _propose_optics,
-        "far_optic": _propose_far_optics,
-        "cable_connector": _propose_connectors,
-        "cable_polish": _propose_polish,
-        "cable_breakout": _propose_split,
-        "cable_bytes_per_s": _propose_slower,
-        "uplinks": _propose_uplinks,
-    }
-    return by_quantity[quantity](facts) if quantity in by_quantity else iter(())
-
-
-def _find_optic(facts: Facts, quantity: str) -> Transceiver | None:
+def _find_optic(facts: ComponentFacts, quantity: str) -> Transceiver | None:
     return transceivers.find_optic(facts.role.text(quantity))
 
 
-def _propose_media(facts: Facts) -> Iterator[CableChange]:
+@generates("cable_medium")
+def _propose_media(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield better grades of the fibre that the transceiver needs, or active copper instead of
     passive.
     """
@@ -56,10 +40,11 @@ def _propose_media(facts: Facts) -> Iterator[CableChange]:
     better = COPPER[COPPER.index(stated) + 1 :] if stated in COPPER else GRADES.get(near.fibre if near else "", ())
     for medium in better:
         if medium != stated:
-            yield CableChange(f"{medium} instead of {stated}", {"cable_medium": medium}, "a new cable")
+            yield _build_candidate(facts, f"{medium} instead of {stated}", {"cable_medium": medium}, "a new cable")
 
 
-def _propose_optics(facts: Facts) -> Iterator[CableChange]:
+@generates("optic")
+def _propose_optics(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield other transceivers of the same maker, rate and form factor, or a longer ready-made
     cable.
     """
@@ -72,7 +57,7 @@ def _propose_optics(facts: Facts) -> Iterator[CableChange]:
             medium and optic.kind == near.kind and optic.fibre == near.fibre
         ):
             title = " and ".join(dict.fromkeys(ends.values()))
-            yield CableChange(title, {**ends, **medium}, _describe_cost(optic, medium))
+            yield _build_candidate(facts, title, {**ends, **medium}, _describe_cost(optic, medium))
 
 
 def _find_replacements(near: Transceiver, caged: bool) -> list[Transceiver]:
@@ -109,7 +94,7 @@ def _match_far_end(far: Transceiver | None, near: Transceiver) -> dict[str, str]
     return {"far_optic": fitting[0].name} if fitting else {}
 
 
-def _match_medium(optic: Transceiver, facts: Facts) -> dict[str, str]:
+def _match_medium(optic: Transceiver, facts: ComponentFacts) -> dict[str, str]:
     """Return the medium that a transceiver or cable needs, if the declared one differs."""
     stated = facts.role.text("cable_medium")
     if optic.length_m is not None:
@@ -124,7 +109,8 @@ def _describe_cost(optic: Transceiver, medium: Mapping[str, str]) -> str:
     return f"new transceivers and {optic.fibre} fibre" if medium else "new transceivers"
 
 
-def _propose_far_optics(facts: Facts) -> Iterator[CableChange]:
+@generates("far_optic")
+def _propose_far_optics(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield transceivers for the other end that fit its cage and match the one at this end."""
     near, far = _find_optic(facts, "optic"), _find_optic(facts, "far_optic")
     if near is None or far is None:
@@ -133,51 +119,60 @@ def _propose_far_optics(facts: Facts) -> Iterator[CableChange]:
     for optic in transceivers.optics():
         goes_with = optic.signal == near.signal and optic.vendor == far.vendor and optic.port_bytes_per_s in rates
         if goes_with and (optic.form_factor == far.form_factor or facts.role.text("far_cage")):
-            yield CableChange(f"{optic.name} at the other end", {"far_optic": optic.name}, "a new transceiver")
-    yield CableChange(
-        f"{near.name} at both ends", {"far_optic": near.name}, "a new transceiver, in a port that accepts it"
+            yield _build_candidate(
+                facts, f"{optic.name} at the other end", {"far_optic": optic.name}, "a new transceiver"
+            )
+    yield _build_candidate(
+        facts, f"{near.name} at both ends", {"far_optic": near.name}, "a new transceiver, in a port that accepts it"
     )
 
 
-def _propose_connectors(facts: Facts) -> Iterator[CableChange]:
+@generates("cable_connector")
+def _propose_connectors(facts: ComponentFacts) -> Iterator[Candidate]:
     near = _find_optic(facts, "optic")
     for name in near.connectors if near else ():
-        yield CableChange(f"a cable with {name} connectors", {"cable_connector": name}, "a new cable")
+        yield _build_candidate(facts, f"a cable with {name} connectors", {"cable_connector": name}, "a new cable")
 
 
-def _propose_polish(facts: Facts) -> Iterator[CableChange]:
+@generates("cable_polish")
+def _propose_polish(facts: ComponentFacts) -> Iterator[Candidate]:
     near = _find_optic(facts, "optic")
     if near is not None and near.polish:
-        yield CableChange(f"a cable with {near.polish} connectors", {"cable_polish": near.polish}, "a new cable")
+        yield _build_candidate(
+            facts, f"a cable with {near.polish} connectors", {"cable_polish": near.polish}, "a new cable"
+        )
 
 
-def _propose_split(facts: Facts) -> Iterator[CableChange]:
+@generates("cable_breakout")
+def _propose_split(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the port split into as many links as the other end is slower."""
     near = facts.number("cable_bytes_per_s") or facts.number("optic_port_bytes_per_s")
     far = facts.number("far_bytes_per_s") or facts.number("far_port_bytes_per_s")
     if near and far and near > far and near % far == 0:
         links = int(near // far)
         asked = f"a breakout cable, and a port split into {links}"
-        yield CableChange(f"one port split into {links}", {"cable_breakout": links}, asked)
+        yield _build_candidate(facts, f"one port split into {links}", {"cable_breakout": links}, asked)
 
 
-def _propose_slower(facts: Facts) -> Iterator[CableChange]:
+@generates("cable_bytes_per_s")
+def _propose_slower(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the port at the speed of the transceiver, or of the other end."""
     speeds = [facts.number(name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
     now = facts.number("cable_bytes_per_s")
     for speed in speeds:
         if speed and now and speed < now:
             shown = units.human(speed, "line_bytes_per_s")
-            yield CableChange(
-                f"port speed {shown}", {"cable_bytes_per_s": speed}, "part of the port speed stays unused"
+            yield _build_candidate(
+                facts, f"port speed {shown}", {"cable_bytes_per_s": speed}, "part of the port speed stays unused"
             )
 
 
-def _propose_uplinks(facts: Facts) -> Iterator[CableChange]:
+@generates("uplinks")
+def _propose_uplinks(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the number of uplinks that the allowed oversubscription requires."""
     names = ("uplinks", "oversubscription", "oversubscription_allowed")
     up, ratio, most = (facts.number(name) for name in names)
     if up and ratio and most:
         wanted = math.ceil(up * ratio / most)
         asked = f"{wanted - int(up)} more ports and cables, on this switch and on the switches above"
-        yield CableChange(f"{wanted} uplinks", {"uplinks": wanted}, asked)
+        yield _build_candidate(facts, f"{wanted} uplinks", {"uplinks": wanted}, asked)

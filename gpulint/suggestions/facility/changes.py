@@ -5,7 +5,7 @@ smallest first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,7 +14,8 @@ from gpulint.catalog.hardware import servers
 from gpulint.facility.model import Component, ComponentFacts
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Missing
-from gpulint.suggestions.facility import cabling_changes
+from gpulint.suggestions import generators
+from gpulint.suggestions.generators import generates
 from gpulint.workload import Field, Value
 
 BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC": (16, 32, 63, 125)}
@@ -63,29 +64,9 @@ class Candidate(NamedTuple):
 
 
 def propose(quantity: str, facts: ComponentFacts) -> Iterator[Candidate]:
-    """Return the proposed changes of one quantity of a component."""
-    by_quantity: Mapping[str, Callable[[ComponentFacts], Iterator[Candidate]]] = {
-        "servers": _propose_fewer_servers,
-        "server_type": _propose_other_types,
-        "feed_voltage_v": _propose_higher_voltage,
-        "breaker_a": _propose_larger_breakers,
-        "feeds": _propose_more_feeds,
-        "power_cap_w": _propose_caps,
-        "cooling": _propose_cooling,
-        "air_cooling": _propose_air_cooling,
-        "cooling_units": _propose_more_units,
-        "inlet_c": _propose_cooler_air,
-        "airflow_m3_per_s": _propose_more_air,
-        "liquid_flow_m3_per_s": _propose_more_coolant,
-    }
-    return by_quantity[quantity](facts) if quantity in by_quantity else _propose_cabling(quantity, facts)
-
-
-def _propose_cabling(quantity: str, facts: ComponentFacts) -> Iterator[Candidate]:
-    """Yield the changes of a cable or switch."""
-    for rewrite in cabling_changes.propose(quantity, facts.facts):
-        changes = tuple(Change(facts, name, value) for name, value in rewrite.values.items())
-        yield Candidate(rewrite.title, changes, rewrite.gives_up)
+    """Yield the candidates that change a quantity of a component."""
+    for generate in generators.find_generators(quantity, generators.FACILITY):
+        yield from generate(facts)
 
 
 def _find_rack(facts: ComponentFacts) -> ComponentFacts | None:
@@ -95,6 +76,7 @@ def _find_rack(facts: ComponentFacts) -> ComponentFacts | None:
 # ---- servers
 
 
+@generates("servers")
 def _propose_fewer_servers(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield smaller server counts, largest first, with the rest in racks that have space."""
     for group in _find_groups(facts):
@@ -109,7 +91,7 @@ def _propose_fewer_servers(facts: ComponentFacts) -> Iterator[Candidate]:
 
 def _find_groups(facts: ComponentFacts) -> tuple[ComponentFacts, ...]:
     """Return the groups of servers at hand, largest first."""
-    groups = (facts,) if facts.kind == "server" else (_find_rack(facts) or facts).of_kind("server")
+    groups = (facts,) if facts.kind == "server" else (_find_rack(facts) or facts).list_components("server")
     return tuple(sorted(groups, key=lambda group: -(group.number("servers") or 0)))
 
 
@@ -131,11 +113,11 @@ def _propose_spread(group: ComponentFacts, left: int, moved: int) -> Iterator[Ca
     room = rack.nearest(("room", "site", "facility")) if rack else None
     if rack is None or room is None:
         return
-    fed = bool(rack.of_kind("feed"))
+    fed = bool(rack.list_components("feed"))
     others = [
         other_rack
-        for other_rack in room.of_kind("rack")
-        if other_rack.role.anchor != rack.role.anchor and bool(other_rack.of_kind("feed")) >= fed
+        for other_rack in room.list_components("rack")
+        if other_rack.role.anchor != rack.role.anchor and bool(other_rack.list_components("feed")) >= fed
     ]
     for other in sorted(others, key=lambda other_rack: other_rack.number("units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
@@ -149,6 +131,7 @@ def _name_servers(count: int) -> str:
     return f"{count} server{'s' if count > 1 else ''}"
 
 
+@generates("server_type")
 def _propose_other_types(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield other machines with the same number of the same accelerator."""
     for group in _find_groups(facts):
@@ -160,6 +143,7 @@ def _propose_other_types(facts: ComponentFacts) -> Iterator[Candidate]:
                 yield Candidate(f"{row.name} instead", (Change(group, "server_type", row.id),), "different servers")
 
 
+@generates("power_cap_w")
 def _propose_caps(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield power limits on the GPUs of every server of the rack."""
     for share in CAPS:
@@ -192,7 +176,7 @@ def _find_feeds(facts: ComponentFacts) -> tuple[ComponentFacts, ...]:
     Smaller circuits serve something else.
     """
     rack = _find_rack(facts)
-    every = rack.of_kind("feed") if rack else ()
+    every = rack.list_components("feed") if rack else ()
     largest = max(every, key=lambda feed: feed.number("feed_usable_va") or 0, default=None)
     return tuple(feed for feed in every if largest and _find_kind(feed) == _find_kind(largest))
 
@@ -207,6 +191,7 @@ def _find_code(facts: ComponentFacts) -> str:
     return next((str(code) for code in found if code in BREAKERS_A), "NEC")
 
 
+@generates("feed_voltage_v")
 def _propose_higher_voltage(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield feeds of 208 V or 230 V instead of household voltage, and three phases of 415 V or 400
     V instead of others.
@@ -225,6 +210,7 @@ def _propose_higher_voltage(facts: ComponentFacts) -> Iterator[Candidate]:
         yield Candidate(f"three-phase {volts} V feeds", raised, f"circuits and rack PDUs for {volts} V")
 
 
+@generates("breaker_a")
 def _propose_larger_breakers(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the next sizes of breaker and cord."""
     feeds = _find_feeds(facts)
@@ -239,12 +225,13 @@ def _propose_larger_breakers(facts: ComponentFacts) -> Iterator[Candidate]:
             yield Candidate(f"{size} A breakers", (*changes, *rated), gives_up)
 
 
+@generates("feeds")
 def _propose_more_feeds(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield additional feeds like the last one, each on a side of its own."""
     rack, feeds = _find_rack(facts), _find_feeds(facts)
     if rack is None or not feeds:
         return
-    like, count = feeds[-1].part, len(rack.of_kind("feed"))
+    like, count = feeds[-1].part, len(rack.list_components("feed"))
     for more in range(1, FEEDS_MORE + 1):
         added = tuple((rack, _build_alike(like, _find_next_name(like.role.name, count, at))) for at in range(more))
         title = f"{count + more} feeds of the same kind"
@@ -274,6 +261,7 @@ def _build_alike(feed: Component, name: str) -> Component:
 # ---- heat
 
 
+@generates("cooling")
 def _propose_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the next way to cool the rack, or direct liquid cooling if every machine supports
     it.
@@ -283,12 +271,13 @@ def _propose_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
         return
     now = rack.expected("cooling")
     kinds = COOLED.get(str(now), ())
-    if all(server.expected("server_cooling") in ("liquid", "hybrid") for server in rack.of_kind("server")):
+    if all(server.expected("server_cooling") in ("liquid", "hybrid") for server in rack.list_components("server")):
         kinds = (LIQUID,) if now != LIQUID else ()
     for kind in kinds:
         yield Candidate(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
 
 
+@generates("air_cooling")
 def _propose_air_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the next way to remove the heat that liquid cooling leaves to air."""
     for kind in COOLED.get(str(facts.expected("air_cooling")), ()):
@@ -296,6 +285,7 @@ def _propose_air_cooling(facts: ComponentFacts) -> Iterator[Candidate]:
         yield Candidate(f"{kind} cooling for the air-cooled heat", (change,), BRINGS[kind])
 
 
+@generates("cooling_units")
 def _propose_more_units(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield additional cooling units of the same kind."""
     stated = facts.number("cooling_units")
@@ -307,6 +297,7 @@ def _propose_more_units(facts: ComponentFacts) -> Iterator[Candidate]:
         )
 
 
+@generates("inlet_c")
 def _propose_cooler_air(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the warmest air that is recommended and that the servers and their class tolerate."""
     limits = (facts.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
@@ -315,6 +306,7 @@ def _propose_cooler_air(facts: ComponentFacts) -> Iterator[Candidate]:
     yield Candidate(f"supply air at {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
 
 
+@generates("airflow_m3_per_s")
 def _propose_more_air(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the airflow that the servers need, in full hundreds of CFM."""
     yield from _propose_more_flow(
@@ -322,6 +314,7 @@ def _propose_more_air(facts: ComponentFacts) -> Iterator[Candidate]:
     )
 
 
+@generates("liquid_flow_m3_per_s")
 def _propose_more_coolant(facts: ComponentFacts) -> Iterator[Candidate]:
     """Yield the coolant flow that the servers need, in full tens of litres per minute."""
     yield from _propose_more_flow(

@@ -200,7 +200,7 @@ def _list_ways(group: AcceleratorGroup, facts: Facts, needs: Needs) -> Iterator[
         parts = needs.states if not values else _scale(needs.states, facts, together)
         copies = group.world // together
         for title, shared, further, lost in _list_sharing(by, stage, copies):
-            state_bytes = parts.on_rank(further, copies) + (needs.copied if further == stage else 0)
+            state_bytes = parts.count_bytes_on_rank(further, copies) + (needs.copied if further == stage else 0)
             yield RunLayout(title, {**values, **shared, **kept}, state_bytes, together, lost)
             if offloads:
                 yield RunLayout(title, {**values, **shared}, parts.weights, together, lost)
@@ -257,7 +257,7 @@ def _list_lesser_ways(group: AcceleratorGroup, facts: Facts, needs: Needs) -> It
     copies = group.world // together
     alone = facts.expected("sharding") in ("none", "ddp")
     if facts.expected("optimizer") in ADAM and needs.trains_all and alone and _uses_glossary_words(facts):
-        state_bytes = needs.with_small_moments().on_rank(0, 1) + needs.copied
+        state_bytes = needs.shrink_moments().count_bytes_on_rank(0, 1) + needs.copied
         lost = "slightly less accurate moments"
         yield RunLayout("8-bit optimizer moments", {"optimizer": "adamw-8bit"}, state_bytes, together, lost)
     if not lacks(facts.role.text("engine"), "trains_adapters") and facts.expected("quantization") is None:
@@ -285,11 +285,11 @@ def _list_adapters(facts: Facts, needs: Needs, shared: int, together: int) -> It
             {"lora_rank": RANK, "lora_targets": EVERY_MATRIX},
             "no full fine-tuning: only adapters are trained",
         )
-        state_bytes = needs.adapted(memory_estimate.HALF_BYTES).weights / shared
+        state_bytes = needs.add_adapters(memory_estimate.HALF_BYTES).weights / shared
         yield RunLayout(f"LoRA of rank {RANK}", values, state_bytes, together, lost)
     if facts.expected("checkpoint_quantization") is None and facts.expected("sharding") in ("none", "ddp"):
         lost = " and ".join(filter(None, (lost, "a slightly less accurate base model")))
-        state_bytes = needs.adapted(memory_estimate.NF4_BYTES).weights
+        state_bytes = needs.add_adapters(memory_estimate.NF4_BYTES).weights
         yield RunLayout(
             "QLoRA, the base model in 4 bits", {**values, "quantization": "nf4"}, state_bytes, together, lost
         )

@@ -30,7 +30,7 @@ class States(NamedTuple):
     gradients: float
     optimizer: float
 
-    def on_rank(self, stage: int, ranks: int) -> float:
+    def count_bytes_on_rank(self, stage: int, ranks: int) -> float:
         """Return the bytes on a GPU if so many ranks shard what a ZeRO stage says."""
         shares = [1 / ranks if stage >= least else 1.0 for least in (3, 2, 1)]
         return sum(size * share for size, share in zip(self, shares, strict=True))
@@ -56,14 +56,14 @@ class Needs(NamedTuple):
             return states <= HELD * memory
         return states + self.fixed + micro * sequence_bytes <= memory
 
-    def adapted(self, bytes_each: float) -> States:
+    def add_adapters(self, bytes_each: float) -> States:
         """Return the states with adapters on a base of so many bytes per weight.
 
         The trained part is negligible.
         """
         return States(self.parameters * bytes_each, 0.0, 0.0)
 
-    def with_small_moments(self) -> States:
+    def shrink_moments(self) -> States:
         return self.states._replace(optimizer=min(self.states.optimizer, self.parameters * EIGHT_BIT_MOMENTS))
 
 

@@ -23,7 +23,7 @@ def likely_format(reference: str) -> str | None:
     """The number format that is assumed where the name states none."""
     shape = found(reference).architecture
     assert shape is not None
-    assert not shape.known
+    assert not shape.is_known
     return shape.format_assumed
 
 
@@ -159,7 +159,7 @@ def test_16_bits_after_a_name_are_the_dtype() -> None:
 
 def test_an_ending_that_tells_no_format_leaves_it_open() -> None:
     found = architecture.resolve("acme/Qwen3-14B-GGUF").architecture
-    assert found is not None and found.known
+    assert found is not None and found.is_known
     assert (found.checkpoint_dtype, found.checkpoint_quantization) == (None, None)
 
 
@@ -177,7 +177,7 @@ def test_an_ending_that_tells_no_format_leaves_it_open() -> None:
 )
 def test_other_endings_leave_the_network_unknown(reference: str) -> None:
     found = architecture.resolve(reference).architecture
-    assert found is None or not found.known
+    assert found is None or not found.is_known
 
 
 def test_a_suffix_states_the_format() -> None:

@@ -306,7 +306,7 @@ def test_layers_whose_kinds_do_not_match_their_number_give_none() -> None:
 def test_what_cannot_be_counted_exactly_keeps_its_shape_without_a_count(stated: dict[str, Any]) -> None:
     found = shape(stated)
     assert found.parameters is None
-    assert found.known
+    assert found.is_known
 
 
 def test_the_reason_for_no_count_is_told() -> None:

@@ -210,7 +210,7 @@ def test_a_head_that_is_stored_though_it_is_tied_is_loaded_once() -> None:
 def test_a_causal_mask_under_the_name_of_a_bias_is_not_loaded() -> None:
     mask: Layout = {"h.0.attn.bias": ("U8", (1, 1, 8, 8)), "h.0.attn.c_attn.bias": ("BF16", (12,))}
     found = loaded({**WHOLE, **mask})
-    assert (found.parameters, found.quantised) == (TINY_PARAMETERS + 12, False)
+    assert (found.parameters, found.is_quantised) == (TINY_PARAMETERS + 12, False)
 
 
 def test_a_checkpoint_that_speaks_is_left_to_its_config() -> None:
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_speaks_is_left_to_its_config() -> None:
 
 def test_positions_and_flags_do_not_make_a_checkpoint_quantised() -> None:
     found = loaded({**WHOLE, "vision.position_ids": ("I64", (1, 577)), "tracked": ("BOOL", (1,))})
-    assert (found.parameters, found.quantised) == (TINY_PARAMETERS, False)
+    assert (found.parameters, found.is_quantised) == (TINY_PARAMETERS, False)
 
 
 def test_what_is_not_quantised_is_loaded_in_16_bits_and_scales_as_they_are() -> None:
@@ -322,7 +322,7 @@ def test_a_layouts_tensors_weigh_what_the_catalog_says(name: str) -> None:
     layout, tolerance = LAYOUTS[name]
     found = loaded({**layout, "norm.weight": ("BF16", (IN,))})
     row = tables.index_rows("quantization", "quantization")[name]
-    assert (found.quantised, found.unquantised_parameters) == (True, IN)
+    assert (found.is_quantised, found.unquantised_parameters) == (True, IN)
     held = (found.total_bytes - 2 * IN) / (IN * OUT)
     assert held == pytest.approx(float(row["bytes_per_weight"]), rel=tolerance, abs=0)
 

@@ -18,7 +18,7 @@ from gpulint.catalog import hardware
     ],
 )
 def test_a_card_is_found_by_the_name_that_reports_print_in_either_case(typed: str, accelerator: str) -> None:
-    found = hardware.named(typed)
+    found = hardware.find_accelerator(typed)
     assert found is not None
     assert found.id == accelerator
 
@@ -27,7 +27,7 @@ def test_a_card_is_found_by_the_name_that_reports_print_in_either_case(typed: st
     "typed", ["Tesla V100", "V100 SXM2 16GB", "B200 SXM", "Tesla V100 SXM2 16GB ", "", "GB200 Grace"]
 )
 def test_a_part_of_a_name_is_no_name(typed: str) -> None:
-    assert hardware.named(typed) is None
+    assert hardware.find_accelerator(typed) is None
 
 
 def test_no_two_products_have_one_name() -> None:
@@ -36,4 +36,4 @@ def test_no_two_products_have_one_name() -> None:
 
 
 def test_every_name_that_is_printed_is_understood() -> None:
-    assert [one.id for one in hardware.list_accelerators() if hardware.named(one.name) != one] == []
+    assert [one.id for one in hardware.list_accelerators() if hardware.find_accelerator(one.name) != one] == []

@@ -75,7 +75,7 @@ def known(files: Mapping[str, bytes], text: str = FILE) -> ComponentFacts:
 
 
 def only(files: Mapping[str, bytes], kind: str, text: str = FILE) -> ComponentFacts:
-    (one,) = known(files, text).of_kind(kind)
+    (one,) = known(files, text).list_components(kind)
     return one
 
 
@@ -103,7 +103,7 @@ def test_a_location_inside_another_is_a_row_of_its_room() -> None:
     row = {"id": 5, "name": "row-b", "site": SITE, "parent": HALL}
     files = pages(racks=[{**RACK, "location": {"id": 5, "name": "row-b"}}], locations=[row, {**HALL, "parent": None}])
     assert only(files, "rack").path() == ("ams1", "hall-1", "row-b", "r07")
-    assert [one.role.name for one in known(files).of_kind("row")] == ["row-b"]
+    assert [one.role.name for one in known(files).list_components("row")] == ["row-b"]
 
 
 def test_a_power_feed_states_its_circuit_and_the_share_that_may_be_drawn() -> None:
@@ -120,7 +120,7 @@ def test_a_power_feed_states_its_circuit_and_the_share_that_may_be_drawn() -> No
 
 def test_primary_and_redundant_feeds_are_two_sides_of_a_rack_that_is_to_survive_one() -> None:
     files = pages(racks=[RACK], **{"power-feeds": [A, B]})
-    assert [one.role.value("feed_side") for one in known(files).of_kind("feed")] == ["primary", "redundant"]
+    assert [one.role.value("feed_side") for one in known(files).list_components("feed")] == ["primary", "redundant"]
     assert only(files, "rack").role.value("redundancy") == "2N"
 
 
@@ -152,7 +152,7 @@ def test_a_feed_of_direct_current_is_not_judged_as_one_of_alternating() -> None:
 @pytest.mark.parametrize("status", ["offline", "failed"])
 def test_a_feed_that_is_down_carries_nothing(status: str) -> None:
     files = pages(racks=[RACK], **{"power-feeds": [A, {**B, "status": {"value": status}}]})
-    assert [one.role.name for one in known(files).of_kind("feed")] == ["A"]
+    assert [one.role.name for one in known(files).list_components("feed")] == ["A"]
 
 
 # ---- devices
@@ -277,13 +277,13 @@ def test_a_device_at_the_back_that_is_half_as_deep_takes_no_further_units() -> N
 @pytest.mark.parametrize("status", ["inventory", "decommissioning"])
 def test_a_device_that_is_on_its_way_out_is_left_out(status: str) -> None:
     files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1", "status": {"value": status}}])
-    assert not known(files).of_kind("server")
+    assert not known(files).list_components("server")
 
 
 def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     blade = {**NODE, "id": 2, "name": "b1", "parent_device": {"id": 1, "name": "n1"}}
     files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}, blade])
-    chassis, held = known(files).of_kind("server")
+    chassis, held = known(files).list_components("server")
     assert (held.expected("server_max_w"), held.expected("server_units")) == (0, 0)
     assert chassis.expected("inlets_w") == 1500
 
@@ -293,7 +293,7 @@ def test_types_of_one_name_by_two_makers_are_two_types() -> None:
     kinds = [LOADER, {"manufacturer": {"name": "Zeta"}, "model": "Loader 2000", "slug": "zeta-loader-2000"}]
     rows = [{**NODE, "id": at, "name": f"n{at}", "device_type": kind} for at, kind in enumerate(kinds)]
     files = {**pages(racks=[RACK], devices=rows), "library/Zeta/loader.yaml": other.encode()}
-    assert [one.expected("server_units") for one in known(files).of_kind("server")] == [2, 5]
+    assert [one.expected("server_units") for one in known(files).list_components("server")] == [2, 5]
 
 
 def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
@@ -314,7 +314,7 @@ def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
 def test_servers_with_a_difference_are_entries_of_their_own(other: Row) -> None:
     rows = [{**NODE, "id": 1, "name": "n1", "position": 13}, {**NODE, "id": 2, "name": "n2", **other}]
     racks = [RACK, {**RACK, "id": 8, "name": "r08"}]
-    assert [one.role.name for one in known(pages(racks=racks, devices=rows)).of_kind("server")] == ["n1", "n2"]
+    assert [one.role.name for one in known(pages(racks=racks, devices=rows)).list_components("server")] == ["n1", "n2"]
 
 
 CARD = {"manufacturer": {"name": "NVIDIA"}, "model": "H100 PCIe"}
@@ -386,45 +386,45 @@ CABLES = [
 
 def test_cords_are_followed_through_the_strips_to_their_feeds() -> None:
     files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A, B]}, cables=CABLES) | {"library/s.yaml": STRIP.encode()}
-    (server,) = known(files).of_kind("server")
+    (server,) = known(files).list_components("server")
     assert server.role.value("cords") == {"A": "1", "B": "1"}
-    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [{"C19": "6"}, {"C19": "6"}]
+    assert [one.role.value("outlets") for one in known(files).list_components("feed")] == [{"C19": "6"}, {"C19": "6"}]
 
 
 def test_a_cord_that_leads_nowhere_leaves_the_cords_of_its_server_unknown() -> None:
     files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A, B]}, cables=CABLES[:1] + CABLES[2:])
-    (server,) = (one for one in known(files).of_kind("server") if one.role.name == "n1")
+    (server,) = (one for one in known(files).list_components("server") if one.role.name == "n1")
     assert server.role.value("cords") is None
 
 
 def test_a_strip_is_no_server() -> None:
     files = pages(racks=[RACK], **CABLED) | {"library/s.yaml": STRIP.encode()}
-    assert [one.role.name for one in known(files).of_kind("server")] == ["n1"]
+    assert [one.role.name for one in known(files).list_components("server")] == ["n1"]
 
 
 def test_strips_that_are_alike_hang_on_one_feed_each_where_no_cable_says_it() -> None:
     files = pages(racks=[RACK], devices=CABLED["devices"], **{"power-feeds": [A, B]}) | {
         "library/s.yaml": STRIP.encode()
     }
-    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [{"C19": "6"}, {"C19": "6"}]
+    assert [one.role.value("outlets") for one in known(files).list_components("feed")] == [{"C19": "6"}, {"C19": "6"}]
 
 
 def test_one_strip_beside_two_feeds_hangs_on_neither_for_sure() -> None:
     files = pages(racks=[RACK], devices=CABLED["devices"][:2], **{"power-feeds": [A, B]})
     files |= {"library/s.yaml": STRIP.encode()}
-    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [None, None]
+    assert [one.role.value("outlets") for one in known(files).list_components("feed")] == [None, None]
 
 
 def test_outlets_of_a_kind_without_a_name_here_leave_the_outlets_of_a_feed_unknown() -> None:
     strip = STRIP + "  - {name: O7, type: nema-5-20r, power_port: In}\n"
     files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A, B]}, cables=CABLES) | {"library/s.yaml": strip.encode()}
-    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [None, None]
+    assert [one.role.value("outlets") for one in known(files).list_components("feed")] == [None, None]
 
 
 def test_a_strip_whose_feed_nobody_knows_leaves_the_outlets_of_all_feeds_unknown() -> None:
     cables = CABLES[:2] + CABLES[3:]  # without the cable of pdu-a
     files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A, B]}, cables=cables) | {"library/s.yaml": STRIP.encode()}
-    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [None, None]
+    assert [one.role.value("outlets") for one in known(files).list_components("feed")] == [None, None]
 
 
 def test_two_strips_on_one_feed_have_their_outlets_together() -> None:
@@ -452,8 +452,8 @@ TABLES = {
 
 def test_tables_say_the_same_as_the_api() -> None:
     found = known({path: text.encode() for path, text in TABLES.items()})
-    (rack,) = found.of_kind("rack")
-    (feed,) = found.of_kind("feed")
+    (rack,) = found.list_components("rack")
+    (feed,) = found.list_components("feed")
     assert rack.path() == ("ams1", "hall-1", "r07")
     assert rack.expected("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)
     assert stated(feed, "feed_voltage_v", "feed_phases", "breaker_a", "breaker_continuous_share") == {
@@ -462,7 +462,7 @@ def test_tables_say_the_same_as_the_api() -> None:
         "breaker_a": 60,
         "breaker_continuous_share": 0.8,
     }
-    first, *_ = found.of_kind("server")
+    first, *_ = found.list_components("server")
     assert (first.expected("position_u"), first.expected("inlets_w")) == (13, 1500)
 
 
@@ -475,12 +475,12 @@ def test_cords_are_followed_through_tables_too() -> None:
             "ID,Termination A,Device A,Termination B,Device B\n1,PSU1,n1,O1,pdu-a\n2,O2,pdu-a,PSU2,n1\n3,In,pdu-a,A,\n"
         ),
     }
-    first, *_ = known({path: text.encode() for path, text in files.items()}).of_kind("server")
+    first, *_ = known({path: text.encode() for path, text in files.items()}).list_components("server")
     assert (first.role.name, first.role.value("cords")) == ("n1", {"A": "2"})
 
 
 def test_a_row_of_a_table_is_found_at_its_line() -> None:
-    servers = known({path: text.encode() for path, text in TABLES.items()}).of_kind("server")
+    servers = known({path: text.encode() for path, text in TABLES.items()}).list_components("server")
     assert [one.role.anchor.location().line for one in servers] == [2, 3, 5]
 
 
@@ -488,7 +488,7 @@ def test_an_object_of_the_api_is_found_at_its_line() -> None:
     rows = [{**NODE, "id": at, "name": f"n{at}", "position": 10 * at} for at in (1, 2)]
     page = json.dumps({"count": 2, "results": rows}, indent=1)
     files = {"export/devices.json": page.encode(), **pages(racks=[RACK])}
-    _, second = known(files).of_kind("server")
+    _, second = known(files).list_components("server")
     place = second.role.fields["position_u"].origins[0].location()
     assert page.splitlines()[place.line - 1].strip() == '"position": 20'
 
@@ -502,19 +502,19 @@ def test_what_the_file_states_of_a_rack_decides_and_the_rest_comes_from_the_inve
     rack = only(files, "rack", text)
     assert rack.expected("rack_units") == 52
     assert rack.expected("rack_load_limit_kg") == pytest.approx(1360.78, rel=1e-4)
-    assert [one.role.name for one in (*rack.of_kind("feed"), *rack.of_kind("server"))] == ["A", "n1"]
+    assert [one.role.name for one in (*rack.list_components("feed"), *rack.list_components("server"))] == ["A", "n1"]
 
 
 def test_a_room_that_the_file_names_holds_the_racks_of_the_location_of_that_name() -> None:
     text = FILE + "  rooms:\n    - name: hall-1\n      inlet: 24 C\n      racks:\n        - {name: r99, units: 42}\n"
     found = known(pages(racks=[RACK]), text)
-    assert [one.path() for one in found.of_kind("rack")] == [("hall-1", "r99"), ("hall-1", "r07")]
-    assert not found.of_kind("site")
+    assert [one.path() for one in found.list_components("rack")] == [("hall-1", "r99"), ("hall-1", "r07")]
+    assert not found.list_components("site")
 
 
 def test_feeds_that_the_file_lists_stand_in_the_place_of_the_inventory_s() -> None:
     text = FILE + "  racks:\n    - name: r07\n      feeds: [{name: A, breaker: 32}, {name: X, breaker: 16}]\n"
-    feeds = known(pages(racks=[RACK], **{"power-feeds": [A, B]}), text).of_kind("feed")
+    feeds = known(pages(racks=[RACK], **{"power-feeds": [A, B]}), text).list_components("feed")
     assert [(one.role.name, one.role.value("breaker_a"), one.role.value("feed_voltage_v")) for one in feeds] == [
         ("A", 32, 415),
         ("X", 16, None),
@@ -524,7 +524,7 @@ def test_feeds_that_the_file_lists_stand_in_the_place_of_the_inventory_s() -> No
 def test_racks_of_one_name_in_two_sites_are_not_taken_for_one_another() -> None:
     other = {**RACK, "id": 8, "site": {"id": 2, "name": "fra1"}, "location": None, "u_height": 40}
     text = FILE + "  sites:\n    - name: fra1\n      racks:\n        - {name: r07, cooling: in-row}\n"
-    racks = known(pages(racks=[RACK, other]), text).of_kind("rack")
+    racks = known(pages(racks=[RACK, other]), text).list_components("rack")
     assert [(one.path()[0], one.expected("rack_units"), one.role.value("cooling")) for one in racks] == [
         ("fra1", 40, "in-row"),
         ("ams1", 48, None),
@@ -542,7 +542,7 @@ def test_a_folder_of_exports_is_a_facility_of_its_own() -> None:
     (document,) = documents.load(found.path, found.content).documents
     described = facility.read_facility(document, ExampleRepository(pages(racks=[RACK])))
     assert described is not None
-    assert [one.role.name for one in rules_facility.resolve_facts(described, {}).of_kind("rack")] == ["r07"]
+    assert [one.role.name for one in rules_facility.resolve_facts(described, {}).list_components("rack")] == ["r07"]
 
 
 def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
@@ -554,7 +554,7 @@ def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
     described = facility.read_facility(document, held)
     assert described is not None
     known = rules_facility.resolve_facts(described, {})
-    assert [one.role.name for one in (*known.of_kind("rack"), *known.of_kind("feed"))] == ["r07", "A"]
+    assert [one.role.name for one in (*known.list_components("rack"), *known.list_components("feed"))] == ["r07", "A"]
 
 
 def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_same() -> None:
@@ -565,7 +565,9 @@ def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_sam
     (document,) = documents.load(found.path, found.content).documents
     described = facility.read_facility(document, held)
     assert described is not None
-    assert [one.expected("rack_units") for one in rules_facility.resolve_facts(described, {}).of_kind("rack")] == [48]
+    assert [
+        one.expected("rack_units") for one in rules_facility.resolve_facts(described, {}).list_components("rack")
+    ] == [48]
 
 
 @pytest.mark.parametrize(
@@ -607,7 +609,7 @@ def test_pages_that_are_all_together_are_silent() -> None:
         for at in (1, 2)
     }
     assert said(files) == []
-    assert len(known(files).of_kind("rack")) == 2
+    assert len(known(files).list_components("rack")) == 2
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def cables(row: Row, near: str = "400gbase-x-qsfpdd", far: str = "400gbase-x-qsf
     (document,) = documents.load("facility.yaml", FILE.encode()).documents
     described = facility.read_facility(document, ExampleRepository(files))
     assert described is not None
-    return list(rules_facility.resolve_facts(described, {}).of_kind("cable"))
+    return list(rules_facility.resolve_facts(described, {}).list_components("cable"))
 
 
 def test_passive_copper_has_the_speed_of_its_slower_interface() -> None:
@@ -125,6 +125,6 @@ def test_a_table_says_the_same() -> None:
         document, ExampleRepository({path: text.encode() for path, text in files.items()})
     )
     assert described is not None
-    (one,) = rules_facility.resolve_facts(described, {}).of_kind("cable")
+    (one,) = rules_facility.resolve_facts(described, {}).list_components("cable")
     assert (one.expected("cable_medium"), one.expected("cable_length_m")) == ("DAC", 4)
     assert one.expected("cable_bytes_per_s") == 50_000_000_000

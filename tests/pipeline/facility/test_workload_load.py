@@ -277,7 +277,7 @@ def loaded(**files: str) -> ComponentFacts:
 
 def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
     root = loaded(a_yaml=service("chat", 16))
-    racks = {one.role.name: one for one in root.of_kind("rack")}
+    racks = {one.role.name: one for one in root.list_components("rack")}
     found = racks["r1"].scenarios("placed_load_w")
     assert not isinstance(found, Missing)
     assert found.best == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
@@ -287,11 +287,11 @@ def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
 
 def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
     root = loaded(a_yaml=service("batch", 4, pool="h100"), j_sh=job("train", 2), k_sh=job("more", 1))
-    pools = {one.role.name: one for one in root.of_kind("pool")}
+    pools = {one.role.name: one for one in root.list_components("pool")}
     assert pools["h100"].expected("pool_service_gpus") == 4
     assert pools["train"].expected("pool_service_gpus") == 0
     assert (pools["train"].expected("pool_queued_gpus"), pools["train"].expected("pool_largest_job_gpus")) == (24, 16)
-    server = next(one for one in root.of_kind("server") if one.expected("pool") == "train")
+    server = next(one for one in root.list_components("server") if one.expected("pool") == "train")
     assert server.scenarios("pool_busy_gpus") == (0, 16, 16)
 
 
@@ -331,7 +331,7 @@ def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
 
 def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     array = job("sweep", 1).replace("#SBATCH --time", "#SBATCH --array=0-99\n#SBATCH --time")
-    (pool,) = (one for one in loaded(a_sh=array).of_kind("pool") if one.role.name == "train")
+    (pool,) = (one for one in loaded(a_sh=array).list_components("pool") if one.role.name == "train")
     assert (pool.expected("pool_queued_gpus"), pool.expected("pool_largest_job_gpus")) == (800, 8)
 
 
@@ -367,7 +367,7 @@ MEASURED = [
 @pytest.mark.parametrize(("what", "kind", "cap", "measured_w"), MEASURED, ids=[one[0] for one in MEASURED])
 def test_a_busy_node_draws_what_was_measured_of_one(what: str, kind: str, cap: str, measured_w: float) -> None:
     hall = HALL.replace("servers: [{type: dgx-h100}]", f"servers: [{{type: {kind}{cap}}}]")
-    server = next(one for one in known(hall).of_kind("server") if one.expected("pool") == "batch")
+    server = next(one for one in known(hall).list_components("server") if one.expected("pool") == "batch")
     found = server.scenarios("busy_w")
     assert not isinstance(found, Missing)
     assert found.best <= measured_w <= found.worst
@@ -382,7 +382,7 @@ def test_a_dgx_at_full_load_all_year_costs_what_a_hand_reckons() -> None:
     hall = HALL.replace(
         "servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]\n      utilization: 1"
     )
-    rack = next(one for one in known(hall).of_kind("rack") if one.role.name == "q1")
+    rack = next(one for one in known(hall).list_components("rack") if one.role.name == "q1")
     assert rack.expected("energy_year_usd") == pytest.approx(11_616, abs=1)
     assert rack.expected("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
 

@@ -26,7 +26,7 @@ def rack(text: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", spec(text).encode()).documents
     described = facility.read_facility(document)
     assert described is not None, text
-    return rules_facility.resolve_facts(described, {}).of_kind("rack")[0]
+    return rules_facility.resolve_facts(described, {}).list_components("rack")[0]
 
 
 def said(text: str) -> dict[str, Severity]:

@@ -31,7 +31,7 @@ def known(inside: str) -> ComponentFacts:
 
 
 def of(kind: str, inside: str) -> ComponentFacts:
-    return known(inside).of_kind(kind)[0]
+    return known(inside).list_components(kind)[0]
 
 
 def rack(feeds: str, servers: str, more: str = "redundancy: 2N") -> str:
@@ -242,7 +242,7 @@ def left(usable: tuple[float, ...], sides: tuple[str, ...], redundancy: str) -> 
 
 def test_stated_cords_carry_by_their_number() -> None:
     inside = rack(FOUR, "[{type: dgx-h100, cords: {A: 4, B: 2}}]", "power_factor: 1.0")
-    loads = [one.expected("feed_load_va") for one in known(inside).of_kind("feed")]
+    loads = [one.expected("feed_load_va") for one in known(inside).list_components("feed")]
     assert loads == [pytest.approx(6800), pytest.approx(3400)]
 
 
@@ -257,7 +257,7 @@ def test_switches_of_a_rack_draw_from_its_feeds() -> None:
         FOUR, "[{type: dgx-a100}]", "power_factor: 1.0\n      switches: [{name: leaf, power: 1.7 kW}, {name: spare}]"
     )
     assert of("rack", inside).expected("load_w") == 6500 + 1700
-    assert [one.expected("feed_load_va") for one in known(inside).of_kind("feed")] == [4100, 4100]
+    assert [one.expected("feed_load_va") for one in known(inside).list_components("feed")] == [4100, 4100]
     assert known(inside).expected("load_w") == 8200
 
 
@@ -280,7 +280,7 @@ RACKS = """\
 
 
 def test_a_panel_carries_its_half_and_all_of_it_when_the_other_side_fails() -> None:
-    ups, a, b = known(RACKS).of_kind("panel")
+    ups, a, b = known(RACKS).list_components("panel")
     for panel in (ups, a, b):
         assert panel.expected("panel_load_w") == pytest.approx(32_500)
         assert panel.expected("panel_failover_w") == pytest.approx(65_000)
@@ -294,7 +294,7 @@ def test_a_panel_carries_its_half_and_all_of_it_when_the_other_side_fails() -> N
 
 def test_a_panel_of_both_sides_carries_no_more_when_one_of_them_fails() -> None:
     both = RACKS.replace("panel: b", "panel: a")
-    assert known(both).of_kind("panel")[1].expected("panel_failover_w") == pytest.approx(65_000)
+    assert known(both).list_components("panel")[1].expected("panel_failover_w") == pytest.approx(65_000)
 
 
 def test_panels_that_hang_on_one_another_end() -> None:
@@ -393,7 +393,7 @@ def test_one_finding_tells_of_a_rack_whose_feeds_are_all_over() -> None:
 
 def test_a_panel_does_not_take_over_servers_of_one_supply() -> None:
     """Ten racks of 6.5 kW, half on either panel: what has one supply goes dark with its side, and nothing moves."""
-    panel = known(RACKS.replace("type: dgx-a100", "name: s, power: 6.5 kW, psus: 1")).of_kind("panel")[1]
+    panel = known(RACKS.replace("type: dgx-a100", "name: s, power: 6.5 kW, psus: 1")).list_components("panel")[1]
     assert panel.expected("panel_failover_w") == pytest.approx(32_500)
 
 

@@ -29,7 +29,7 @@ def server(stated: str) -> ComponentFacts:
     (document,) = documents.load("facility.yaml", ROOM.format(server=stated).encode()).documents
     described = facility.read_facility(document)
     assert described is not None
-    return rules_facility.resolve_facts(described, {}).of_kind("server")[0]
+    return rules_facility.resolve_facts(described, {}).list_components("server")[0]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_machine_that_takes_three_phases_loads_them_alike(machine: str, imbala
     (document,) = documents.load("facility.yaml", text.encode()).documents
     described = facility.read_facility(document)
     assert described is not None
-    found = rules_facility.resolve_facts(described, {}).of_kind("feed")[0].expected("phase_imbalance")
+    found = rules_facility.resolve_facts(described, {}).list_components("feed")[0].expected("phase_imbalance")
     assert found == pytest.approx(imbalance)
 
 

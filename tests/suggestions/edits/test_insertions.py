@@ -7,7 +7,7 @@ import samples
 
 from gpulint import adapters
 from gpulint.source import documents
-from gpulint.suggestions.edits import trainer_keys
+from gpulint.suggestions.edits import insertions
 from gpulint.workload import Role
 
 AXOLOTL = """\
@@ -59,7 +59,7 @@ def test_a_run_that_states_neither_accumulation_nor_recomputation_is_cured_by_bo
 
 
 def test_a_key_stands_beside_one_of_its_own_mapping() -> None:
-    edit = trainer_keys.insert_key(role("nemo.yaml", NEMO), "virtual_stages", "4")
+    edit = insertions.insert_key(role("nemo.yaml", NEMO), "virtual_stages", "4")
     assert edit is not None and edit.location is not None
     assert edit.new == "virtual_pipeline_model_parallel_size: 4"
     assert edit.location.text.startswith("  ")
@@ -83,9 +83,9 @@ def test_a_key_stands_beside_one_of_its_own_mapping() -> None:
 )
 def test_a_key_is_not_guessed(path: str, text: str, name: str, value: str) -> None:
     """No mapping to put it in, a key that stands already, a word that the file has none for, no such key, and JSON."""
-    assert trainer_keys.insert_key(role(path, text), name, value) is None
+    assert insertions.insert_key(role(path, text), name, value) is None
 
 
 def test_a_mapping_in_braces_is_left_alone() -> None:
     braces = "trainer: {devices: 8, num_nodes: 8}\nmodel: {micro_batch_size: 1, pipeline_model_parallel_size: 8}\n"
-    assert trainer_keys.insert_key(role("nemo.yaml", braces), "virtual_stages", "4") is None
+    assert insertions.insert_key(role("nemo.yaml", braces), "virtual_stages", "4") is None
