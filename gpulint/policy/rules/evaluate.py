@@ -404,4 +404,4 @@ def _suggest_words(rule: Rule, instead: Sequence[tuple[Location, str, str]]) -> 
         return ()
     words = ", ".join(dict.fromkeys(new for _, _, new in instead))
     edits = tuple(Edit("word", place, old, new) for place, old, new in instead)
-    return (Suggestion(f"use {words} instead", edits, gives_up=rule.gives_up),)
+    return (Suggestion(f"use {words} instead", edits, trade_off=rule.trade_off),)

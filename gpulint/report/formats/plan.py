@@ -88,8 +88,8 @@ def _table(plan: Plan) -> Iterator[str]:
     yield text.pad(today, widths)
     for row, option in zip(rows, plan.options, strict=True):
         yield text.pad([safe(cell) for cell in row], widths)
-        if option.gives_up:
-            yield f"   trade-off: {safe(option.gives_up)}"
+        if option.trade_off:
+            yield f"   trade-off: {safe(option.trade_off)}"
         for edit in option.edits:
             yield f"   {text.render_edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(option.prices for option in plan.options if option.prices)):

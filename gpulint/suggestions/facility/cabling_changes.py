@@ -26,7 +26,7 @@ class CableChange(NamedTuple):
 
     title: str
     values: Mapping[str, Value]
-    gives_up: str
+    trade_off: str
 
 
 def propose(quantity: str, facts: Facts) -> Iterator[CableChange]:

@@ -138,7 +138,7 @@ def test_control_characters_never_reach_the_terminal_from_any_field() -> None:
     place = Location(f"{HOSTILE}.yaml", 1, 1, 1, 4, f"{HOSTILE}: {HOSTILE}")
     elsewhere = Location(f"{HOSTILE}/other.yaml", 1, 1, 1, 4, HOSTILE)
     suggestion = Suggestion(
-        HOSTILE, (Edit("checkpoint", elsewhere, HOSTILE, HOSTILE), Edit("x", None, "", HOSTILE)), gives_up=HOSTILE
+        HOSTILE, (Edit("checkpoint", elsewhere, HOSTILE, HOSTILE), Edit("x", None, "", HOSTILE)), trade_off=HOSTILE
     )
     one = finding(place, (suggestion,), (Related(HOSTILE, place), Related(HOSTILE, elsewhere)), message=HOSTILE)
     told = Report(findings=(one,), skipped=(Skip(HOSTILE, HOSTILE),), failures=(Failure(HOSTILE, "checking", HOSTILE),))
