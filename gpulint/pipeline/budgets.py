@@ -21,6 +21,7 @@ from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.identity import BUDGET_PREFIX
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Spent, Subject
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
@@ -226,7 +227,7 @@ def _measure_use(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iter
             continue
         unsure = known.role.value(measure.spent)
         reason = unsure.reason if isinstance(unsure, Unknown) else ""
-        verdict = "exceeded" if least > limit else "cannot tell" if reason else "within"
+        verdict = "exceeded" if least > limit else NOT_EVALUATED if reason else "within"
         place = known.role.anchor.location()
         yield Spent(
             budget.name, glossary()[measure.limit].unit or "gpus", limit, least, verdict, reason, len(mine), place

@@ -12,9 +12,10 @@ from gpulint.report.finding import Finding, RuleCard, Severity
 from gpulint.report.json_keys import Between, Inlined, Words
 from gpulint.report.location import Location
 from gpulint.report.tool import Catalog, Tool
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.report.workload_summary import WorkloadSummary
 
-BUDGETS = Words(("exceeded", "within", "cannot tell"))
+BUDGETS = Words(("exceeded", "within", NOT_EVALUATED))
 
 
 class Recognised(NamedTuple):

@@ -18,6 +18,7 @@ from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import evaluate, objectives
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report.model import Explanation, RoleSummary, Severity
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Role, Unknown
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ SHOWN_OF_TRAINING = (
     *("optimizer_state_bytes", "state_bytes_per_gpu", "training_peak_bytes", "training_needed_bytes", "training_room"),
 )
 
-UNKNOWN = "cannot tell"
-"""The verdict on a role whose memory cannot be computed."""
 LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob)://|[\w.-]+(?:/[\w.-]+){2,}/?$")
 """References to weights that no hub serves: a path, a volume or a bucket."""
 
@@ -107,7 +106,7 @@ def find_verdict(facts: Facts) -> str:
         return "no GPU"
     whole, *parts = _list_headroom_facts(facts)
     found = _compare_headroom(facts, whole)
-    if found != UNKNOWN:
+    if found != NOT_EVALUATED:
         return found
     return next((part for name in parts if "not fit" in (part := _compare_headroom(facts, name))), found)
 
@@ -134,7 +133,7 @@ def _list_headroom_facts(facts: Facts) -> tuple[str, ...]:
 def _compare_headroom(facts: Facts, name: str) -> str:
     left = facts.scenarios(name)
     if isinstance(left, Missing):
-        return UNKNOWN
+        return NOT_EVALUATED
     if _number(left.worst) >= 0:
         return "fits"
     if _number(left.best) < 0:

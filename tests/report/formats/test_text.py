@@ -47,8 +47,8 @@ warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubern
    |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
    = Kubernetes expands only $(NAME), for earlier entries. The program gets the literal text and loses the image's own value.
 
-workload  architecture                       accelerator         parallelism  verdict      headroom
-chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
+workload  architecture                       accelerator         parallelism  verdict        headroom
+chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
 1 file, 1 workload, 1 error, 1 warning
 not evaluated: 12 checks; to evaluate them, add
