@@ -188,6 +188,15 @@ def _render_amount(consumer: Consumer, measure: Measure, unit: str) -> str:
     return units.human(consumer.least[measure.counted], unit)
 
 
+def describe_largest(workloads: int, where: str, amount: str) -> str:
+    """Return the label of the largest workload of several, or of the only one, with what it takes.
+
+    >>> describe_largest(1, "", "12 GPUs"), describe_largest(3, " in hall-1", "12 GPUs")
+    ('the only workload: 12 GPUs', 'largest of 3 workloads in hall-1: 12 GPUs')
+    """
+    return (f"largest of {workloads} workloads" if workloads > 1 else "the only workload") + f"{where}: {amount}"
+
+
 def _sort_consumers(measure: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
     taking = (consumer for consumer in mine if consumer.least.get(measure.counted))
     return sorted(
@@ -204,7 +213,9 @@ def _build_finding(verdict: evaluate.Verdict, known: Facts, budget: Budget, mine
     place = known.role.anchor.location()
     return evaluate.make_finding(verdict, _build_owner(known.role), known)._replace(
         location=first.place if first else place,
-        label=f"largest of {len(mine)} workloads: {_render_amount(first, measure, glossary()[measure.counted].unit)}"
+        label=describe_largest(
+            len(mine), "", _render_amount(first, measure, glossary()[measure.counted].unit or "gpus")
+        )
         if first
         else "",
         related=(Related(f"budget of {budget.name}", place),) if first else (),

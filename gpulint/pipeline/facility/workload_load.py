@@ -310,7 +310,7 @@ def _build_finding(
     where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,
-        label=f"largest of {len(takers)} workloads in {where}: {units.human(first.counted, 'gpus')}",
+        label=budgets.describe_largest(len(takers), f" in {where}", units.human(first.counted, "gpus")),
         related=(Related(f"{known.kind} {known.role.name}", known.role.anchor.location()),),
         workload=first.workload,
         role="",

@@ -17,6 +17,7 @@ from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import evaluate, objectives
 from gpulint.policy.rules.rule import Rule, load_shipped
+from gpulint.report import headroom
 from gpulint.report.model import Explanation, RoleSummary, Severity
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Role, Unknown
@@ -149,8 +150,7 @@ def _describe_headroom(facts: Facts) -> str:
     ends = facts.ends("training_room" if engines.is_training(facts.role) else "headroom")
     if ends is None or facts.role.value("device") not in (None, "gpu"):
         return ""
-    low, high = (round(_number(end) * 100) for end in ends)
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return headroom.render(*map(_number, ends))
 
 
 def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
@@ -222,7 +222,7 @@ def _explain_accelerator(role: Role) -> Iterator[Explanation]:
     """Yield why a pod's accelerator is open if no label, queue or claim names it."""
     resource, count = role.text("accelerator_resource"), role.fields.get("gpus_per_pod")
     if resource and count and count.origins and count.value != 0 and "accelerator" not in role.fields:
-        reason = f"no label names the GPU model: the nodes that offer {resource} determine it"
+        reason = f"the accelerator depends on the nodes that offer {resource}"
         yield Explanation("accelerator", "any host", reason, count.origins[0].location())
 
 
@@ -237,7 +237,7 @@ def _explain_program(role: Role) -> Iterator[Explanation]:
         category = runs.value.category if isinstance(runs.value, Unknown) else "own program"
         if category:
             who = "the image" if category == "image default" else f"{runs.value} itself"
-            reason = f"only {who} determines it"
+            reason = f"the architecture depends on {who}"
             yield Explanation("architecture", category, reason, runs.origins[0].location())
             return
 

@@ -125,7 +125,7 @@ NOWHERE = service("chat", 33).replace("      nodeSelector: {pool: h100}\n", "")
         ),
         pytest.param(
             service("chat", 33, pool="other"),
-            "1 × nvidia.com/gpu (the nodes",
+            "1 × nvidia.com/gpu (the accelerator depends on the nodes",
             set(),
             id="another pool",
         ),
