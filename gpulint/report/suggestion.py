@@ -30,7 +30,7 @@ class Edit(NamedTuple):
     quantity: str
     location: Annotated[Location | None, Inlined()]
     old: str
-    """The text at the location; empty: `new` is to be added."""
+    """The text at the location; empty: `new` is inserted."""
     new: str
     how: Annotated[str, HOW] = "replace"
     """`argument` adds a word after the one at the location, `key` adds a key to its mapping, `remove` takes the entry out."""

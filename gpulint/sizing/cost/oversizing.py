@@ -73,7 +73,7 @@ def card_price_ratio(
     >>> card_price_ratio("l4", "gcp", None, 5e9, "bfloat16")
     1.0
 
-    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free is our choice: the
+    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the GPU free is our choice: the
         alternative is checked by every rule.
     """
     return _minimum_over_clouds(
@@ -110,8 +110,7 @@ def load_price_ratio(
     >>> load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.3, 0.05, "bfloat16")
     1.0
 
-    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which GPUs are worth
-        a try.
+    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which GPUs are proposed.
     """
     card = hardware.accelerator(accelerator)
     slowest = math.inf if target_tpot_s is None else target_tpot_s / _RESERVE
@@ -423,7 +422,7 @@ def needed_ranks(
     >>> needed_ranks(1, 16e9, 3.35e12, 0.011, 0.05, 4), needed_ranks(2, 141e9, 3.35e12, 0.025, 0.05, 8)
     (1, 4)
 
-    Source: definition. Half of the time and twice the load are our choice: they only say which layouts are worth a try.
+    Source: definition. Half of the time and twice the load are our choice: they only say which layouts are proposed.
     """
     for exponent in range(tensor_parallel.bit_length()):
         ranks = 1 << exponent
