@@ -44,7 +44,7 @@ class Failure(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """How much of one limit of a budget the workloads of a run take, at the location that states it."""
+    """One limit of a budget, how much of it the workloads of a run take, and where it is declared."""
 
     budget: str
     """Whose it is: a team, or the paths."""

@@ -22,7 +22,7 @@ from gpulint.units.constants import (
     TON_W,
     YEAR_HOURS,
 )
-from gpulint.units.format import beside, human
+from gpulint.units.format import beside, human, name_base
 from gpulint.units.parse import (
     QUANTITY_DIGITS_MAX,
     amount_of,
@@ -73,6 +73,7 @@ __all__ = [
     "human_int",
     "in_bytes",
     "line_rate",
+    "name_base",
     "parse",
     "quantity",
     "rate",

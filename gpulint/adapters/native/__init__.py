@@ -162,7 +162,7 @@ def _model_fields(quantities: list[Quantity]) -> dict[str, tuple[object, object]
 
 
 def _describe(quantity: Quantity) -> str:
-    return f"{quantity.meaning} [{quantity.unit}]" if quantity.unit else quantity.meaning
+    return f"{quantity.meaning} [{units.name_base(quantity.unit)}]" if quantity.unit else quantity.meaning
 
 
 def _render_error(document: Document, path: Path, kind: str, message: str) -> Problem:

@@ -45,7 +45,7 @@ warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubern
   --> spec.yaml:14:27  (chat/server)
 14 |           value: /opt/lib:${LD_LIBRARY_PATH}
    |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
-   = Kubernetes expands only $(NAME), for earlier entries. The program gets the literal text and loses the image's own value.
+   = Kubernetes expands only $(NAME) of variables above it. The program gets the literal text and loses the image's own value.
 
 workload  architecture                       accelerator         parallelism  verdict        headroom
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
