@@ -152,10 +152,10 @@ def _guarded(
             for name, value in measured.items()
             if name in FIGURES and isinstance(value, int | float)
         )
-        return Judged(str(case["id"]), figures, "cannot tell", bool(measured.get("oom")), reason, "", reason)
+        return Judged(str(case["id"]), figures, "not evaluated", bool(measured.get("oom")), reason, "", reason)
 
 
-MILDEST = ("cannot tell", "fits", "likely fits", "likely does not fit", "does not fit")
+MILDEST = ("not evaluated", "fits", "likely fits", "likely does not fit", "does not fit")
 """Of two readings the milder verdict counts; none where one fits and the other does not."""
 
 
@@ -183,7 +183,7 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
         unanswered = tuple(
             Figure(str(case["id"]), one.name, one.measured, None, told.reason, one.kind) for one in wanted
         )
-        verdict = "cannot tell"
+        verdict = "not evaluated"
         return Judged(
             str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason
         )
@@ -201,7 +201,7 @@ def _verdict(known: Facts) -> str:
         return verdict
     short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
     found = memory_breakdown.find_verdict(resolver.resolve(short, known.resolved))
-    return found if "not fit" in found else "cannot tell"
+    return found if "not fit" in found else "not evaluated"
 
 
 def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
@@ -297,7 +297,7 @@ def mapped_text(every: list[Judged]) -> str:
     lines = [f"{len(every)} cases read, {share(len(every) - len(unmapped), len(every))} mapped, not mappable:"]
     lines += [f"  {one.id}: {one.unmapped}" for one in unmapped] or ["  none"]
     lines += ["`does not fit` on what ran:", *([f"  {one.id}" for one in wrong] or ["  none"])]
-    failures = [one for one in every if one.refused and one.verdict != "cannot tell"]
+    failures = [one for one in every if one.refused and one.verdict != "not evaluated"]
     called = sum(one.verdict in ("does not fit", "likely does not fit") for one in failures)
     return "\n".join([*lines, f"failures called at least likely, of those answered: {share(called, len(failures))}"])
 
@@ -334,7 +334,7 @@ def _percent(ratio: float) -> str:
 def outcomes_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
     """Our verdict against what happened."""
     counts = Counter((one.verdict, one.refused) for one in every)
-    verdicts = ("fits", "likely fits", "likely does not fit", "does not fit", "cannot tell")
+    verdicts = ("fits", "likely fits", "likely does not fit", "does not fit", "not evaluated")
     head = ("verdict", "it ran", "out of memory or refused")
     return [head, *((word, str(counts[word, False]), str(counts[word, True])) for word in verdicts)]
 
@@ -350,8 +350,8 @@ def as_text(every: list[Judged], figures: list[tuple[str, ...]], what: str, list
         "",
         alone.table(outcomes_table(every)),
     ]
-    lacking = Counter(one.missing for one in every if one.verdict == "cannot tell")
-    lines += ["", "cannot tell, for want of:", *(f"  {n:>3}  {what}" for what, n in lacking.most_common())]
+    lacking = Counter(one.missing for one in every if one.verdict == "not evaluated")
+    lines += ["", "not evaluated, for want of:", *(f"  {n:>3}  {what}" for what, n in lacking.most_common())]
     if listed:
         lines += ["", *(line for one in every for line in _listed(one))]
     return "\n".join(lines)

@@ -25,7 +25,6 @@ TEXTS = frozenset(
         "summary",
         "title",
         "trade_off",
-        "gives_up",
         "asks",
         "assumptions",
         "reason",

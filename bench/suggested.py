@@ -47,7 +47,7 @@ def told(path: str, kind: str, now: str, rules: str, options: Iterable[Suggestio
         edits = "; ".join(
             f"{edit.location.line if edit.location else '?'}: {edit.old} → {edit.new}" for edit in one.edits
         )
-        yield "\t".join((path, kind, rules, now, one.title, cost, one.gives_up or "nothing", edits)) + "\n"
+        yield "\t".join((path, kind, rules, now, one.title, cost, one.trade_off or "nothing", edits)) + "\n"
 
 
 if __name__ == "__main__":

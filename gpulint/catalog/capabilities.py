@@ -57,8 +57,8 @@ INFERENCE: Mapping[str, str] = {
     "refuses_context_beyond_training": "It refuses a maximum length above what the checkpoint declares.",
     "accepts_context_beyond_training": "It starts with a maximum length above what the checkpoint declares.",
     "batches_continuously": (
-        "It adds requests to the running batch after any step; its batch holds many sequences unless it "
-        "is told otherwise."
+        "It adds requests to the running batch after any step; its batch holds many sequences unless "
+        "configured otherwise."
     ),
     "runs_on_other_gpus": (
         "It runs the same checkpoint on another GPU model, without an engine or a profile built for that model."

@@ -1,6 +1,6 @@
 """Engines and trainers: one module each turns how a program is started into the fields of a role.
 
-A module is imported when one of its `MENTIONS` stands in the image or in a word of the command.
+A module is imported when one of its `MENTIONS` occurs in the image or in a word of the command.
 """
 
 from __future__ import annotations

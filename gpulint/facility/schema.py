@@ -9,6 +9,7 @@ from typing import Any
 
 import pydantic
 
+from gpulint import units
 from gpulint.facility.model import HOLDS, LISTS, NAMELESS, list_keys
 from gpulint.facility.reader import API_VERSION, KIND
 from gpulint.facts.glossary import Quantity
@@ -54,7 +55,8 @@ def component_model(kind: str) -> type[pydantic.BaseModel]:
     if kind != "facility":
         fields["name"] = (TYPES["text"] if kind not in NAMELESS else TYPES["text"] | None, named)
     for held in sorted(HOLDS.get(kind, ())):
-        fields[KEYS[held]] = (list[component_model(held)], pydantic.Field([], description=f"its {KEYS[held]}"))  # type: ignore[misc]
+        text = f"the {KEYS[held].replace('_', ' ')} in it"
+        fields[KEYS[held]] = (list[component_model(held)], pydantic.Field([], description=text))  # type: ignore[misc]
     strict = pydantic.ConfigDict(extra="forbid")
     model: type[pydantic.BaseModel] = pydantic.create_model(kind.title().replace("_", ""), __config__=strict, **fields)
     return model
@@ -62,4 +64,4 @@ def component_model(kind: str) -> type[pydantic.BaseModel]:
 
 def _describe(quantity: Quantity) -> str:
     closed = f": {', '.join(quantity.words)}" if quantity.words else ""
-    return f"{quantity.meaning}{closed}" + (f" [{quantity.unit}]" if quantity.unit else "")
+    return f"{quantity.meaning}{closed}" + (f" [{units.name_base(quantity.unit)}]" if quantity.unit else "")

@@ -124,7 +124,7 @@ def provide_assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Mi
         return None
     name = quantity.name
     if name in ASSUMED_ZERO:
-        return constant(0, "a dense network in one number format is assumed")
+        return constant(0, "a dense architecture in one number format is assumed")
     if name == "quantised_parameters":
         return facts.find("parameters")
     if name == "quantised_excess" and not _format_counts_all_tensors(facts):
@@ -230,7 +230,7 @@ def _find_slice_share(quantity: Quantity, facts: Facts) -> ResolvedFact | None:
     product = hardware.accelerator(facts.role.text("accelerator"))
     value = getattr(product, quantity.name) if product else None
     share = hardware.slice_share_of(quantity.name, profile, product) if product and value else None
-    return None if value is None or share is None else constant(value * share, "its share of a card")
+    return None if value is None or share is None else constant(value * share, "its share of a GPU")
 
 
 def _find_in_catalog(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing:

@@ -21,6 +21,7 @@ from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.identity import BUDGET_PREFIX
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Spent, Subject
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
@@ -187,6 +188,15 @@ def _render_amount(consumer: Consumer, measure: Measure, unit: str) -> str:
     return units.human(consumer.least[measure.counted], unit)
 
 
+def describe_largest(workloads: int, where: str, amount: str) -> str:
+    """Return the label of the largest workload of several, or of the only one, with what it takes.
+
+    >>> describe_largest(1, "", "12 GPUs"), describe_largest(3, " in hall-1", "12 GPUs")
+    ('the only workload: 12 GPUs', 'largest of 3 workloads in hall-1: 12 GPUs')
+    """
+    return (f"largest of {workloads} workloads" if workloads > 1 else "the only workload") + f"{where}: {amount}"
+
+
 def _sort_consumers(measure: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
     taking = (consumer for consumer in mine if consumer.least.get(measure.counted))
     return sorted(
@@ -203,7 +213,9 @@ def _build_finding(verdict: evaluate.Verdict, known: Facts, budget: Budget, mine
     place = known.role.anchor.location()
     return evaluate.make_finding(verdict, _build_owner(known.role), known)._replace(
         location=first.place if first else place,
-        label=f"largest of {len(mine)} workloads: {_render_amount(first, measure, glossary()[measure.counted].unit)}"
+        label=describe_largest(
+            len(mine), "", _render_amount(first, measure, glossary()[measure.counted].unit or "gpus")
+        )
         if first
         else "",
         related=(Related(f"budget of {budget.name}", place),) if first else (),
@@ -226,7 +238,7 @@ def _measure_use(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iter
             continue
         unsure = known.role.value(measure.spent)
         reason = unsure.reason if isinstance(unsure, Unknown) else ""
-        verdict = "exceeded" if least > limit else "cannot tell" if reason else "within"
+        verdict = "exceeded" if least > limit else NOT_EVALUATED if reason else "within"
         place = known.role.anchor.location()
         yield Spent(
             budget.name, glossary()[measure.limit].unit or "gpus", limit, least, verdict, reason, len(mine), place

@@ -7,8 +7,9 @@ from typing import Annotated, NamedTuple
 from gpulint.report.fact import Facts, Scenarios
 from gpulint.report.json_keys import Inlined, Items, Key, Words
 from gpulint.report.location import Location
+from gpulint.report.verdicts import NOT_EVALUATED
 
-LIMITS = Words(("within", "likely within", "likely exceeded", "exceeded", "cannot tell"))
+LIMITS = Words(("within", "likely within", "likely exceeded", "exceeded", NOT_EVALUATED))
 LOADS = Words(
     (
         "holds",
@@ -18,7 +19,7 @@ LOADS = Words(
         "no spare",
         "likely overloaded",
         "overloaded",
-        "cannot tell",
+        NOT_EVALUATED,
     )
 )
 
@@ -36,7 +37,7 @@ class Meter(NamedTuple):
     """What the known components take, if others are not known."""
     usual: bool = False
     """The limit is not stated; it is what is usual for its kind."""
-    verdict: Annotated[str, LIMITS] = "cannot tell"
+    verdict: Annotated[str, LIMITS] = NOT_EVALUATED
     needs: tuple[str, ...] = ()
     """The quantities that would have to be stated."""
 
@@ -67,7 +68,7 @@ class FeedSummary(NamedTuple):
     """The share of what is usable."""
     lost_share: Scenarios[float] | None = None
     """The same after the worst loss of another side."""
-    verdict: Annotated[str, LOADS] = "cannot tell"
+    verdict: Annotated[str, LOADS] = NOT_EVALUATED
     """`no spare`: it would be overloaded after a loss, and redundancy is promised."""
     needs: tuple[str, ...] = ()
 

@@ -12,9 +12,10 @@ from gpulint.report.finding import Finding, RuleCard, Severity
 from gpulint.report.json_keys import Between, Inlined, Words
 from gpulint.report.location import Location
 from gpulint.report.tool import Catalog, Tool
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.report.workload_summary import WorkloadSummary
 
-BUDGETS = Words(("exceeded", "within", "cannot tell"))
+BUDGETS = Words(("exceeded", "within", NOT_EVALUATED))
 
 
 class Recognised(NamedTuple):
@@ -43,7 +44,7 @@ class Failure(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """How much of one limit of a budget the workloads of a run take, at the location that states it."""
+    """One limit of a budget, how much of it the workloads of a run take, and where it is declared."""
 
     budget: str
     """Whose it is: a team, or the paths."""

@@ -30,7 +30,7 @@ class Edit(NamedTuple):
     quantity: str
     location: Annotated[Location | None, Inlined()]
     old: str
-    """The text at the location; empty: `new` is to be added."""
+    """The text at the location; empty: `new` is inserted."""
     new: str
     how: Annotated[str, HOW] = "replace"
     """`argument` adds a word after the one at the location, `key` adds a key to its mapping, `remove` takes the entry out."""
@@ -52,7 +52,7 @@ class Suggestion(NamedTuple):
     title: str
     edits: Annotated[tuple[Edit, ...], Key("changes")]
     facts: Facts = ()
-    gives_up: Annotated[str, Key("trade_off")] = ""
+    trade_off: str = ""
     """What gets worse; empty: nothing."""
     cost_before_usd_per_hour: float | None = None
     cost_after_usd_per_hour: float | None = None
@@ -71,7 +71,7 @@ class Suggestion(NamedTuple):
     def is_safe(self) -> bool:
         """Whether it has no trade-off and costs no more, if prices are known; else, whether it asks for no more."""
         before, after = self.cost_before_usd_per_hour, self.cost_after_usd_per_hour
-        if self.gives_up:
+        if self.trade_off:
             return False
         if before is not None and after is not None:
             return after <= before

@@ -37,7 +37,7 @@ class Aim(NamedTuple):
     expected: str = ""
     at_best: str = ""
     verdict: str = ""
-    """met, likely met, likely missed, missed, beyond physics or cannot tell"""
+    """met, likely met, likely missed, missed, beyond physics or not evaluated"""
     needs: tuple[str, ...] = ()
     """The quantities that would have to be stated."""
 

@@ -273,7 +273,7 @@ def _find_scores(option: Suggestion) -> tuple[float, ...]:
     return (
         _find_cost(option)[0],
         float(len(option.values)),
-        float(bool(option.gives_up)),
+        float(bool(option.trade_off)),
         slow if isinstance(slow, float) else unknown,
         watts if isinstance(watts, int | float) else unknown,
         -_find_headroom(option),

@@ -22,7 +22,7 @@ from gpulint.units.constants import (
     TON_W,
     YEAR_HOURS,
 )
-from gpulint.units.format import human, write_together
+from gpulint.units.format import human, name_base, write_together
 from gpulint.units.parse import (
     QUANTITY_DIGITS_MAX,
     amount_of,
@@ -71,6 +71,7 @@ __all__ = [
     "human",
     "human_int",
     "line_rate",
+    "name_base",
     "parse",
     "quantity",
     "rate",

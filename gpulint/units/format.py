@@ -151,3 +151,41 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "m3_per_s": lambda value: f"{round(value / float(CFM)):,} CFM",
     "liquid_m3_per_s": lambda value: f"{_plain(round(value * 60 * THOUSAND, 1))} L/min",
 }
+
+
+BASE_UNITS: Mapping[str, str] = {
+    "": "",
+    "w": "W",
+    "a": "A",
+    "v": "V",
+    "va": "VA",
+    "c": "°C",
+    "m2": "m²",
+    "kg_per_m2": "kg/m²",
+    "m3_per_s": "m³/s",
+    "liquid_m3_per_s": "m³/s",
+    "j": "J",
+    "usd": "USD",
+    "flop": "FLOP",
+    "gpu_hours": "GPU-hours",
+    "capability": "compute capability",
+    "flop_per_s": "FLOP/s",
+    "line_bytes_per_s": "bytes/s",
+    "db": "dB",
+    "kg_per_kwh": "kg/kWh",
+    "usd_per_kwh": "USD/kWh",
+    "usd_per_hour": "USD/h",
+    "kg_per_hour": "kg/h",
+    "usd_per_million_tokens": "USD per million tokens",
+    "usd_per_billion_tokens": "USD per billion tokens",
+}
+"""Base units whose usual notation is not their name."""
+
+
+def name_base(unit: str) -> str:
+    """Return a base unit in its usual notation.
+
+    >>> name_base("w"), name_base("tokens_per_s"), name_base("")
+    ('W', 'tokens/s', '')
+    """
+    return BASE_UNITS.get(unit, unit.replace("_per_", "/"))

@@ -77,7 +77,7 @@ def test_there_are_enough_recommendations_of_both_kinds_and_each_has_its_source(
     ("claim", "verdict", "smaller", "agrees"),
     [
         ("recommended", "fits", "", True),
-        ("recommended", "cannot tell", "", False),
+        ("recommended", "not evaluated", "", False),
         ("recommended", "likely does not fit", "", False),
         ("minimum", "likely fits", "does not fit", True),
         ("minimum", "fits", "fits", False),

@@ -69,10 +69,10 @@ def test_a_small_encoder_alone_on_a_card_may_share_it_with_one_or_three_others()
     }
 
 
-def test_it_says_what_it_gives_up_and_nothing_of_its_speed() -> None:
+def test_it_names_its_trade_off_and_nothing_of_its_speed() -> None:
     one = shared(EMBEDDING)["time-sharing by 4 clients"]
-    assert one.gives_up.startswith("no isolation and a varying speed")
-    assert "start at the same time" in one.gives_up
+    assert one.trade_off.startswith("no isolation and a varying speed")
+    assert "start at the same time" in one.trade_off
     assert {fact.name for fact in one.facts} <= {"headroom", "kv_cache_tokens"}
     assert not one.is_safe
 

@@ -511,7 +511,7 @@ def test_where_nothing_is_wanted_nothing_is_said_of_it(text: str) -> None:
         (server(f"{{output-tokens-per-s: 10, {SHAPE}}}"), {"output tokens": "met"}),
         (server(f"{{output-tokens-per-s: 90k, {SHAPE}}}"), {"output tokens": "missed"}),
         (server(f"{{requests-per-s: 900, {SHAPE}}}"), {"requests": "beyond physics"}),
-        (server("{concurrency: 4}"), {"concurrent requests": "cannot tell"}),
+        (server("{concurrency: 4}"), {"concurrent requests": "not evaluated"}),
     ],
 )
 def test_an_objective_is_met_or_missed(text: str, verdicts: dict[str, str]) -> None:

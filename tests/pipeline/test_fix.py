@@ -444,7 +444,7 @@ def test_a_fix_after_which_the_finding_stays_is_dropped() -> None:
     ("one", "safe"),
     [
         pytest.param(Suggestion("x", ()), True, id="gives nothing up"),
-        pytest.param(Suggestion("x", (), gives_up="speed"), False, id="gives something up"),
+        pytest.param(Suggestion("x", (), trade_off="speed"), False, id="has a trade-off"),
         pytest.param(Suggestion("x", (), (), "", 1.0, 2.0), False, id="costs more"),
         pytest.param(Suggestion("x", (), (), "", 2.0, 1.0), True, id="costs less"),
         pytest.param(Suggestion("x", (Edit("gpus_per_pod", None, "2", "4"),)), False, id="more GPUs, price unknown"),

@@ -1,4 +1,4 @@
-"""`gpulint suggest`: every option is better by the same rules, can be written, and says what it costs and gives up."""
+"""`gpulint suggest`: every option is better by the same rules, can be written, and says its cost and its trade-off."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_where_money_is_wasted_the_cheapest_comes_first() -> None:
     first = planned(WASTEFUL).options[0]
     assert (first.values["accelerator"], first.values["gpus_per_pod"]) == ("l4", 1)
     assert "cheapest" in first.answers
-    assert first.gives_up.startswith("lower memory bandwidth")
+    assert first.trade_off.startswith("lower memory bandwidth")
 
 
 def test_an_answer_on_the_same_hardware_changes_no_card_and_no_count() -> None:
@@ -145,7 +145,7 @@ def test_a_large_card_bought_for_a_length_that_no_request_has_is_answered_with_a
     first = planned(text).options[0]
     assert first.values["accelerator"] == "l4"
     assert 2 * 1400 <= first.values["max_model_len"] < 32768  # type: ignore[operator]
-    assert "longer requests are rejected" in first.gives_up
+    assert "longer requests are rejected" in first.trade_off
 
 
 def test_a_slower_card_is_not_offered_where_its_time_per_token_cannot_be_told() -> None:
@@ -222,7 +222,7 @@ def test_a_run_that_has_time_may_take_less_power_and_says_what_that_costs_in_spe
     """A limit of 80 % of a board slows a run by less than a fifth and takes a fifth of its power away."""
     capped = {one.values["power_cap_w"]: one for one in planned(RUN).options if "power_cap_w" in one.values}
     assert 560 in capped
-    assert capped[560].gives_up
+    assert capped[560].trade_off
     shown = {fact.name: fact.values.expected for fact in capped[560].facts}
     today = {fact.name: fact.values.expected for fact in planned(RUN).facts}
     assert shown["power_w"] == pytest.approx(0.8 * today["power_w"])  # type: ignore[operator]

@@ -66,7 +66,7 @@ def test_eight_cards_of_which_the_server_starts_on_four_become_four() -> None:
     spec = server("--model=google/gemma-3-27b-it, --max-model-len=16384, --tensor-parallel-size=4", gpus=8)
     said, better = first(spec)
     assert (said, better.title) == ("gpus-left-idle", "request the 4 GPUs that are used")
-    assert better.gives_up == ""
+    assert better.trade_off == ""
 
 
 def test_a_nim_that_uses_two_of_eight_cards_asks_for_two() -> None:
@@ -256,7 +256,7 @@ SIX = f'gpulint/concurrency: "6", {SHORT}'
 def test_a_context_that_only_buys_the_card_is_cut_with_it() -> None:
     said, better = first(server(LONG, A100, said=f"{SIX}, gpulint/tpot: 200ms"))
     assert (said, better.title) == ("context-decides-card", "1 × L4 24GB with sequences of at most 8,192 tokens")
-    assert better.gives_up.startswith("shorter sequences")
+    assert better.trade_off.startswith("shorter sequences")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ spec:
 
 def test_replicas_that_the_stated_load_leaves_idle_are_fewer() -> None:
     said, better = first(COUNTED.format(replicas=8, load=", target_concurrency: 16"))
-    assert (said, better.title, better.gives_up) == (
+    assert (said, better.title, better.trade_off) == (
         "replicas-beyond-load",
         "2 replicas",
         "no spare capacity beyond the declared load",

@@ -68,7 +68,7 @@ def test_16_bytes_a_parameter_of_8_billion_do_not_fit_in_80_gigabytes() -> None:
 def test_an_eighth_of_them_fits() -> None:
     found = report(native(**LLAMA, sharding="fsdp"))
     assert of_rule(found, STATES) == []
-    assert verdict(found) == "cannot tell"  # batch and length are not stated
+    assert verdict(found) == "not evaluated"  # batch and length are not stated
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_an_eighth_of_them_fits() -> None:
 def test_what_is_not_stated_keeps_the_rules_silent(left_open: dict[str, object]) -> None:
     found = report(native(**{**LLAMA, **left_open}))
     assert severities(found).keys() <= {"float32-training"}
-    assert verdict(found) == "cannot tell"
+    assert verdict(found) == "not evaluated"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_what_a_command_line_leaves_open_keeps_the_rules_silent(command: str) ->
     started = f"python {command}" if command.startswith(("src/", "transformers/", "run_clm")) else command
     found = report(job(started, "nvidia-l4"))
     assert severities(found).keys().isdisjoint({WEIGHTS, STATES, STEP}), command
-    assert verdict(found) in ("cannot tell", "fits")
+    assert verdict(found) in ("not evaluated", "fits")
 
 
 def test_a_variable_of_accelerate_keeps_the_rules_silent() -> None:
@@ -250,7 +250,7 @@ SWIFT = (
         ("full", "nvidia-tesla-a100", ("does not fit",)),
         ("lora", "nvidia-l4", ("fits", "likely fits")),  # examples/train/lora_sft.sh: 22 GB
         ("lora", "nvidia-tesla-t4", ("does not fit",)),  # 15.2 GB of weights in a card of 14.6 GiB
-        ("longlora", "nvidia-tesla-t4", ("cannot tell",)),
+        ("longlora", "nvidia-tesla-t4", ("not evaluated",)),
     ],
 )
 def test_runs_of_ms_swift_fit_where_its_examples_say_they_do(tuner: str, card: str, said: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Alternatives: what is printed is better by our own rules, small, and says what it gives up."""
+"""Alternatives: what is printed is better by our own rules, small, and names its trade-off."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_a_native_spec_is_answered_in_its_own_words() -> None:
 
 def test_what_is_lost_is_said() -> None:
     (found,) = samples.of_rule(samples.report(server(length=131072)), "serving-does-not-fit")
-    assert found.suggestions[0].gives_up == "longer requests are rejected"
+    assert found.suggestions[0].trade_off == "longer requests are rejected"
 
 
 def test_a_cheaper_card_shows_both_prices_of_one_place_and_day() -> None:

@@ -45,7 +45,7 @@ FEWER = Suggestion(
             exact=Replacement(DIGIT, "4"),
         ),
     ),
-    gives_up="memory",
+    trade_off="memory",
 )
 MORE = Suggestion("8 GPUs", (Edit("spare_gpus", COUNT, "4", "8", exact=Replacement(COUNT, "8")),))
 INEXACT = Suggestion("another card", (Edit("accelerator", None, "", "h100"),))

@@ -27,8 +27,8 @@ def _container(resources: str, selector: str = "") -> Role:
         ("nvidia.com/a40", "a40"),
         ("nvidia.com/rtxa6000", "rtx-a6000"),
         ("nvidia.com/rtx8000", "quadro-rtx-8000"),
-        ("nvidia.com/a100", "unknown: the nodes that offer nvidia.com/a100 determine the GPU model"),
-        ("nvidia.com/gh200", "unknown: the nodes that offer nvidia.com/gh200 determine the GPU model"),
+        ("nvidia.com/a100", "unknown: the accelerator depends on the nodes that offer nvidia.com/a100"),
+        ("nvidia.com/gh200", "unknown: the accelerator depends on the nodes that offer nvidia.com/gh200"),
         ("nvidia.com/mig-small", "unknown: the cluster decides which MIG slice nvidia.com/mig-small is"),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_pod_that_any_node_with_gpus_may_take_says_who_decides_the_product() -
     (role,) = samples.roles(samples.report(pod.format(selector="", container=asking)))
     (told,) = (one for one in role.explained if one.quantity == "accelerator")
     assert (told.category, told.location.line) == ("any host", 4)
-    assert told.reason == "no label names the GPU model: the nodes that offer nvidia.com/gpu determine it"
+    assert told.reason == "the accelerator depends on the nodes that offer nvidia.com/gpu"
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_without_a_product_it_cannot_tell_and_names_what_is_missing() -> None:
     )
     said = report(spec)
     (role,) = roles(said)
-    assert role.verdict == "cannot tell"
+    assert role.verdict == "not evaluated"
     assert sorted({need for one in role.not_evaluated for need in one.needs}) == ["accelerator"]
     assert "weights-exceed-memory" in not_evaluated(said)
     assert loud(said) == {}

@@ -241,7 +241,7 @@ def _read_queue(document: Document, template: Template, fields: Mapping[str, Fie
     for path in (("metadata", "labels"), (*template.spec[:-1], "metadata", "labels")):
         for key in QUEUES:
             if isinstance(name := document.get((*path, key)), str):
-                decided = Unknown(f"the queue {name} determines the GPU model", "queue or partition")
+                decided = Unknown(f"the accelerator depends on the queue {name}", "queue or partition")
                 return {"accelerator": Field(decided, (Origin(document, (*path, key)),))}
     return {}
 

@@ -126,7 +126,7 @@ def spec_model() -> type[pydantic.BaseModel]:
         for word, objective_row in objective_words.WORDS.items()
     }
     objective = pydantic.create_model("Objective", __config__=strict, **words)  # type: ignore[call-overload]
-    aim = (objective | None, pydantic.Field(None, description="what the service or the run is there to reach"))
+    aim = (objective | None, pydantic.Field(None, description="the target of the service or the training run"))
     spec = pydantic.create_model("Spec", __config__=strict, roles=roles, objective=aim)
     model: type[pydantic.BaseModel] = pydantic.create_model(
         "Workload",
@@ -162,7 +162,7 @@ def _model_fields(quantities: list[Quantity]) -> dict[str, tuple[object, object]
 
 
 def _describe(quantity: Quantity) -> str:
-    return f"{quantity.meaning} [{quantity.unit}]" if quantity.unit else quantity.meaning
+    return f"{quantity.meaning} [{units.name_base(quantity.unit)}]" if quantity.unit else quantity.meaning
 
 
 def _render_error(document: Document, path: Path, kind: str, message: str) -> Problem:

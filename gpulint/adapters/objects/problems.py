@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gpulint.catalog import tables
+from gpulint.report import escaping
 from gpulint.source.documents import Document, Path, Problem
 
 PER_POD = re.compile(r"\s*((?:vllm|sglang|trtllm|nv_trt_llm|tgi)[:_]\w+)\s*(\{[^{}]*\})?\s*")
@@ -48,7 +49,7 @@ def _check_launcher_nodes(document: Document) -> Iterator[Problem]:
     ):
         for match in NODES.finditer(str(document.get(path))):
             if int(match[1]) != pods:
-                message = f"--nnodes {match[1]}, but the run has {pods} pods"
+                message = f"--nnodes {match[1]}, but the run has {escaping.count(pods, 'pod')}"
                 yield Problem("launcher-nodes-differ-from-pods", message, document.locate(path))
                 return
 
@@ -168,7 +169,7 @@ def _check_ray_gpus(document: Document) -> Iterator[Problem]:
         if None in granted or (given := sum(count or 0 for count in granted)) == int(str(num_gpus)):
             continue
         kind = "ray-gpus-beyond-limit" if given < int(str(num_gpus)) else "ray-gpus-below-limit"
-        message = f"num-gpus tells Ray of {num_gpus} GPUs per pod; the container limits grant {given}"
+        message = f"num-gpus is {num_gpus} per pod; the container limits grant {escaping.count(given, 'GPU')}"
         yield Problem(kind, message, document.locate((*group, "rayStartParams", "num-gpus")))
 
 

@@ -293,7 +293,7 @@ def _read_claim(section: Section) -> dict[str, Field]:
     if not isinstance(device_class, str):
         return {}
     at = Origin(document, (*key, DEVICE_CLASS))
-    placed = Field(Unknown("the device class determines the GPU model", "queue or partition"), (at,))
+    placed = Field(Unknown("the accelerator depends on the device class", "queue or partition"), (at,))
     if device_class not in GPU_CLASSES:
         return {
             "gpus_per_pod": Field(

@@ -207,7 +207,7 @@ def _read_created_claims(document: Document, devices: list[Path]) -> dict[str, F
     selected = [at for at in devices for key in SELECTORS if document.get((*at, key))]
     fields = {"gpus_per_pod": replace(total, origins=total.origins or places, source="")}
     if selected:
-        chosen = Unknown("the selectors of the claim decide the accelerator", "another object")
+        chosen = Unknown("the accelerator depends on the selectors of the claim", "another object")
         fields["accelerator"] = Field(chosen, (Origin(document, selected[0]),))
     return fields
 

@@ -46,7 +46,7 @@ def fields(service: Service, environment: Mapping[str, Argument]) -> dict[str, F
     place = origins or (service.origin,)
     return {
         "gpus_per_pod": counted,
-        "accelerator": Field(Unknown("the host decides which GPU it is", HOST), place),
+        "accelerator": Field(Unknown("the accelerator depends on the host", HOST), place),
     }
 
 
@@ -150,7 +150,7 @@ def read_render_nodes(service: Service) -> dict[str, Field]:
     count = Unknown(ALL, HOST) if any(name == DRI for name, _ in given) else len(given)
     return {
         "gpus_per_pod": Field(count, places),
-        "accelerator": Field(Unknown("the host decides which GPU it is", HOST), places),
+        "accelerator": Field(Unknown("the accelerator depends on the host", HOST), places),
     }
 
 

@@ -1,6 +1,6 @@
 """Compose program: what a service of a compose file starts.
 
-It is stated by its own words, its Dockerfile, or a script that is mounted.
+It is stated by its own keys, its Dockerfile, or a script that is mounted.
 """
 
 from __future__ import annotations

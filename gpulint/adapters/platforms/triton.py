@@ -118,7 +118,7 @@ def _place(document: Document, backend: str) -> dict[str, Field]:
     """Return the GPUs that the model's instance groups name."""
     groups = [(path, group) for path, group in _list_groups(document) if group.get("kind", "KIND_AUTO") != "KIND_CPU"]
     place = Origin(document, groups[0][0]) if groups else Origin(document, _locate_devices(document))
-    accelerator = Field(Unknown("the machine that Triton runs on decides which GPU it is", MACHINE), (place,))
+    accelerator = Field(Unknown("the accelerator depends on the machine that runs Triton", MACHINE), (place,))
     named = [Origin(document, (*path, "gpus")) for path, group in groups if group.get("gpus") is not None]
     ids = {str(number) for origin in named for number in _read_ids(document.get(origin.path))}
     if backend in OWN_DEVICES:

@@ -94,7 +94,7 @@ def _read_accelerator(document: Document) -> dict[str, Field]:
     """Return accelerator and count. An instance type is Baseten's own name for both."""
     if machine := document.get(("resources", "instance_type")):
         at = (Origin(document, ("resources", "instance_type")),)
-        unknown = Field(Unknown(f"Baseten decides which GPUs the instance {machine} has", "operator preset"), at)
+        unknown = Field(Unknown(f"the accelerator depends on Baseten's instance {machine}", "operator preset"), at)
         return {"gpus_per_pod": unknown, "accelerator": unknown}
     text = document.get(ACCELERATOR)
     if not isinstance(text, str) or not text.strip():

@@ -140,7 +140,7 @@ def _read_selectors(document: Document, gpus: list[tuple[Path, Device]]) -> dict
         selected["accelerator"] = Field(_find_product(product), places)
     elif any("device" in PROFILE.sub("", device.selectors) for _, device in gpus):
         selected["accelerator"] = Field(
-            Unknown("the selectors of the claim determine the GPU model", "queue or partition"), places
+            Unknown("the accelerator depends on the selectors of the claim", "queue or partition"), places
         )
     return selected
 

@@ -32,7 +32,7 @@ def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:
     stated: dict[str, Field] = {}
     if renamed := re.fullmatch(RENAMED, name):
         listed = hardware.labels().get(("resource", f"nvidia.com/{renamed['product']}"))
-        decided = Unknown(f"the nodes that offer {name} determine the GPU model", "queue or partition")
+        decided = Unknown(f"the accelerator depends on the nodes that offer {name}", "queue or partition")
         stated["accelerator"] = Field(listed or decided, at)
     if mig := MIG.fullmatch(name):
         stated["mig_profile"] = Field(mig["profile"], at)

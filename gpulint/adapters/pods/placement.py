@@ -178,7 +178,7 @@ def _defer_to_nodes(selector: list[Label], terms: list[list[Label]]) -> Field | 
     if not naming:
         return None
     stated = " or ".join(value for value, _ in naming[0].values)
-    reason = Unknown(f"the nodes labelled {naming[0].key} {stated} decide the accelerator", "queue or partition")
+    reason = Unknown(f"the accelerator depends on the nodes labelled {naming[0].key} {stated}", "queue or partition")
     return Field(reason, tuple(origin for _, origin in naming[0].values))
 
 

@@ -277,7 +277,7 @@ def read_accelerator(stated: Mapping[str, Argument]) -> dict[str, Field]:
     if deciding is None:
         return {}
     line = f"{deciding.replace('_', '-')} {stated[deciding].text or stated[deciding].origin.text()}"
-    reason = Unknown(f"{line} leaves the accelerator to the cluster", QUEUE)
+    reason = Unknown(f"the accelerator depends on the cluster: {line} does not name it", QUEUE)
     return {"accelerator": Field(reason, processes.origins(stated[deciding]))}
 
 

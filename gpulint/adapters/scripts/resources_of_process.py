@@ -74,7 +74,7 @@ def fields(program: StartedCommand, anchor: Origin, repository: Repository) -> d
     fields_by_name |= _resolve_processes(program, stated, fields_by_name) | hazards
     fields_by_name |= nccl_variables.fields(program.environment)
     fields_by_name.setdefault(
-        "accelerator", Field(Unknown("the machine that runs the script determines the GPU model", MACHINE), (anchor,))
+        "accelerator", Field(Unknown("the accelerator depends on the machine that runs the script", MACHINE), (anchor,))
     )
     if gpus.value == 0:
         fields_by_name["device"] = Field("cpu", gpus.origins)
@@ -253,7 +253,7 @@ def _resolve_gpus_per_node(
     launched = any(step.launcher in TRAINERS for step in program.launch.steps)
     if processes is not None and launched and not _exceeds_node(processes):
         return processes
-    return Field(Unknown("the machine that runs the script determines the GPU count", MACHINE), (anchor,))
+    return Field(Unknown("the GPU count depends on the machine that runs the script", MACHINE), (anchor,))
 
 
 def _infer_gpu_per_rank(program: StartedCommand, stated: Mapping[str, Argument]) -> Field | None:

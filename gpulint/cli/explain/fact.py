@@ -49,32 +49,6 @@ SUPPLIED: Mapping[str, str] = {
 """The source of a fact, by `of` in the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
 """Sources that are never declared."""
-UNITS: Mapping[str, str] = {
-    "": "",
-    "w": "W",
-    "a": "A",
-    "v": "V",
-    "va": "VA",
-    "c": "°C",
-    "m2": "m²",
-    "kg_per_m2": "kg/m²",
-    "m3_per_s": "m³/s",
-    "liquid_m3_per_s": "m³/s",
-    "j": "J",
-    "usd": "USD",
-    "flop": "FLOP",
-    "gpu_hours": "GPU-hours",
-    "capability": "compute capability",
-    "flop_per_s": "FLOP/s",
-    "line_bytes_per_s": "bytes/s",
-    "db": "dB",
-    "kg_per_kwh": "kg/kWh",
-    "usd_per_kwh": "USD/kWh",
-    "usd_per_hour": "USD/h",
-    "kg_per_hour": "kg/h",
-    "usd_per_million_tokens": "USD per million tokens",
-    "usd_per_billion_tokens": "USD per billion tokens",
-}
 
 
 def explain(quantity: Quantity) -> Explanation:
@@ -87,7 +61,7 @@ def explain(quantity: Quantity) -> Explanation:
 
 def render_unit(quantity: Quantity) -> str:
     """Return the base unit in its usual notation."""
-    return UNITS.get(quantity.unit, quantity.unit.replace("_per_", "/"))
+    return units.name_base(quantity.unit)
 
 
 def render_measure(quantity: Quantity) -> str:

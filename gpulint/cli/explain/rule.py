@@ -128,8 +128,8 @@ def _alternatives(subject: Rule) -> Iterator[str]:
         yield f"The suggestion writes {render_reference('fact', subject.instead)} instead."
     if subject.superfluous:
         yield "The suggestion removes the setting."
-    if subject.gives_up:
-        yield f"Trade-off of the suggestion: {subject.gives_up}."
+    if subject.trade_off:
+        yield f"Trade-off of the suggestion: {subject.trade_off}."
 
 
 def _list_related(subject: Rule, known: Iterable[Rule]) -> Iterator[str]:

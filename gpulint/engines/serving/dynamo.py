@@ -41,7 +41,7 @@ OVERRIDDEN = "--override-engine-args sets further options"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """Return what the engine behind a worker makes of its own words; None if no worker is started."""
+    """Return what the engine behind a worker makes of its own arguments; None if no worker is started."""
     module, words = _find_worker(invocation.arguments)
     if module == VLLM:
         return _drop_notices(vllm.read(_build_invocation(invocation, ("vllm", "serve"), _select_engine_words(words))))

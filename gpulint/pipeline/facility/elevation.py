@@ -14,6 +14,7 @@ from gpulint.facts.glossary import glossary
 from gpulint.pipeline.facility import utilization
 from gpulint.policy.rules.facility import Evaluation
 from gpulint.report.model import AreaSummary, FacilitySummary, FeedSummary, Lacking, RackSummary, Scenarios, Slot
+from gpulint.report.verdicts import NOT_EVALUATED
 
 TWICE = 2
 """Sides of a 2N rack. With more sides, a loss leaves more than half."""
@@ -170,7 +171,7 @@ def _draw_feed(facts: ComponentFacts) -> FeedSummary:
         lost = _find_greater(lost, _find_share(facts, "least_surviving_va", "survivors_va"))
     verdict = _find_verdict(facts, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
-        verdict = "cannot tell"
+        verdict = NOT_EVALUATED
     return FeedSummary(
         facts.role.name,
         utilization.find_text(facts, "feed_side") or facts.role.name,
@@ -180,7 +181,7 @@ def _draw_feed(facts: ComponentFacts) -> FeedSummary:
         today if load else None,
         lost if load else None,
         verdict,
-        tuple(sorted(facts.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
+        tuple(sorted(facts.facts.missing(("feed_load_va", "feed_usable_va")))) if verdict == NOT_EVALUATED else (),
     )
 
 
@@ -209,13 +210,13 @@ def _find_verdict(
     if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(facts))):
         return "no spare"
     if today is None:
-        return "cannot tell"
+        return NOT_EVALUATED
     if today.expected > 1:
         return "likely overloaded"
     if is_alone:
         return "not redundant"
     if lost is None:
-        return "cannot tell"
+        return NOT_EVALUATED
     if lost.expected > 1:
         return "likely no spare" if promised else "not redundant"
     return "likely holds" if max(*today, *lost) > 1 else "holds"

@@ -9,6 +9,7 @@ from gpulint.facility.model import ComponentFacts
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Missing
 from gpulint.report.model import Meter, Scenarios
+from gpulint.report.verdicts import NOT_EVALUATED
 
 
 class UtilizationFacts(NamedTuple):
@@ -111,7 +112,7 @@ def _measure(facts: ComponentFacts, name: str, gauge: UtilizationFacts) -> Meter
         None if taken or not least or not least.best else least.best,
         gauge.usual,
         verdict,
-        tuple(_find_missing(facts, gauge)) if verdict == "cannot tell" else (),
+        tuple(_find_missing(facts, gauge)) if verdict == NOT_EVALUATED else (),
     )
 
 
@@ -124,7 +125,7 @@ def _find_verdict(
     taken: Scenarios[float] | None, least: Scenarios[float] | None, limit: Scenarios[float] | None
 ) -> str:
     if limit is None:
-        return "cannot tell"
+        return NOT_EVALUATED
     if taken is not None:
         over = [amount > most for amount, most in zip(taken, limit, strict=True)]
         expected = over[1]
@@ -134,7 +135,7 @@ def _find_verdict(
             else ("likely within" if any(over) else "within")
         )
     sure = least is not None and all(amount > most for amount, most in zip(least, limit, strict=True))
-    return "exceeded" if sure else "cannot tell"
+    return "exceeded" if sure else NOT_EVALUATED
 
 
 def _find_missing(facts: ComponentFacts, gauge: UtilizationFacts) -> list[str]:

@@ -19,6 +19,7 @@ from gpulint.policy.rules import evaluate, facility
 from gpulint.policy.rules.identity import BUDGET_PREFIX
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Related, Spent, Subject
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Field, Workload
 
 LARGEST = 5
@@ -257,7 +258,7 @@ def measure(root: ComponentFacts, found: Sequence[Allocation], whole: bool, unre
         if not total.takers or pool_size is None:
             continue
         reason = _explain_minimum(total, pool_size, whole, unread)
-        verdict = "exceeded" if total.service > pool_size else "cannot tell" if reason else "within"
+        verdict = "exceeded" if total.service > pool_size else NOT_EVALUATED if reason else "within"
         place = pool.role.anchor.location()
         called = f"pool {name} of {root.role.name}"
         yield Spent(called, "gpus", pool_size, total.service, verdict, reason, len(total.takers), place)
@@ -308,7 +309,7 @@ def _build_finding(
     where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,
-        label=f"largest of {len(takers)} workloads in {where}: {units.human(first.gpus, 'gpus')}",
+        label=budgets.describe_largest(len(takers), f" in {where}", units.human(first.gpus, "gpus")),
         related=(Related(f"{known.kind} {known.role.name}", known.role.anchor.location()),),
         workload=first.workload,
         role="",

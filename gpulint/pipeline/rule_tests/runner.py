@@ -223,7 +223,7 @@ def _explain_silence(rule: Rule, text: str, report: Report, given: ResolvedPolic
         finding for finding in report.findings if finding.rule == rule.name and finding.suppressed is not None
     ]
     if suppressed:
-        yield f"a directive in the sample silences the rule at line {suppressed[0].location.line}"
+        yield f"a directive in the sample suppresses the rule at line {suppressed[0].location.line}"
     elif lacking := _find_missing(rule, report):
         yield f"the rule was not evaluated: {lacking}"
     elif not _is_read(rule, text, report):

@@ -17,7 +17,9 @@ from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import evaluate, objectives
 from gpulint.policy.rules.rule import Rule, load_shipped
+from gpulint.report import headroom
 from gpulint.report.model import Explanation, RoleSummary, Severity
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Role, Unknown
 
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ SHOWN_OF_TRAINING = (
     *("optimizer_state_bytes", "state_bytes_per_gpu", "training_peak_bytes", "training_needed_bytes", "training_room"),
 )
 
-UNKNOWN = "cannot tell"
-"""The verdict on a role whose memory cannot be computed."""
 LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob)://|[\w.-]+(?:/[\w.-]+){2,}/?$")
 """References to weights that no hub serves: a path, a volume or a bucket."""
 
@@ -107,7 +107,7 @@ def find_verdict(facts: Facts) -> str:
         return "no GPU"
     whole, *parts = _list_headroom_facts(facts)
     found = _compare_headroom(facts, whole)
-    if found != UNKNOWN:
+    if found != NOT_EVALUATED:
         return found
     return next((part for name in parts if "not fit" in (part := _compare_headroom(facts, name))), found)
 
@@ -134,7 +134,7 @@ def _list_headroom_facts(facts: Facts) -> tuple[str, ...]:
 def _compare_headroom(facts: Facts, name: str) -> str:
     left = facts.scenarios(name)
     if isinstance(left, Missing):
-        return UNKNOWN
+        return NOT_EVALUATED
     if _number(left.worst) >= 0:
         return "fits"
     if _number(left.best) < 0:
@@ -150,8 +150,7 @@ def _describe_headroom(facts: Facts) -> str:
     ends = facts.ends("training_room" if engines.is_training(facts.role) else "headroom")
     if ends is None or facts.role.value("device") not in (None, "gpu"):
         return ""
-    low, high = (round(_number(end) * 100) for end in ends)
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return headroom.render(*map(_number, ends))
 
 
 def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
@@ -223,7 +222,7 @@ def _explain_accelerator(role: Role) -> Iterator[Explanation]:
     """Yield why a pod's accelerator is open if no label, queue or claim names it."""
     resource, count = role.text("accelerator_resource"), role.fields.get("gpus_per_pod")
     if resource and count and count.origins and count.value != 0 and "accelerator" not in role.fields:
-        reason = f"no label names the GPU model: the nodes that offer {resource} determine it"
+        reason = f"the accelerator depends on the nodes that offer {resource}"
         yield Explanation("accelerator", "any host", reason, count.origins[0].location())
 
 
@@ -238,7 +237,7 @@ def _explain_program(role: Role) -> Iterator[Explanation]:
         category = runs.value.category if isinstance(runs.value, Unknown) else "own program"
         if category:
             who = "the image" if category == "image default" else f"{runs.value} itself"
-            reason = f"only {who} determines it"
+            reason = f"the architecture depends on {who}"
             yield Explanation("architecture", category, reason, runs.origins[0].location())
             return
 

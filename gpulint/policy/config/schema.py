@@ -494,7 +494,7 @@ class RuleFile(Strict):
     change: list[str] = []
     instead: str = pydantic.Field("", description="the fact that holds the correct value for the location")
     superfluous: bool = pydantic.Field(False, description="the value at the location can be removed")
-    gives_up: str = pydantic.Field("", description="trade-off of the correct value or of the removal")
+    trade_off: str = pydantic.Field("", description="trade-off of the correct value or of the removal")
     absorbs: list[str] = []
     only_with: Literal["alternative"] | None = pydantic.Field(
         None, description="the rule fires and absorbs others only together with an accepted suggestion"

@@ -55,7 +55,7 @@ PURPOSE: Mapping[str, str] = {
     "good": "samples without the defect",
 }
 BEGINS = re.compile(
-    r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[]|['\"](?=[^'\"]*['\"]\s*[^\s#]))"
+    r"\s*(message|why|summary|when|instead|against|trade_off):\s+([{!&*%@`\[]|['\"](?=[^'\"]*['\"]\s*[^\s#]))"
 )
 HOMES = {
     "document": ("document",),

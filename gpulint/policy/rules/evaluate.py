@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -89,6 +90,12 @@ ACRONYMS: Mapping[str, str] = {
     "lora": "LoRA",
     "loras": "LoRAs",
 }
+COUNTED = re.compile(
+    r"\{(?P<name>\w+)\}(?: (?:attention|data-parallel|EFA|expert-parallel|granted|KV|LoRA|pipeline|query|running|such))?"
+    r" (?:GPUs|answers|bits|checkpoints|engines|experts|heads|inlets|interfaces|layers|nodes|pods|prompts|ranks|replicas"
+    r"|requests|slots|stages|steps|tasks|tokens)\b"
+)
+"""A count in a message, and what it counts."""
 LABEL_MAX = 80
 """A longer value is left out of a label: the line above shows it."""
 
@@ -311,7 +318,21 @@ def fingerprint(*identity: str) -> str:
 
 def fill_message(template: str, facts: Facts) -> str:
     """Return a message with its facts in human units, with an interval if scenarios differ."""
-    return template.format_map({name: render_fact(name, facts) for name in find_placeholders(template)})
+    values = {name: render_fact(name, facts) for name in find_placeholders(template)}
+    return _make_singular(template, values).format_map(values)
+
+
+def _make_singular(template: str, values: Mapping[str, str]) -> str:
+    """Return a message in which the noun after a count of 1 is singular.
+
+    >>> _make_singular("{ranks} ranks on {nodes} nodes", {"ranks": "8", "nodes": "1"})
+    '{ranks} ranks on {nodes} node'
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        return found[0][:-1] if values[found["name"]] == "1" else found[0]
+
+    return COUNTED.sub(replace, template)
 
 
 def render_fact(name: str, facts: Facts) -> str:
@@ -403,4 +424,4 @@ def _suggest_words(rule: Rule, instead: Sequence[tuple[Location, str, str]]) -> 
         return ()
     words = ", ".join(dict.fromkeys(new for _, _, new in instead))
     edits = tuple(Edit("word", place, old, new) for place, old, new in instead)
-    return (Suggestion(f"use {words} instead", edits, gives_up=rule.gives_up),)
+    return (Suggestion(f"use {words} instead", edits, trade_off=rule.trade_off),)

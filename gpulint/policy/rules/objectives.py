@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate
 from gpulint.report.model import Aim, Fact, Scenarios
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Value
 
 
@@ -111,7 +112,7 @@ def _find_verdict(facts: Facts, name: str, objective: Objective) -> str:
         return "beyond physics"
     scenarios = facts.scenarios(objective.expected)
     if isinstance(scenarios, Missing):
-        return "cannot tell"
+        return NOT_EVALUATED
     return ("met", "likely met", "likely missed", "missed")[_count_misses(scenarios, wanted, objective.less)]
 
 

@@ -62,7 +62,7 @@ class Rule:
     change: tuple[str, ...] = ()
     instead: str = ""
     superfluous: bool = False
-    gives_up: str = ""
+    trade_off: str = ""
     absorbs: tuple[str, ...] = ()
     only_with: str = ""
     references: tuple[str, ...] = ()
@@ -168,7 +168,7 @@ def parse(name: str, family: str, data: object, path: Path | None = None) -> Rul
         only_with=data.get("only_with") or "",
         instead=data.get("instead", ""),
         superfluous=data.get("superfluous", False),
-        gives_up=data.get("gives_up", ""),
+        trade_off=data.get("trade_off", ""),
         status=data.get("status", "stable"),
         replaces=data.get("replaces", False),
         path=path,

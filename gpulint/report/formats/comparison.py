@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gpulint import units
 from gpulint.report import comparison as report_comparison
+from gpulint.report import headroom
 from gpulint.report.comparison import Change, Comparison, Quantity, Total, Totals
 from gpulint.report.report import Report
 from gpulint.report.workload_summary import Figures
@@ -111,7 +112,7 @@ def _row(change: Change, name: str) -> tuple[str, ...]:
         (report_comparison.gpus, _round),
         (report_comparison.usd_per_month, _money),
         (report_comparison.power_w, _kilowatts),
-        (_headroom, _percent),
+        (_headroom, _render_headroom),
     )
     return (name, *(_cell(change, quantity, render) for quantity, render in columns))
 
@@ -140,5 +141,5 @@ def _kilowatts(power_w: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1 else f"{value:,.2f}"
 
 
-def _percent(value: float) -> str:
-    return f"{value * 100:.0f} %"
+def _render_headroom(value: float) -> str:
+    return headroom.render(value, value)

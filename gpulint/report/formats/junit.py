@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gpulint.report.escaping import XML_HEAD, render_element
 from gpulint.report.formats import summary_line, text
 from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
+from gpulint.report.verdicts import NOT_EVALUATED
 
 
 class Case(NamedTuple):
@@ -114,7 +115,7 @@ def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
 def _budget(spent: Spent) -> Case:
     """Return a test for a budget. It passes or is skipped; an exceeded budget has a finding of its own."""
     test = Case(spent.location.path, f"budget of {spent.budget} ({spent.unit or 'gpus'})")
-    if spent.verdict == summary_line.UNKNOWN:
+    if spent.verdict == NOT_EVALUATED:
         return test._replace(outcome="skipped", message=summary_line.render_budget(spent))
     return test._replace(outcome="system-out", words=summary_line.render_budget(spent))
 

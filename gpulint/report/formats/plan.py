@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
+from gpulint.report import headroom
 from gpulint.report.escaping import safe
 from gpulint.report.fact import Fact
 from gpulint.report.formats import json, text
@@ -88,8 +89,8 @@ def _table(plan: Plan) -> Iterator[str]:
     yield text.pad(today, widths)
     for row, option in zip(rows, plan.options, strict=True):
         yield text.pad([safe(cell) for cell in row], widths)
-        if option.gives_up:
-            yield f"   trade-off: {safe(option.gives_up)}"
+        if option.trade_off:
+            yield f"   trade-off: {safe(option.trade_off)}"
         for edit in option.edits:
             yield f"   {text.render_edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(option.prices for option in plan.options if option.prices)):
@@ -110,4 +111,8 @@ def _today(plan: Plan) -> str:
 
 def _cell(facts: Sequence[Fact], name: str) -> str:
     found = next((fact for fact in facts if fact.name == name), None)
-    return "" if found is None else units.human(found.values.expected, found.unit).removesuffix(" per million tokens")
+    if found is None:
+        return ""
+    if COLUMNS[name] == "headroom" and isinstance(found.values.expected, int | float):
+        return headroom.render(found.values.expected, found.values.expected)
+    return units.human(found.values.expected, found.unit).removesuffix(" per million tokens")

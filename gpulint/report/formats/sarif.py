@@ -24,6 +24,7 @@ from gpulint.report.model import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.version import PROJECT, __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -286,7 +287,7 @@ def _invocation(report: Report) -> Object:
         *map(_fault, report.failures),
         *map(_unread, report.skipped),
         *(_not_evaluated(workload, role) for workload, role in roles),
-        *(_unknown_budget(spent) for spent in report.budgets if spent.verdict == summary_line.UNKNOWN),
+        *(_unknown_budget(spent) for spent in report.budgets if spent.verdict == NOT_EVALUATED),
         *map(_no_longer_evaluated, report.comparison.untold if report.comparison else ()),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}

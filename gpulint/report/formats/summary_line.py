@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from gpulint import units
 from gpulint.report.escaping import count, safe
 from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
+from gpulint.report.verdicts import NOT_EVALUATED
 
 NAMED_MAX = 8
 NAMED_COMPONENTS_MAX = 2
 """The same limit for the components of a facility, which are many and alike."""
-UNKNOWN = "cannot tell"
 
 
 def render_line(report: Report) -> str:
@@ -93,8 +93,8 @@ def render_failures(report: Report) -> Iterator[str]:
 def render_budget(spent: Spent) -> str:
     """Return how much of a budget is used, and why the total is incomplete."""
     amount, limit = (units.human(value, spent.unit) for value in (spent.least, spent.limit))
-    prefix = "at least " if spent.verdict == UNKNOWN else ""
-    reason = f" ({safe(spent.reason)})" if spent.verdict == UNKNOWN else ""
+    prefix = "at least " if spent.verdict == NOT_EVALUATED else ""
+    reason = f" ({safe(spent.reason)})" if spent.verdict == NOT_EVALUATED else ""
     return f"budget {safe(spent.budget)}: {prefix}{amount.removesuffix(' GPUs')} of {limit}, {spent.verdict}{reason}"
 
 
@@ -108,7 +108,7 @@ def render_facility(summary: FacilitySummary) -> str:
     over = sum(verdict in layout.OVER for verdict in worst)
     expected = sum(verdict.startswith("likely") for verdict in worst)
     parts += [f"{over or 'none'} over a limit"] + ([f"{expected} likely over one"] if expected else [])
-    if unknown := worst.count(UNKNOWN):
+    if unknown := worst.count(NOT_EVALUATED):
         parts.append(f"{unknown} unknown")
     areas = Counter(area.kind for area in summary.areas if any(meter.verdict in layout.OVER for meter in area.meters))
     parts += [f"{count(number, kind)} over its own limit" for kind, number in areas.items()]

@@ -147,7 +147,7 @@ def render_suggestion(suggestion: Suggestion) -> str:
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
         cost = f", ${before:,.2f}/h to ${after:,.2f}/h ({suggestion.prices})" if before != after else ""
-    trade_off = f" (trade-off: {safe(suggestion.gives_up)})" if suggestion.gives_up else ""
+    trade_off = f" (trade-off: {safe(suggestion.trade_off)})" if suggestion.trade_off else ""
     return f"try {safe(suggestion.title)}{cost}{trade_off}"
 
 

@@ -10,12 +10,13 @@ from gpulint import units
 from gpulint.report.escaping import safe
 from gpulint.report.model import FacilitySummary, FeedSummary, Meter, RackSummary, Scenarios, Slot
 from gpulint.report.racks import bars
+from gpulint.report.verdicts import NOT_EVALUATED
 
 FLAT_UNITS_MAX = 2
 """Identical adjacent machines of at most this height are drawn as one block."""
 GROUP_MIN = 3
 OVER = ("exceeded", "overloaded", "no spare")
-RANKS = (*OVER, *(f"likely {verdict}" for verdict in OVER), "cannot tell")
+RANKS = (*OVER, *(f"likely {verdict}" for verdict in OVER), NOT_EVALUATED)
 """Verdicts, the worst first. A verdict that is not listed is no problem."""
 
 

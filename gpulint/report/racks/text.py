@@ -39,6 +39,7 @@ SHORT_VERDICTS = {
     "likely no spare": "no spare?",
     "likely overloaded": "overloaded?",
     "not redundant": "no 2nd side",
+    "not evaluated": "?",
 }
 """Short forms of verdicts that are too long for that table."""
 YEAR_LABELS = {

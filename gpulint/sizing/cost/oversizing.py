@@ -118,7 +118,7 @@ def needed_ranks(
     >>> needed_ranks(1, 16e9, 3.35e12, 0.011, 0.05, 4), needed_ranks(2, 141e9, 3.35e12, 0.025, 0.05, 8)
     (1, 4)
 
-    Source: definition. Half of the time and twice the load are our choice: they only say which layouts are worth a try.
+    Source: definition. Half of the time and twice the load are our choice: they only say which layouts are proposed.
     """
     for exponent in range(tensor_parallel.bit_length()):
         ranks = 1 << exponent

@@ -224,7 +224,7 @@ def reserve_bytes(non_torch_bytes: float, static_memory_fraction: float) -> floa
         non_torch_bytes: taken before the weights (fitted) [bytes]. static_memory_fraction: share.
     Returns:
         [bytes]
-    Validity: activations and graphs live outside the static share and are not judged.
+    Validity: activations and graphs live outside the static share and are not evaluated.
 
     >>> reserve_bytes(2.0, 0.88)
     1.76

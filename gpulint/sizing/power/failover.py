@@ -90,7 +90,7 @@ def survivors_va(
     Returns:
         [VA]
     Validity: 80 % counts after a failure too, since repair takes longer than three hours; a rack that promises no redundancy,
-        and one with a single side, has none to judge. The loss that it bears least is that after which the most of what is
+        and one with a single side, has none to evaluate. The loss that it bears least is that after which the most of what is
         left is taken.
 
     >>> even = ((_feed_loads.Draw("A", 5.0, 3.0), _feed_loads.Draw("B", 5.0, 3.0)),)

@@ -44,7 +44,7 @@ def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_s
         counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a GPU [FLOP/s].
         world_size: ranks.
     Returns:
-        [ratio]; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
+        [ratio]; runs in FP8 are compared with the 16-bit peak too, as Megatron-LM and torchtitan print it.
 
     >>> mfu(4e15, 1.0, 1000e12, 8)
     0.5

@@ -19,7 +19,7 @@ _PLAIN_WORDS = {
     "did not find expected ',' or '}'": "a `{` before this is not closed; a `,` or `}` is missing",
     "did not find expected ',' or ']'": "a `[` before this is not closed; a `,` or `]` is missing",
     "block sequence entries are not allowed in this context": "a list item (`-`) cannot start here; put it on its own line",
-    "did not find expected <document start>": "text follows the end of the document; only one value may stand at the top",
+    "did not find expected <document start>": "text follows the end of the document; only one value is allowed at the top",
     "found unknown escape character": "this backslash escape means nothing in \"…\"; use '…' or write two backslashes",
     "found undefined tag handle": "this tag (`!…!`) is not declared; quote the value if the `!` belongs to it",
     "did not find expected node content": "a value is expected here, and this character cannot start one; quote it",

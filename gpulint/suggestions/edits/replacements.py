@@ -20,13 +20,13 @@ def propose(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
     origin = field.origins[0]
     if rule.superfluous:
         edit = Edit(rule.at[0], origin.location(), origin.text(), "", "remove")
-        return (Suggestion("remove it", (edit,), gives_up=rule.gives_up),)
+        return (Suggestion("remove it", (edit,), trade_off=rule.trade_off),)
     instead = facts.expected(rule.instead) if rule.instead else None
     place = _locate_word(origin, str(field.value))
     if not isinstance(instead, str) or place is None:
         return ()
     edit = Edit(rule.at[0], place.location(), str(field.value), instead)
-    return (Suggestion(f"{instead} instead", (edit,), gives_up=rule.gives_up),)
+    return (Suggestion(f"{instead} instead", (edit,), trade_off=rule.trade_off),)
 
 
 def _locate_word(origin: Origin, word: str) -> Origin | None:

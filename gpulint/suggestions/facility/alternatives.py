@@ -219,7 +219,7 @@ def _build_suggestion(move: Candidate) -> Suggestion:
         *(_build_addition(*addition) for addition in move.added),
     ]
     values = {change.quantity: change.value for change in move.changes} or {"feeds": len(move.added)}
-    return Suggestion(move.title, tuple(dict.fromkeys(edits)), gives_up=move.gives_up, values=values)
+    return Suggestion(move.title, tuple(dict.fromkeys(edits)), trade_off=move.trade_off, values=values)
 
 
 def _build_edit(change: Change) -> Edit:

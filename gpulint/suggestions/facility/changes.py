@@ -59,7 +59,7 @@ class Candidate(NamedTuple):
 
     title: str
     changes: tuple[Change, ...]
-    gives_up: str
+    trade_off: str
     added: tuple[tuple[ComponentFacts, Component], ...] = ()
 
 
@@ -221,8 +221,8 @@ def _propose_larger_breakers(facts: ComponentFacts) -> Iterator[Candidate]:
             smaller = [feed for feed, amps in stated if amps < size]
             changes = [Change(feed, "breaker_a", size) for feed in smaller]
             rated = [Change(feed, "pdu_a", size) for feed in smaller if (feed.number("pdu_a") or size) < size]
-            gives_up = f"circuits, cords and rack PDUs for {size} A"
-            yield Candidate(f"{size} A breakers", (*changes, *rated), gives_up)
+            trade_off = f"circuits, cords and rack PDUs for {size} A"
+            yield Candidate(f"{size} A breakers", (*changes, *rated), trade_off)
 
 
 @generates("feeds")
@@ -243,7 +243,7 @@ def _add_feeds(other: Candidate, added: tuple[tuple[ComponentFacts, Component], 
     """Return the same change of all feeds, with additional ones like them."""
     values = {change.quantity: Field(change.value, source="suggested") for change in other.changes}
     raised = tuple((rack, Component(part.kind, part.role.having(**values))) for rack, part in added)
-    return Candidate(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
+    return Candidate(f"{feeds} {other.title}", other.changes, other.trade_off, raised)
 
 
 def _find_next_name(last: str, feeds: int, at: int) -> str:
@@ -323,12 +323,12 @@ def _propose_more_coolant(facts: ComponentFacts) -> Iterator[Candidate]:
 
 
 def _propose_more_flow(
-    facts: ComponentFacts, quantity: str, need: str, step: Fraction, gives_up: str
+    facts: ComponentFacts, quantity: str, need: str, step: Fraction, trade_off: str
 ) -> Iterator[Candidate]:
     ends = facts.facts.ends(need)
     if ends is not None and isinstance(ends[1], int | float):
         flow = float(math.ceil(ends[1] / step) * step)
-        yield Candidate(units.human(flow, glossary()[quantity].unit), (Change(facts, quantity, flow),), gives_up)
+        yield Candidate(units.human(flow, glossary()[quantity].unit), (Change(facts, quantity, flow),), trade_off)
 
 
 def _find_declaring(facts: ComponentFacts, quantity: str) -> ComponentFacts:

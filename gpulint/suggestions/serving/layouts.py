@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gpulint import units
 from gpulint.catalog import hardware, offers
 from gpulint.facts.model import Facts, Missing
+from gpulint.report import escaping
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.suggestions.serving.changes import find_count, propose_sequence_sharding, rank_by_price
 from gpulint.workload import Value
@@ -71,7 +72,9 @@ def _propose_replicas(facts: Facts) -> Iterator[Candidate]:
     fewer = facts.scenarios("enough_replicas")
     if not isinstance(fewer, Missing) and isinstance(fewer.worst, int) and fewer.worst < now:
         yield Candidate(
-            f"{fewer.worst} replicas", {"replicas": fewer.worst}, "no spare capacity beyond the declared load"
+            escaping.count(fewer.worst, "replica"),
+            {"replicas": fewer.worst},
+            "no spare capacity beyond the declared load",
         )
     for more in dict.fromkeys([*_count_enough(facts, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Candidate(f"{more} replicas", {"replicas": more}, "the cost of the additional replicas")

@@ -71,7 +71,7 @@ class RunLayout(NamedTuple):
     values: Mapping[str, Value]
     held: float
     ranks_together: int
-    gives_up: str = ""
+    trade_off: str = ""
 
 
 def propose_shapes(facts: Facts, mends: bool) -> Iterator[Candidate]:
@@ -310,7 +310,7 @@ def _find_fitting(
                 values["activation_checkpointing"] = "full"
             if values and needs.fits(group.memory, way.held, micro, recomputed):
                 lost = (
-                    way.gives_up,
+                    way.trade_off,
                     RECOMPUTED if recomputed and not recomputes else "",
                     _describe_lost_link(group, now),
                 )

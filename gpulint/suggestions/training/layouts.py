@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from gpulint.catalog.capabilities import does
 from gpulint.facts.model import Facts
+from gpulint.report import escaping
 from gpulint.suggestions.generators import Candidate, generates
 from gpulint.suggestions.serving.changes import find_count
 from gpulint.suggestions.serving.layouts import find_factors
@@ -222,7 +223,11 @@ def _propose_more_machines(facts: Facts) -> Iterator[Candidate]:
         if batch is not None:
             pods = (now or 1) * times
             values: dict[str, Value] = {"pods_per_replica": pods, **batch}
-            yield Candidate(f"{pods} pods of {gpus} GPUs at the same batch size", values, "the cost of more machines")
+            yield Candidate(
+                f"{pods} pods of {escaping.count(gpus or 0, 'GPU')} at the same batch size",
+                values,
+                "the cost of more machines",
+            )
 
 
 @generates("activation_checkpointing", order=-1)

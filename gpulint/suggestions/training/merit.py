@@ -41,9 +41,9 @@ def add_duration(suggestion: Suggestion, before: Facts, after: Facts) -> Suggest
             if is_known
             else f"lower speed: peak FLOP/s is {1 / ratio:.0%} of today's"
         )
-    gives_up = "; ".join(filter(None, (suggestion.gives_up, lost)))
+    trade_off = "; ".join(filter(None, (suggestion.trade_off, lost)))
     return suggestion._replace(
-        hours=ratio, gives_up=gives_up, learns_otherwise=_learns_otherwise(suggestion, before, after)
+        hours=ratio, trade_off=trade_off, learns_otherwise=_learns_otherwise(suggestion, before, after)
     )
 
 

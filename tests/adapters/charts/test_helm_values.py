@@ -323,7 +323,7 @@ def test_without_a_product_a_large_model_is_not_judged() -> None:
         "hack/values-deepseek.yaml",
     )
     (summary,) = samples.roles(said)
-    assert summary.verdict == "cannot tell"
+    assert summary.verdict == "not evaluated"
     assert set(samples.severities(said).values()) <= {Severity.NOTE}
 
 

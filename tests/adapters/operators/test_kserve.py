@@ -426,7 +426,7 @@ def test_annotations_claim_devices() -> None:
     text = service(MAIN.replace("limits: {nvidia.com/gpu: 2}", "limits: {cpu: 4}"))
     found = role(text.replace("{name: chat}", f"{{name: chat, annotations: {annotations}}}"))
     assert reading.values(found, "gpus_per_pod") == [2]
-    assert found.value("accelerator") == Unknown("the device class determines the GPU model", "queue or partition")
+    assert found.value("accelerator") == Unknown("the accelerator depends on the device class", "queue or partition")
 
 
 def test_a_service_without_a_template_asks_for_no_gpus_that_are_known() -> None:

@@ -130,7 +130,7 @@ def test_the_pods_own_label_counts_more_than_the_accelerator_type() -> None:
 
 
 def test_a_label_and_an_accelerator_type_of_the_same_product_change_together() -> None:
-    """Ray places the model where its accelerator type is: with another card behind the label alone it waits for ever."""
+    """Ray places the model where its accelerator type is: with another card behind the label alone it waits forever."""
     groups = GROUP.replace(
         "      containers:", "      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n      containers:"
     )

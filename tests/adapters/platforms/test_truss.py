@@ -107,7 +107,7 @@ def test_several_nodes_form_one_instance() -> None:
 
 def test_an_instance_type_counts_more_than_an_accelerator() -> None:
     role = reading.role("model_name: x\nresources: {accelerator: 'H100:2', instance_type: 'L4:4x16'}")
-    reason = "unknown: Baseten decides which GPUs the instance L4:4x16 has"
+    reason = "unknown: the accelerator depends on Baseten's instance L4:4x16"
     assert reading.values(role, "accelerator", "gpus_per_pod") == [reason, reason]
 
 

@@ -121,9 +121,9 @@ def test_slices_of_several_profiles_have_none_in_common() -> None:
         ("productName == 'NVIDIA A100-SXM4-40GB'", "a100-sxm4-40gb"),
         (
             "productName.lowerAscii().matches('^.*a100.*$')",
-            "unknown: the selectors of the claim determine the GPU model",
+            "unknown: the accelerator depends on the selectors of the claim",
         ),
-        ("architecture == 'Hopper'", "unknown: the selectors of the claim determine the GPU model"),
+        ("architecture == 'Hopper'", "unknown: the accelerator depends on the selectors of the claim"),
         ("productName == 'NVIDIA Z1'", "unknown: the product name NVIDIA Z1 is not known"),
     ],
 )

@@ -187,7 +187,7 @@ def test_a_label_that_is_not_listed_exactly_is_unknown(label: str, reason: str) 
 )
 def test_a_label_of_the_clusters_own_explains_who_decides_the_card(label: str, stated: str) -> None:
     found = placed(f"nodeSelector: {{{label}}}")
-    assert reading.values(found, "accelerator") == [f"unknown: the nodes labelled {stated} decide the accelerator"]
+    assert reading.values(found, "accelerator") == [f"unknown: the accelerator depends on the nodes labelled {stated}"]
     value = found.value("accelerator")
     assert isinstance(value, Unknown) and value.category == "queue or partition"
     assert reading.source(found, "accelerator") == label.partition(": ")[2]

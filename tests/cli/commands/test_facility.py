@@ -218,7 +218,7 @@ def test_a_feed_is_overloaded_where_all_feeds_together_are(run: Run) -> None:
 
 
 def test_of_a_feed_in_a_rack_of_unknown_power_nothing_is_told(run: Run) -> None:
-    assert feeds(run, "{name: unknown-box}") == [("cannot tell", None), ("cannot tell", None)]
+    assert feeds(run, "{name: unknown-box}") == [("not evaluated", None), ("not evaluated", None)]
 
 
 def test_a_part_that_is_known_is_enough_where_it_is_too_much(run: Run) -> None:
@@ -227,7 +227,7 @@ def test_a_part_that_is_known_is_enough_where_it_is_too_much(run: Run) -> None:
 
 def test_a_part_that_is_known_is_not_enough_where_it_is_little(run: Run) -> None:
     found = feeds(run, "{name: x, power: 100 W, psus: 2}, {name: unknown-box}")
-    assert found == [("cannot tell", None), ("cannot tell", None)]
+    assert found == [("not evaluated", None), ("not evaluated", None)]
 
 
 def test_a_cord_on_one_side_loads_that_side_alone(run: Run) -> None:

@@ -375,7 +375,9 @@ def test_claims_that_the_operator_makes_ask_for_so_many_devices(devices: str, gp
 def test_the_selectors_of_a_claim_decide_the_card() -> None:
     devices = '[{name: gpu, celExpressions: [\'device.attributes["gpu.nvidia.com"].productName == "x"\']}]'
     role = reading.role(service(f"draResources: [{{claimCreationSpec: {{devices: {devices}}}}}]"))
-    assert role.value("accelerator") == Unknown("the selectors of the claim decide the accelerator", "another object")
+    assert role.value("accelerator") == Unknown(
+        "the accelerator depends on the selectors of the claim", "another object"
+    )
 
 
 def test_a_claim_template_of_the_same_file_tells_the_gpus() -> None:

@@ -125,7 +125,7 @@ NOWHERE = service("chat", 33).replace("      nodeSelector: {pool: h100}\n", "")
         ),
         pytest.param(
             service("chat", 33, pool="other"),
-            "1 × nvidia.com/gpu (the nodes",
+            "1 × nvidia.com/gpu (the accelerator depends on the nodes",
             set(),
             id="another pool",
         ),
@@ -573,7 +573,7 @@ def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]
     ("whole", "files", "expected"),
     [
         (True, {"a_yaml": service("chat", 24)}, (24, "within", "")),
-        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "only part of the repository was checked")),
+        (False, {"a_yaml": service("chat", 24)}, (24, "not evaluated", "only part of the repository was checked")),
         (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "only part of the repository was checked")),
     ],
 )
@@ -586,7 +586,7 @@ def test_a_run_says_how_much_of_a_pool_services_take(
 def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
     assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
     why = "jobs request 24 GPUs more"
-    assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
+    assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "not evaluated", why)}
 
 
 def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:

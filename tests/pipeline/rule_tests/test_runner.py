@@ -250,7 +250,7 @@ LACKING = (
         (
             "gpu: 16}}  # <- here",
             "gpu: 16}}  # gpulint: ignore[pod-too-large] a test  # <- here",
-            ["a directive in the sample silences the rule at line 8"],
+            ["a directive in the sample suppresses the rule at line 8"],
         ),
     ],
 )

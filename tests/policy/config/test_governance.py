@@ -376,13 +376,13 @@ def test_known_parts_below_a_budget_are_no_verdict_where_others_are_unknown() ->
     files = {"a.yaml": team("a", 2), "b.yaml": team("b", "$COUNT")}
     found = report("budgets: [{team: search, gpus: 3}]", files)
     assert ours(found) == []
-    assert budget(found) == [("team search", "gpus", 2, 3, "cannot tell")]
+    assert budget(found) == [("team search", "gpus", 2, 3, "not evaluated")]
     assert [one.reason for one in found.budgets] == ["1 of 2 workloads could not be counted"]
 
 
 def test_a_workload_whose_team_cannot_be_told_leaves_every_team_open() -> None:
     found = report("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2), "values.yaml": VALUES})
-    assert budget(found) == [("team search", "gpus", 2, 3, "cannot tell")]
+    assert budget(found) == [("team search", "gpus", 2, 3, "not evaluated")]
 
 
 def test_the_team_stands_in_the_label_that_the_policy_names_or_in_gpulints_own() -> None:
@@ -451,7 +451,7 @@ def test_cost_is_counted_where_the_machine_is_known() -> None:
     (one,) = ours(report(policy, {"a.yaml": DEPLOYMENT}))
     assert one.message == "team search: costs $2.41/h, over its budget of $2.00/h"
     unknown = report(policy, {"a.yaml": team("a", 1)})
-    assert budget(unknown) == [("team search", "usd_per_hour", 0, 2, "cannot tell")]
+    assert budget(unknown) == [("team search", "usd_per_hour", 0, 2, "not evaluated")]
 
 
 def test_power_is_the_least_that_busy_cards_draw() -> None:
@@ -474,7 +474,7 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
         return check.check_files(sources, repository, replace(given, governance=partial, governed=None)).budgets
 
     (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
-    assert (one.verdict, one.reason) == ("cannot tell", "only part of the repository was checked")
+    assert (one.verdict, one.reason) == ("not evaluated", "only part of the repository was checked")
     (one,) = some("budgets: [{team: search, gpus: 1}]", {"a.yaml": team("a", 2)})
     assert one.verdict == "exceeded"
 
@@ -523,19 +523,21 @@ def test_a_run_over_all_that_the_policy_governs_gives_a_verdict(tree: Path) -> N
 
 @pytest.mark.parametrize("paths", [("apps",), ("apps/a.yaml", "apps/b.yaml", "dev/c.yaml")])
 def test_a_run_over_less_gives_none_below_a_budget(tree: Path, paths: tuple[str, ...]) -> None:
-    assert {verdict for _, _, verdict in taken(tree, *paths)} == {"cannot tell"}
+    assert {verdict for _, _, verdict in taken(tree, *paths)} == {"not evaluated"}
 
 
 def test_a_run_over_less_still_sees_that_a_budget_is_exceeded(tree: Path) -> None:
     (tree / "apps/a.yaml").write_text(team("a", 8))
-    assert taken(tree, "apps/a.yaml") == [("team search", 8, "exceeded"), ("dev/", 0, "cannot tell")]
+    assert taken(tree, "apps/a.yaml") == [("team search", 8, "exceeded"), ("dev/", 0, "not evaluated")]
 
 
 def test_the_text_says_how_much_of_each_budget_is_taken(tree: Path) -> None:
     from gpulint.report.formats import text
 
     shown = text.render(gpulint.check([str(tree / "apps/a.yaml")]))
-    assert "budget team search: at least 2 of 4 GPUs, cannot tell (only part of the repository was checked)\n" in shown
+    assert (
+        "budget team search: at least 2 of 4 GPUs, not evaluated (only part of the repository was checked)\n" in shown
+    )
     assert "budget dev/: 1 of 1 GPUs, within\n" in text.render(gpulint.check([str(tree)]))
 
 

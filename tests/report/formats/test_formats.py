@@ -117,13 +117,20 @@ BUDGETS = Report(
     budgets=(
         Spent("team a", "", 8, 4, "within", "", 1, nasty.DIGIT._replace(path="gpulint.yaml")),
         Spent(
-            "b | @x", "w", 9e3, 4e3, "cannot tell", "power of 1 workload", 2, nasty.DIGIT._replace(path="gpulint.yaml")
+            "b | @x",
+            "w",
+            9e3,
+            4e3,
+            "not evaluated",
+            "power of 1 workload",
+            2,
+            nasty.DIGIT._replace(path="gpulint.yaml"),
         ),
     )
 )
 TOLD = [
     "budget team a: 4 of 8, within",
-    "budget b | @x: at least 4,000 W of 9,000 W, cannot tell (power of 1 workload)",
+    "budget b | @x: at least 4,000 W of 9,000 W, not evaluated (power of 1 workload)",
 ]
 
 

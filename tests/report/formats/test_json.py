@@ -144,7 +144,7 @@ def test_what_was_understood_of_a_workload_is_given_with_what_it_lacks() -> None
         "server",
         "vllm",
         "TP 4",
-        "cannot tell",
+        "not evaluated",
     )
     assert role["facts"]["gpus_per_replica"] == same(2)
     assert {"rule": "weights-exceed-memory", "needs": ["architecture"]} in role["not_evaluated"]

@@ -45,10 +45,10 @@ warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubern
   --> spec.yaml:14:27  (chat/server)
 14 |           value: /opt/lib:${LD_LIBRARY_PATH}
    |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
-   = Kubernetes expands only $(NAME), for earlier entries. The program gets the literal text and loses the image's own value.
+   = Kubernetes expands only $(NAME) of variables above it. The program gets the literal text and loses the image's own value.
 
-workload  architecture                       accelerator         parallelism  verdict      headroom
-chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
+workload  architecture                       accelerator         parallelism  verdict        headroom
+chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
 1 file, 1 workload, 1 error, 1 warning
 not evaluated: 12 checks; to evaluate them, add
@@ -138,7 +138,7 @@ def test_control_characters_never_reach_the_terminal_from_any_field() -> None:
     place = Location(f"{HOSTILE}.yaml", 1, 1, 1, 4, f"{HOSTILE}: {HOSTILE}")
     elsewhere = Location(f"{HOSTILE}/other.yaml", 1, 1, 1, 4, HOSTILE)
     suggestion = Suggestion(
-        HOSTILE, (Edit("checkpoint", elsewhere, HOSTILE, HOSTILE), Edit("x", None, "", HOSTILE)), gives_up=HOSTILE
+        HOSTILE, (Edit("checkpoint", elsewhere, HOSTILE, HOSTILE), Edit("x", None, "", HOSTILE)), trade_off=HOSTILE
     )
     one = finding(place, (suggestion,), (Related(HOSTILE, place), Related(HOSTILE, elsewhere)), message=HOSTILE)
     told = Report(findings=(one,), skipped=(Skip(HOSTILE, HOSTILE),), failures=(Failure(HOSTILE, "checking", HOSTILE),))

@@ -83,7 +83,7 @@ def test_a_bar_ends_at_what_is_taken_and_has_a_line_at_the_limit() -> None:
 
 def test_no_verdict_is_said_by_colour_alone() -> None:
     said = words(parsed(drawn_facilities.FIFTY))
-    for verdict in ("within", "exceeded", "cannot tell", "feed a (side A): overloaded", "feed A: holds"):
+    for verdict in ("within", "exceeded", "not evaluated", "feed a (side A): overloaded", "feed A: holds"):
         assert verdict in said
     marks = {
         one.get("class") for tag in ("path", "circle") for one in parsed(drawn_facilities.FIFTY).iter(f"{SPACE}{tag}")

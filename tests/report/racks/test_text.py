@@ -88,13 +88,13 @@ lab: 1 rack, 3 servers  (room.yaml:3)
 
 rack r02  (room.yaml:6)
     8 ┌────────────────────────────┐  power  at least 10.2 of 17.3 kW  59 %
-      │ dgx-h100           10.2 kW │  ███████████████??????????  cannot tell
+      │ dgx-h100           10.2 kW │  ███████████████??????????  not evaluated
       │                            │  cooling  unknown
       │                            │  weight  ? of 1,000 kg
-      └────────────────────────────┘  ?????????????????????????  cannot tell
+      └────────────────────────────┘  ?????????????????????????  not evaluated
       undeclared rack height          space  at least 8 U, no limit declared
       undeclared positions are drawn
-      from the bottom up              feed a: cannot tell
+      from the bottom up              feed a: not evaluated
       not drawn: 2 × box-x, whose       supply not declared
       units are not known
 
@@ -148,7 +148,7 @@ ROOM = """\
 campus: 50 racks, 103 servers  (room.yaml:3)
 
 facility        power    ████····  1 of 2 MW  50 %               within
-room hall       cooling  ██████??  at least 0.9 of 1.2 MW  75 %  cannot tell
+room hall       cooling  ██████??  at least 0.9 of 1.2 MW  75 %  not evaluated
 panel rpp-1     power    ██████┃▓  90 of 80 kW  112 %            exceeded
 
 rack             power        cooling      weight       space        feeds
@@ -157,7 +157,7 @@ hall/row-a
 hall/row-b
   r25 to r48 ×24 ███·· 59 %   ███·· 56 %   no limit     ██··· 38 %   holds
   r49            ██┃▓▓ 236 %  no limit     ███·· 52 %   ████· 76 %   overloaded
-  r50            ███?? 59+ %  ?            ?????        no limit     cannot tell
+  r50            ███?? 59+ %  ?            ?????        no limit     ?
 """
 
 
@@ -200,7 +200,7 @@ def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
         ((), (FEEDS[0]._replace(verdict="likely no spare"),), "none over a limit, 1 likely over one"),
         ((Meter("weight", "kg", all_scenarios(2)),), (), "none over a limit"),
         ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 unknown"),
-        ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 unknown"),
+        ((), (FEEDS[0]._replace(verdict="not evaluated"),), "none over a limit, 1 unknown"),
         ((), (FEEDS[0]._replace(verdict="not redundant"),), "none over a limit"),
     ],
 )
@@ -299,8 +299,8 @@ def test_a_run_of_flat_machines_is_one_block() -> None:
     assert "│ 18 × tray, 1 U each  90 kW │" in text
 
 
-OF_METERS = strategies.sampled_from(["within", "likely within", "likely exceeded", "exceeded", "cannot tell"])
-OF_FEEDS = strategies.sampled_from(["holds", "not redundant", "likely no spare", "likely overloaded", "cannot tell"])
+OF_METERS = strategies.sampled_from(["within", "likely within", "likely exceeded", "exceeded", "not evaluated"])
+OF_FEEDS = strategies.sampled_from(["holds", "not redundant", "likely no spare", "likely overloaded", "not evaluated"])
 NUMBERS = strategies.one_of(strategies.none(), strategies.floats(0, 1e12))
 SPANS = strategies.one_of(
     strategies.none(), strategies.builds(Scenarios, *[strategies.floats(0, 1e12, allow_subnormal=False)] * 3)

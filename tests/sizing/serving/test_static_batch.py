@@ -185,7 +185,7 @@ def test_old_releases_keep_scores_and_all_logits(size: int, prompt: int, gib: fl
 def test_a_batch_that_is_not_stated_is_asked_for() -> None:
     found = known("Qwen/Qwen3-8B", weight_dtype="bfloat16")
     assert found.missing(["generation_peak_bytes"]) == {"batch_size", "prompt_tokens", "new_tokens"}
-    assert memory_breakdown.find_verdict(found) == "cannot tell"
+    assert memory_breakdown.find_verdict(found) == "not evaluated"
 
 
 def test_weights_that_exceed_the_card_fail_whatever_the_batch() -> None:
@@ -197,7 +197,7 @@ def test_weights_that_exceed_the_card_fail_whatever_the_batch() -> None:
 
 def test_a_loader_that_spills_is_not_said_to_fail() -> None:
     found = known("Qwen/Qwen2.5-32B-Instruct", card="l4", weight_dtype="bfloat16", spills=True, **batch(1, 100, 100))
-    assert memory_breakdown.find_verdict(found) == "cannot tell"
+    assert memory_breakdown.find_verdict(found) == "not evaluated"
 
 
 def test_the_number_format_of_an_old_release_is_asked_for() -> None:

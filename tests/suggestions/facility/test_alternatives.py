@@ -41,7 +41,7 @@ def test_servers_that_do_not_fit_go_where_there_is_room() -> None:
 def test_no_rack_that_is_full_takes_another_server() -> None:
     (one,) = finding(HALL.replace("COUNT", "5")).suggestions
     assert one.title == "5 × big in r1, 1 in other racks"
-    assert one.gives_up == "space for 1 in other racks"
+    assert one.trade_off == "space for 1 in other racks"
 
 
 def test_a_place_that_describes_several_racks_changes_all_of_them() -> None:
