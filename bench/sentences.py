@@ -22,8 +22,10 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = re.compile(r"```.*?```|^\s*[|#<>].*$|^ {4}.*$", re.DOTALL | re.MULTILINE)
+PAGES = re.compile(r"(?s:```.*?```)|^\s*[|#<>].*$|^ {4}.*$", re.MULTILINE)
 """Code, tables, headings and HTML, which hold no sentences."""
+PARAGRAPH = re.compile(r"\n\s*\n|^\s*(?:[-*]|\d+\.)\s+", re.MULTILINE)
+"""What stands between two paragraphs: an empty line, or the sign before an item of a list."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"])")
 WORDS_MIN = 5
 
@@ -109,7 +111,7 @@ def read_pages(root: Path) -> Iterator[tuple[str, str]]:
     for path in pages:
         if not path.is_file() or "<!-- Written by" in (text := path.read_text(encoding="utf-8"))[:200]:
             continue
-        for paragraph in re.split(r"\n\s*\n", PAGES.sub("\n\n", text)):
+        for paragraph in PARAGRAPH.split(PAGES.sub("\n\n", text)):
             for at, sentence in enumerate(SENTENCE.split(" ".join(paragraph.split()))):
                 if len(sentence.split()) >= WORDS_MIN:
                     yield f"{path.name}#{sentence[:30]}{at}", sentence

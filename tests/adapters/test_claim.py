@@ -44,7 +44,14 @@ def strongest(claims: dict[str, Claim]) -> list[str]:
 def test_one_adapter_has_the_strongest_claim_to_the_sample_of_a_format(name: str) -> None:
     text = seen.find_sample(name)
     for document in load(seen.render_path(name, text), text):
-        assert strongest(claim_all(document)) == [name]
+        claims = claim_all(document)
+        assert strongest(claims) == [name], f"{name} does not claim its sample: see its READS, MENTIONS and claims()"
+
+
+def test_an_adapter_of_files_without_a_kind_names_what_they_are() -> None:
+    plain = [name for name, words in package_data.list_declared(adapters.HERE, "READS").items() if "plain" in words]
+    assert "skypilot" in plain
+    assert [name for name in plain if not hasattr(adapters.import_adapter(name), "kind")] == []
 
 
 def test_no_two_adapters_claim_a_sample_of_a_rule_equally() -> None:

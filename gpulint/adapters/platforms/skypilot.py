@@ -181,7 +181,8 @@ def _parse_choice(text: str, place: Origin) -> Choice:
     named = place._replace(span=(0, len(name))) if colon else place
     if not colon:
         return Choice(text.strip(), named, 1)
-    return Choice(name.strip(), named, _parse_number(count.strip()), (place._replace(span=(len(name) + 1, len(text))),))
+    counted = place._replace(span=(len(name) + 1, len(text.rstrip())))
+    return Choice(name.strip(), named, _parse_number(count.strip()), (counted,))
 
 
 def _parse_number(text: str) -> Value | Unknown:

@@ -14,7 +14,12 @@ from gpulint.cli import Misuse
 @click.option(
     "--id", "reference", metavar="ID", default=None, help="Name of the checkpoint.  [default: the file's folder]"
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print it as a row of catalog/architectures.csv, with the header.")
+@click.option(
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print it as a row of gpulint/catalog/tables/architectures.csv, with the header.",
+)
 @click.option("--source", default="", help="Where the file comes from; written to the row.")
 def command(config: Path, reference: str | None, as_csv: bool, source: str) -> None:
     """Show the architecture in a Hugging Face config.json: shape, exact parameter counts by part, and KV cache."""

@@ -84,6 +84,8 @@ def test_a_task_without_gpus_is_no_workload(text: str) -> None:
         ("A100", "a100-sxm4-40gb", 1),
         ("'A100-80GB:4'", "a100-sxm4-80gb", 4),
         ("{L4: 2}", "l4", 2),
+        ("a100:8", "a100-sxm4-40gb", 8),
+        ("'H100:8 '", "h100-sxm-80gb", 8),
         ("{'L4:2': null}", "l4", 2),
         ("{L4: 1, A10G: 1}", "unknown: queue or partition", 1),
         ("{L4: 8, A100-80GB: 2}", "unknown: queue or partition", "unknown: queue or partition"),
@@ -97,6 +99,12 @@ def test_a_task_without_gpus_is_no_workload(text: str) -> None:
 def test_the_accelerators_of_a_task(accelerators: str, product: str, count: object) -> None:
     found = task(f"{{accelerators: {accelerators}}}")
     assert (asked(found, "accelerator"), asked(found, "gpus_per_pod")) == (product, count)
+
+
+@pytest.mark.parametrize("written", ["H100:8", "H100:8 "])
+def test_the_location_of_a_count_ends_before_a_blank(written: str) -> None:
+    (origin,) = task(f"{{accelerators: '{written}'}}").fields["gpus_per_pod"].origins
+    assert origin.span == (5, 6)
 
 
 @pytest.mark.parametrize("key", ["any_of", "ordered"])

@@ -22,7 +22,9 @@ ENGINES: Mapping[str, Mapping[str, Any]] = {
     "llama.cpp": {"engine_version": "0.0.6000", "max_model_len": 8192, "gpu_layers": 99, "quantization": "gguf-q4_k_m"},
     "ollama": {"engine_version": "0.12.0", "max_model_len": 8192, "quantization": "gguf-q4_k_m"},
 }
-"""What a role of each engine states so that its memory can be told."""
+"""What a role of each engine states so that its memory is known."""
+USUAL: Mapping[str, Any] = {"engine_version": "1.0.0", "max_model_len": 8192}
+"""What a role of any other engine states."""
 ALSO: Mapping[tuple[str, str], tuple[str, Mapping[str, Any]]] = {
     ("sglang", "vision_static_reduction"): ("Qwen/Qwen2.5-VL-7B-Instruct", {}),
     ("sglang", "copied_share"): (
@@ -56,7 +58,7 @@ def left(engine: str, term: str, value: float, fact: str) -> float | None:
         "max_num_seqs": 64,
         "max_model_len_stated": True,
         "enforce_eager": False,
-        **ENGINES[engine],
+        **ENGINES.get(engine, USUAL),
         **more,
         term: value,
     }
