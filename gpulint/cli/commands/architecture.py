@@ -15,10 +15,7 @@ from gpulint.cli import Misuse
     "--id", "reference", metavar="ID", default=None, help="Name of the checkpoint.  [default: the file's folder]"
 )
 @click.option(
-    "--csv",
-    "as_csv",
-    is_flag=True,
-    help="Print it as a row of gpulint/catalog/tables/architectures.csv, with the header.",
+    "--csv", "as_csv", is_flag=True, help="Print a row of gpulint/catalog/tables/architectures.csv, with its header."
 )
 @click.option("--source", default="", help="Where the file comes from; written to the row.")
 def command(config: Path, reference: str | None, as_csv: bool, source: str) -> None:
