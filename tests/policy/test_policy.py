@@ -310,7 +310,7 @@ def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path) -> None:
     rules = selected((), (), [str(folder)])
     (found,) = samples.of_rule(samples.report(BARE, rules=rules), "own-rule")
     assert (found.message, found.family, found.location.line, found.severity) == (
-        "1 GPUs",
+        "1 GPU",
         "house",
         9,
         Severity.WARNING,

@@ -34,7 +34,7 @@ def card_price_ratio(
     >>> card_price_ratio("l4", "gcp", None, 5e9, "bfloat16")
     1.0
 
-    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free is our choice: the
+    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the GPU free is our choice: the
         alternative is checked by every rule.
     """
     return _minimum_over_clouds(
@@ -71,8 +71,7 @@ def load_price_ratio(
     >>> load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.3, 0.05, "bfloat16")
     1.0
 
-    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which GPUs are worth
-        a try.
+    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which GPUs are proposed.
     """
     card = hardware.accelerator(accelerator)
     slowest = math.inf if target_tpot_s is None else target_tpot_s / _RESERVE

@@ -600,7 +600,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     assert lines[at : at + 3] == [
         "average power   10.2 kW; idle 10.2 kW, busy 10.2 kW",
         "energy/year     116 MWh",
-        "costs           $11,600; cooling and losses $2,680",
+        "cost/year       $11,600; cooling and losses $2,680",
     ]
 
 
