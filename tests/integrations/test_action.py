@@ -19,7 +19,7 @@ RIGHT = (checkout.ROOT / "examples" / "right-two-node-group.yaml").read_text(enc
 SILENCED = WRONG.replace(
     "- --tensor-parallel-size=2", "- --tensor-parallel-size=2  # gpulint: ignore[weights-exceed-memory] it is fine"
 )
-pytestmark = pytest.mark.first
+pytestmark = [pytest.mark.first, pytest.mark.sweep]
 GH = '''\
 """Keeps the comments of one pull request in a file."""
 import json, os, re, sys

@@ -30,7 +30,11 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
 """
 
-pytestmark = [pytest.mark.first, pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")]
+pytestmark = [
+    pytest.mark.first,
+    pytest.mark.sweep,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+]
 
 
 @pytest.fixture(scope="module")

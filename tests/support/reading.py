@@ -7,6 +7,7 @@ from typing import Any
 
 from samples import ExampleRepository
 
+from gpulint import adapters
 from gpulint.pipeline import enrichment
 from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
@@ -83,3 +84,10 @@ def started_all(lines: str) -> list[Role]:
 def _container(lines: str) -> str:
     head = "apiVersion: v1\nkind: Pod\nmetadata: {name: chat}\nspec:\n  containers:\n    - name: server\n"
     return head + textwrap.indent(textwrap.dedent(lines).strip("\n"), " " * 6) + "\n"
+
+
+def claimed(text: str, path: str = "values.yaml") -> str:
+    """What a file is taken for: the kind of its first document; empty where no adapter claims it."""
+    (document, *_) = documents.load(path, textwrap.dedent(text).lstrip("\n").encode()).documents
+    adapter = adapters.find_adapter(document)
+    return adapters.kind(adapter, document) if adapter else ""

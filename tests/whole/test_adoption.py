@@ -30,7 +30,7 @@ COMMAND = re.compile(r"^\$ (.+)$", re.MULTILINE)
 DAY = "2026-11-22"
 ADDRESS = "https://git.example.com/tools/gpulint"
 
-pytestmark = pytest.mark.first
+pytestmark = [pytest.mark.first, pytest.mark.sweep]
 
 
 def began(folder: Path) -> dict[str, str]:

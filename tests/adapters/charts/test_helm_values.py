@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import reading
 import samples
-from claims import claimed
+from reading import claimed
 
 from gpulint import adapters
 from gpulint.adapters.charts import Values, generic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import samples
-from claims import claimed
+from reading import claimed
 
 from gpulint import adapters
 from gpulint.source import documents
