@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import unittest.mock
@@ -66,6 +67,7 @@ def has_target(tree: dict[str, str], target: str) -> bool:
     return path in tree and (not anchor or anchor in anchors(tree[path]))
 
 
+@functools.cache
 def anchors(text: str) -> set[str]:
     titles = (found["title"] for found in HEADING.finditer(re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
