@@ -1,10 +1,11 @@
 """CPU seconds of gpulint's phases beside bare Python, yamllint and checkov, all in one run.
 
-    python bench/speed.py NAME=PATH/TO/gpulint ... [--peers PATH/TO/yamllint PATH/TO/checkov] [--rounds N]
+    python bench/speed.py NAME=PATH/TO/gpulint ... [--peers PATH/TO/yamllint PATH/TO/checkov] [--rounds N] [--compare]
 
 NAME labels an installation (`wheel=…/bin/gpulint editable=…/bin/gpulint`). Every command runs once to warm up, then N rounds
 follow in which all commands take turns; figures are medians of user and system time of the child (wait4). The
 input is generated into a temporary directory. A target that is missed is marked, with exit code 1.
+`--compare` takes wheels of different versions: it prints each phase's ratio to the first NAME.
 """
 
 from __future__ import annotations
@@ -158,15 +159,18 @@ def main() -> None:
     parser.add_argument("installed", nargs="+", metavar="NAME=GPULINT")
     parser.add_argument("--peers", nargs="*", default=[], metavar="PROGRAM")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--compare", action="store_true", help="only the phases, each with its ratio to the first NAME")
     arguments = parser.parse_args()
     programs = {name: Path(path).absolute() for name, _, path in (word.partition("=") for word in arguments.installed)}
     peers = {Path(path).name: Path(path).absolute() for path in arguments.peers}
     with tempfile.TemporaryDirectory() as folder:
-        missed = _measured(Path(folder), programs, peers, arguments.rounds)
+        missed = _measured(Path(folder), programs, peers, arguments.rounds, arguments.compare)
     sys.exit(missed)
 
 
-def _measured(folder: Path, programs: Mapping[str, Path], peers: Mapping[str, Path], rounds: int) -> bool:
+def _measured(
+    folder: Path, programs: Mapping[str, Path], peers: Mapping[str, Path], rounds: int, compare: bool
+) -> bool:
     inputs = written(folder)
     commands: dict[str, list[str]] = {}
     for name, program in programs.items():
@@ -174,6 +178,9 @@ def _measured(folder: Path, programs: Mapping[str, Path], peers: Mapping[str, Pa
     for name, program in peers.items():
         commands |= {f"{name}: {phase}": words for phase, words in peer_phases(name, program, inputs).items()}
     costs = medians(commands, folder, rounds)
+    if compare:
+        print(compared(costs, list(programs)))
+        return False
     missed = False
     for name, program in programs.items():
         figures = summary(name, costs, spent_on_alternatives(program, inputs["bad"], folder))
@@ -189,6 +196,17 @@ def _measured(folder: Path, programs: Mapping[str, Path], peers: Mapping[str, Pa
                 rows.append((phase, f"{cost.cpu_s:.3f}", f"{cost.cpu_s / bare:.1f} ×", f"{cost.peak_mib:.0f}"))
         print(f"\n{alone.table(rows)}")
     return missed
+
+
+def compared(costs: Mapping[str, Cost], names: Sequence[str]) -> str:
+    """A table of the CPU seconds of each phase in each installation, with the ratio to the first."""
+    first, *others = names
+    rows: list[tuple[str, ...]] = [("phase", first, *(word for name in others for word in (name, "ratio")))]
+    for phase in (phase.partition(": ")[2] for phase in costs if phase.startswith(f"{first}: ")):
+        base = costs[f"{first}: {phase}"].cpu_s
+        times = [costs[f"{name}: {phase}"].cpu_s for name in others]
+        rows.append((phase, f"{base:.3f}", *(word for time in times for word in (f"{time:.3f}", f"{time / base:.2f}"))))
+    return alone.table(rows)
 
 
 # ---- input

@@ -6,7 +6,6 @@ import functools
 import math
 
 from gpulint.facts import providers
-from gpulint.facts.glossary import Quantity
 from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant
 from gpulint.workload import Value
 
@@ -55,19 +54,20 @@ def _deviate(parent: Facts, term: str, scenario: str) -> Facts:
     """Return the facts with one term in a scenario and all others likely."""
     override = functools.partial(_override, parent, term, scenario)
     return parent.add_layer(
-        override, providers.provide_assumed_shape, providers.provide_engine_formula, providers.provide_general_formula
+        providers.provide_assumed_shape,
+        providers.provide_engine_formula,
+        providers.provide_general_formula,
+        override=override,
     )
 
 
-def _override(
-    parent: Facts, term: str, scenario: str, quantity: Quantity, facts: Facts
-) -> ResolvedFact | Missing | None:
-    """Provide the parent's fact at its likely value, unless it depends on the term."""
-    found = parent.find(quantity.name)
+def _override(parent: Facts, term: str, scenario: str, name: str) -> ResolvedFact | Missing | None:
+    """Return the parent's fact at its likely value, unless it depends on the term."""
+    found = parent.find(name)
     if isinstance(found, Missing) or not found.terms:
         return found
     if term not in found.terms:
         return constant(found.scenarios.expected, found.how)
-    if quantity.name == term:
+    if name == term:
         return constant(getattr(found.scenarios, scenario), found.how)
     return None

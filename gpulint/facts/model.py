@@ -31,6 +31,8 @@ class ResolvedFact(NamedTuple):
 
 Provider: TypeAlias = "Callable[[Quantity, Facts], ResolvedFact | Missing | None]"
 """A function that resolves a quantity, or returns None if another one has to."""
+Override: TypeAlias = "Callable[[str], ResolvedFact | Missing | None]"
+"""A function that answers for a name before any provider, or returns None if a provider has to."""
 Providers: TypeAlias = Callable[[str], tuple[Provider, ...]]
 """A function that lists the providers of a quantity in the order in which they are asked."""
 Interval: TypeAlias = "Callable[[str, ResolvedFact, Facts], tuple[Value, Value]]"
@@ -49,7 +51,8 @@ class Results:
 class Facts:
     """Facts of one role, resolved by the first provider that knows them.
 
-    The providers of `layer` come before all others and override them. A `trace` records what each fact
+    `override` answers for a name before any provider, or leaves it to them. The providers of `layer` come before all
+    others. A `trace` records what each fact
     depends on. With a `parent`, all facts that do not depend on a field in `changed` are taken over from it.
     """
 
@@ -61,6 +64,7 @@ class Facts:
         interval: Interval,
         *,
         layer: tuple[Provider, ...] = (),
+        override: Override | None = None,
         trace: Trace | None = None,
         parent: Facts | None = None,
         changed: dict[str, bool] | None = None,
@@ -75,6 +79,7 @@ class Facts:
         self._providers = providers
         self._interval = interval
         self._layer = layer
+        self._override = override
         self._trace = trace
         self._open = trace.open if trace else ()
         self._parent = parent
@@ -125,6 +130,9 @@ class Facts:
     # ---- resolving
 
     def _resolve(self, name: str) -> ResolvedFact | Missing:
+        if self._override is not None and (taken := self._override(name)) is not None:
+            self._found[name] = taken
+            return taken
         if name in self._unshared:
             return self._ask(name)
         parent = self._parent
@@ -164,9 +172,9 @@ class Facts:
         """Return the facts of another role, which are resolved independently of these."""
         return Facts(role, resolved, self._providers, self._interval)
 
-    def add_layer(self, *layer: Provider) -> Facts:
+    def add_layer(self, *layer: Provider, override: Override | None = None) -> Facts:
         """Return the facts of the same role under providers that come before all others."""
-        return Facts(self.role, self.resolved, self._providers, self._interval, layer=layer)
+        return Facts(self.role, self.resolved, self._providers, self._interval, layer=layer, override=override)
 
     @property
     def is_traced(self) -> bool:

@@ -7,10 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
-from gpulint.facts import checkpoints, resolver
-from gpulint.facts.model import Facts
 from gpulint.pipeline import enrichment, parse
-from gpulint.pipeline.enrichment import autoscaling, gpu_sharing
+from gpulint.pipeline.enrichment import autoscaling
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import document_rules, evaluate
@@ -23,6 +21,7 @@ from gpulint.workload import Role, Workload
 
 if TYPE_CHECKING:
     from gpulint.facility.model import Component
+    from gpulint.facts.model import Facts
     from gpulint.pipeline.facility import Evaluations
     from gpulint.policy.rules.facility import Evaluation
 
@@ -184,6 +183,9 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
+    from gpulint.facts import checkpoints, resolver
+    from gpulint.pipeline.enrichment import gpu_sharing
+
     resolved = checkpoints.resolve(role, workload.document.path, repository, policy.like)
     known: Facts = resolver.resolve(role, resolved)
     matching = tuple(evaluate.select(policy.rules, workload, role))

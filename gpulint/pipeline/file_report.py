@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated
 from gpulint.pipeline.suggest import Suggested, SuggestedWorkload
-from gpulint.pipeline.summary import role as summary_role
 from gpulint.policy.config.governance import Budget
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import Rule
@@ -78,6 +77,8 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
     found = workload.evaluated.workload
+    from gpulint.pipeline.summary import role as summary_role
+
     roles = tuple(summary_role.summarize(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
     return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
 

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters, engines
 from gpulint.catalog.offers import Available
-from gpulint.pipeline.enrichment import hints, object_metadata
+from gpulint.pipeline.enrichment import object_metadata
 from gpulint.policy.config.governance import NONE
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.source.documents import Comment, Document, Loaded
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
+
+if TYPE_CHECKING:
+    from gpulint.pipeline.enrichment import hints
 
 
 class Context(NamedTuple):
@@ -34,6 +37,10 @@ class Context(NamedTuple):
 
 def read_context(loaded: Loaded, repository: Repository, policy: ResolvedPolicy) -> Context:
     """Return what is merged into the workloads of a file."""
+    if not loaded.comments:
+        return Context(repository, policy, _find_services(loaded.documents))
+    from gpulint.pipeline.enrichment import hints
+
     overrides, malformed = hints.read_comments(loaded.comments)
     return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
 
@@ -46,6 +53,8 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
 
 def apply(workload: Workload, context: Context) -> Workload:
     """Return a workload with what its repository, its file and the policy add to it."""
+    from gpulint.pipeline.enrichment import hints
+
     policy = context.policy
     found = apply_repository(workload, context.repository)
     merged = _merge(_link_services(found, context.services), context.repository, policy)
@@ -94,6 +103,8 @@ def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -
         from gpulint.pipeline.enrichment import requirements
 
         workload = requirements.add_requirements(workload, policy.governance)
+    from gpulint.pipeline.enrichment import hints
+
     return hints.apply_fabrics(workload, policy.fabrics)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from gpulint.catalog import resource_names
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.source.repository import Repository
-from gpulint.suggestions.edits import accelerator_names
 from gpulint.workload import Field, Role, Unknown
 
 
@@ -19,7 +18,11 @@ def find(role: Role, outcome: Outcome, repository: Repository) -> str | None:
     alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
     resource = resource_names.find(role.text("accelerator_resource"))
     pattern = resource.shared_by if resource else ""
-    if not pattern or not ((counts and _has_several(role)) or alone) or accelerator_names.find_cloud(role) == "gcp":
+    if not pattern or not ((counts and _has_several(role)) or alone):
+        return None
+    from gpulint.suggestions.edits import accelerator_names
+
+    if accelerator_names.find_cloud(role) == "gcp":
         return None
     return repository.search(pattern, role.anchor.document.path)
 
