@@ -488,7 +488,7 @@ def test_a_rule_of_the_selection_table_shows_what_it_says_and_that_the_table_is_
     assert [*one.complaints, *(line for trial in one.trials for line in trial.complaints)] == []
     why = str(package_data.read_yaml(Path(one.path))["why"])
     assert why.startswith("The table ignores number formats, contexts, loads and prices.")
-    assert " It errs " in why
+    assert " The table is wrong " in why
 
 
 # ---- from the disk
