@@ -319,7 +319,7 @@ def test_the_version_is_printed_without_reading_anything(run: Run) -> None:
 def test_a_rule_is_explained_with_what_is_wrong_and_what_is_right(run: Run) -> None:
     shown = run("explain", "weights-exceed-memory").stdout
     assert shown.startswith(
-        "weights-exceed-memory (memory, error)\n\nThe weights alone do not fit in one accelerator's memory.\n"
+        "weights-exceed-memory (memory, error)\n\nThe model weights alone do not fit in the memory of one accelerator.\n"
     )
     assert "\nFires when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
     assert shown.index("\nWrong\n  apiVersion: apps/v1") < shown.index("\nRight\n  apiVersion: apps/v1")

@@ -135,7 +135,7 @@ def test_each_exception_is_still_needed_and_has_a_reason(allowed: Allowed) -> No
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("rules/memory/fp32-inference.yaml", "32 bits"),
+        ("rules/memory/fp32-inference.yaml", "32-bit"),
         ("fact weight_bytes_per_gpu", "weights"),
         ("gpulint check --today", "Date used for price age"),
         ("README.md", "gpulint"),

@@ -70,7 +70,7 @@ LABELS: Mapping[str, str] = {
     "unexpanded_variable": "${{{value}}} is not expanded",
     "unknown_argument": "{value} is unknown",
     "unlocked_devices": "{value} without IPC_LOCK",
-    "unsplit_argument": "flag and value in one word",
+    "unsplit_argument": "flag and value in one argument",
     "whole_node": "takes the whole node",
 }
 """What a place means, where a name and a value would not say it."""

@@ -123,7 +123,7 @@ def test_a_page_of_a_rule_says_what_a_user_needs(reference: dict[str, str]) -> N
     text = reference["rules/weights-exceed-memory.md"]
     assert text.startswith(
         "[Reference](../reference.md) / [Rules](README.md)\n\n# weights-exceed-memory\n\n"
-        "The weights alone do not fit in one accelerator's memory.\n"
+        "The model weights alone do not fit in the memory of one accelerator.\n"
     )
     assert "```cel\nweight_bytes_per_gpu > device_memory_bytes\n```\n" in text
     assert "[`device_memory_bytes`](../facts/memory.budget.md#device_memory_bytes) | bytes |" in text

@@ -185,7 +185,7 @@ def test_the_rules_that_speak_are_listed_once_each() -> None:
         "severity": "error",
         "status": "stable",
         "summary": "The parallelism needs more GPUs than the instance has",
-        "why": "Start-up fails, or waits for GPUs that never come.",
+        "why": "Either start-up fails, or the engine waits for GPUs that never become available.",
         "page": "",
         "references": rules[0]["references"],
     }

@@ -39,7 +39,7 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
    = try request the 4 GPUs that are needed
        17:27  2 → 4
-   = Start-up fails, or waits for GPUs that never come.
+   = Either start-up fails, or the engine waits for GPUs that never become available.
 
 warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text
   --> spec.yaml:14:27  (chat/server)
