@@ -45,7 +45,7 @@ warning[variable-refers-to-itself]: Kubernetes does not expand ${LD_LIBRARY_PATH
   --> spec.yaml:14:27  (chat/server)
 14 |           value: /opt/lib:${LD_LIBRARY_PATH}
    |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
-   = Kubernetes expands only references of the form $(NAME), and only to variables that are listed earlier. The program gets the literal text, and the image's own value is lost.
+   = Kubernetes expands only $(NAME) of variables listed earlier. The program gets the literal text, not the image's own value.
 
 workload  architecture                       accelerator         parallelism  verdict        headroom
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
