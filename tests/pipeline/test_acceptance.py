@@ -381,7 +381,7 @@ def test_an_update_takes_in_nothing_new_and_says_so(run: Run) -> None:
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
         "gpulint: new, not accepted: eval.yaml:9 error[gpu-limit-missing] "
-        "nvidia.com/gpu is requested (1) without a limit; set the same number under limits"
+        "nvidia.com/gpu has a request of 1 but no limit; set the same number under limits"
     ]
     assert result.stdout.splitlines() == [
         ".gpulint-baseline.json: 1 finding in 1 file accepted, 1 new",

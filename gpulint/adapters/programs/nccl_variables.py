@@ -189,10 +189,10 @@ def _check_value(name: str, text: str, argument: Argument) -> Iterator[tuple[str
             yield "interface_of_one_host", _show(name, argument)
         if all(DEVICE.fullmatch(device) for device in listed):
             yield "interface_mistaken", _show(name, argument)
-            yield "interface_wanted", Field("the name of a network interface, as ip link lists them")
+            yield "interface_wanted", Field("the name of a network interface, as shown by ip link")
     if name == "NCCL_IB_HCA" and listed and not text.startswith("^") and all(map(INTERFACE.fullmatch, listed)):
         yield "interface_mistaken", _show(name, argument)
-        yield "interface_wanted", Field("the name of an RDMA device, as ibv_devices lists them")
+        yield "interface_wanted", Field("the name of an RDMA device, as shown by ibv_devices")
 
 
 def _is_own(name: str, argument: Argument) -> bool:

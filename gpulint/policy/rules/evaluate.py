@@ -46,7 +46,7 @@ LABELS: Mapping[str, str] = {
     "labels_place": "belongs in {value}",
     "least_candidate": "{value} has the least memory",
     "liveness_window_s": "{key}: kills after {value}",
-    "local_rendezvous": "{value} is each node itself",
+    "local_rendezvous": "{value} means each node itself",
     "missing_profile": "no profile {value} on this GPU",
     "network_devices_absent": "no network devices requested",
     "network_tier_unset": "no network_tier",
@@ -71,7 +71,7 @@ LABELS: Mapping[str, str] = {
     "unknown_argument": "{value} is unknown",
     "unlocked_devices": "{value} without IPC_LOCK",
     "unsplit_argument": "flag and value in one argument",
-    "whole_node": "takes the whole node",
+    "whole_node": "reserves the whole node",
 }
 """What a place means, where a name and a value would not say it."""
 NAMES: Mapping[str, str] = {
@@ -91,9 +91,9 @@ ACRONYMS: Mapping[str, str] = {
     "loras": "LoRAs",
 }
 COUNTED = re.compile(
-    r"\{(?P<name>\w+)\}(?: (?:attention|data-parallel|EFA|expert-parallel|granted|KV|LoRA|pipeline|query|running|such))?"
-    r" (?:GPUs|answers|bits|checkpoints|engines|experts|heads|inlets|interfaces|layers|nodes|pods|prompts|ranks|replicas"
-    r"|requests|slots|stages|steps|tasks|tokens)\b"
+    r"\{(?P<name>\w+)\}(?: (?:attention|concurrent|CPU|data-parallel|EFA|expert-parallel|granted|KV|LoRA|pipeline|query"
+    r"|running|such))? (?:GPUs|answers|bits|checkpoints|cores|devices|engines|experts|heads|inlets|interfaces|layers"
+    r"|nodes|pods|prompts|ranks|replicas|requests|slots|stages|steps|tasks|tokens)\b"
 )
 """A count in a message, and what it counts."""
 LABEL_MAX = 80

@@ -294,7 +294,7 @@ def test_the_length_of_a_prompt_is_no_objective() -> None:
 def test_facts_that_lack_are_named_with_how_to_state_them() -> None:
     (found,) = ours(report("require: [{facts: [accelerator, checkpoint]}]", {"a.yaml": pod(selector="")}))
     assert found.rule == "required-fact-missing"
-    assert found.message.startswith("required but unknown: accelerator; state the accelerator: a nodeSelector")
+    assert found.message.startswith("required values are unknown: accelerator; state the accelerator: a nodeSelector")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_a_team_takes_what_its_workloads_take_together() -> None:
     ]
     (one,) = ours(found)
     assert (one.rule, one.location.path, one.location.line) == ("gpu-budget-exceeded", "a.yaml", 10)
-    assert one.message == "team search: requests 3 GPUs, over its budget of 2"
+    assert one.message == "the workloads of team search request 3 GPUs, over their budget of 2"
     assert one.arithmetic == ("2 a (a.yaml) + 1 b (b.yaml)",)
     assert [(place.label, place.location.path, place.location.line) for place in one.related] == [
         ("budget of team search", "gpulint.yaml", 1)
@@ -449,7 +449,7 @@ def test_instances_count_once_each_and_slices_as_their_share(text: str, gpus: fl
 def test_cost_is_counted_where_the_machine_is_known() -> None:
     policy = "budgets: [{team: search, usd-per-hour: 2}]"
     (one,) = ours(report(policy, {"a.yaml": DEPLOYMENT}))
-    assert one.message == "team search: costs $2.41/h, over its budget of $2.00/h"
+    assert one.message == "the workloads of team search cost $2.41/h, over their budget of $2.00/h"
     unknown = report(policy, {"a.yaml": team("a", 1)})
     assert budget(unknown) == [("team search", "usd_per_hour", 0, 2, "not evaluated")]
 

@@ -104,7 +104,7 @@ SECOND = {
     "family": "kubernetes",
     "severity": "warning",
     "confidence": 3,
-    "message": "${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text",
+    "message": "Kubernetes does not expand ${LD_LIBRARY_PATH}: the program gets the literal text",
     **place(14, 27, 45),
     "label": "${LD_LIBRARY_PATH} is not expanded",
     "related": [],

@@ -41,11 +41,11 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
        17:27  2 → 4
    = Either start-up fails, or the engine waits for GPUs that never become available.
 
-warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text
+warning[variable-refers-to-itself]: Kubernetes does not expand ${LD_LIBRARY_PATH}: the program gets the literal text
   --> spec.yaml:14:27  (chat/server)
 14 |           value: /opt/lib:${LD_LIBRARY_PATH}
    |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
-   = Kubernetes expands only $(NAME) of variables above it. The program gets the literal text and loses the image's own value.
+   = Kubernetes expands only $(NAME) of variables listed earlier. The program gets the literal text, not the image's own value.
 
 workload  architecture                       accelerator         parallelism  verdict        headroom
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
