@@ -123,7 +123,7 @@ def test_without_an_address_nothing_is_written_and_the_option_is_named(folder: P
     assert (result.exit_code, result.stderr) == (
         2,
         "gpulint: the address of the gpulint repository is not known: "
-        "add it, as in --repo https://git.example.com/tools/gpulint; nothing was written\n",
+        "give it, as in --repo https://git.example.com/tools/gpulint; nothing was written\n",
     )
     assert sorted(path.name for path in folder.iterdir()) == [".git", "chat.yaml"]
 
