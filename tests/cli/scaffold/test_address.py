@@ -199,4 +199,4 @@ def test_what_git_can_clone_from_is_taken(given: str) -> None:
 
 def test_an_address_without_a_hook_is_a_mistake() -> None:
     result = run("init", "--repo", ADDRESS)
-    assert (result.exit_code, result.stderr) == (2, "gpulint: --repo is the address that --hook writes; add --hook\n")
+    assert (result.exit_code, result.stderr) == (2, "gpulint: --repo requires --hook\n")
