@@ -61,18 +61,20 @@ def _check_format(name: str) -> str:
         return name
     listed = ", ".join(list_formats())
     if "." in name or "/" in name:
-        raise OutputError(f"{name} is not a format: write FORMAT:FILE with one of {listed}")
+        raise OutputError(f"{name} is not a format; write FORMAT:FILE with one of these formats: {listed}")
     raise OutputError(f"no format is called {name}; the formats are {listed}")
 
 
 def _refuse_doubles(outputs: Sequence[Output]) -> None:
     shown = [output.format for output in outputs if output.file == STDOUT]
     if len(shown) > 1:
-        raise OutputError(f"{' and '.join(shown)} would both go to stdout: name a file, as in {shown[-1]}:FILE")
+        raise OutputError(
+            f"{' and '.join(shown)} would both go to stdout; name a file for one of them, as in {shown[-1]}:FILE"
+        )
     files = [os.path.abspath(output.file) for output in outputs if output.file != STDOUT]
     for output in outputs:
         if output.file != STDOUT and files.count(os.path.abspath(output.file)) > 1:
-            raise OutputError(f"two outputs would go to {output.file}")
+            raise OutputError(f"two outputs would be written to {output.file}")
 
 
 def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
@@ -81,14 +83,14 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
     if os.path.abspath(file) in map(os.path.abspath, paths):
         raise OutputError(f"{file} is one of the files to check, and the output would overwrite it")
     if not place.parent.is_dir():
-        raise OutputError(f"there is no folder {place.parent} for {file}")
+        raise OutputError(f"{file} cannot be written: there is no folder {place.parent}")
     try:
         mode = os.lstat(place).st_mode
     except FileNotFoundError:
         mode = None
     if mode is not None and not stat.S_ISREG(mode):
-        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
-        raise OutputError(f"{file} is {kind}: an output replaces regular files only")
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
+        raise OutputError(f"{file} is {kind}; gpulint overwrites only regular files")
     if not os.access(place.parent, os.W_OK) or (mode is not None and not os.access(place, os.W_OK)):
         raise OutputError(f"{file} cannot be written: permission denied")
 

@@ -66,7 +66,7 @@ def test_exit_zero_reports_and_passes(run: Run) -> None:
         (("check", "--accelerator", "l44"), "no accelerator is called l44; did you mean l4,"),
         (("check", "missing.yaml"), "there is no file or folder missing.yaml"),
         (("check", "--rules", "missing"), "missing: no such folder of rules"),
-        (("check", "-", "."), "- reads one file from stdin; give no other path with it"),
+        (("check", "-", "."), "the path - reads one file from stdin; it cannot be combined with other paths"),
         (("explain", "weights-exceed-memori"), "or engine: weights-exceed-memori; did you mean weights-exceed-memory,"),
         (("catalog", "accelerators", "l44"), "the catalog has no accelerator l44; did you mean l4,"),
         (("catalog", "architectures", "Qwen/Qwen3-8"), "no architecture Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),

@@ -15,9 +15,12 @@ from gpulint.cli import Misuse
     "--id", "reference", metavar="ID", default=None, help="Name of the checkpoint.  [default: the file's folder]"
 )
 @click.option(
-    "--csv", "as_csv", is_flag=True, help="Print a row of gpulint/catalog/tables/architectures.csv, with its header."
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print the architecture as a row of gpulint/catalog/tables/architectures.csv, with the header.",
 )
-@click.option("--source", default="", help="Where the file comes from; written to the row.")
+@click.option("--source", default="", help="Source of the file, such as its URL; --csv records it in the row.")
 def command(config: Path, reference: str | None, as_csv: bool, source: str) -> None:
     """Show the architecture in a Hugging Face config.json: shape, exact parameter counts by part, and KV cache."""
     from gpulint.catalog.architecture import description, network

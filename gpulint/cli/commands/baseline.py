@@ -27,14 +27,16 @@ LISTED = 20
     "--output",
     metavar="FILE",
     type=click.Path(),
-    help="Path of the baseline.  [default: that of gpulint.yaml, else .gpulint-baseline.json at the repository's root]",
+    help="Path of the baseline.  [default: the path in gpulint.yaml, else .gpulint-baseline.json at the repository's root]",
 )
-@click.option("--prune", is_flag=True, help="Remove the entries of fixed findings, and change nothing else.")
-@click.option("--update", is_flag=True, help="Remove fixed findings, record moved ones and list new ones.")
+@click.option("--prune", is_flag=True, help="Remove fixed findings and change nothing else.")
+@click.option(
+    "--update", is_flag=True, help="Remove fixed findings, record moved ones, and list new ones without accepting them."
+)
 @click.option("--accept-new", is_flag=True, help="With --update: also accept new findings.")
 @TODAY
 def command(paths: Sequence[str], output: str | None, prune: bool, update: bool, accept_new: bool, today: str) -> None:
-    """Accept the current findings: check files and directories (default: the current one) and record what is found."""
+    """Check files and directories (default: the current directory) and accept their findings in a baseline file."""
     from gpulint.cli import progress
     from gpulint.pipeline import acceptance, baseline_update
     from gpulint.pipeline.run import evaluate, find_sources
@@ -44,7 +46,7 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     if accept_new and not update:
         raise Misuse("--accept-new requires --update")
     if prune and update:
-        raise Misuse("--update already removes fixed findings; give either --update or --prune")
+        raise Misuse("--update already removes fixed findings; use either --update or --prune")
     named = output if output and Path(output).exists() else ""
     try:
         run = prepare(paths, Options(today=today, baseline=named))
@@ -74,7 +76,7 @@ def _find_baseline(run: Session, place: Path, must_exist: bool) -> Baseline | No
     """Return the baseline at a path; raise Misuse if it is missing but required, or exists but must be new."""
     baseline = run.baseline if place.exists() else None
     if baseline is None and must_exist:
-        raise Misuse(f"there is no {place.name} yet; `gpulint baseline` creates it")
+        raise Misuse(f"{place.name} does not exist yet; `gpulint baseline` creates it")
     if baseline is not None and not must_exist:
         raise Misuse(
             f"{baseline.path} already exists; use --update to bring it up to date or --prune to remove fixed findings"
@@ -88,7 +90,7 @@ def _write(place: Path, change: Change) -> None:
     from gpulint.source import atomic_write
 
     if place.is_symlink():
-        raise Misuse(f"{place} is a symbolic link; gpulint does not write through it")
+        raise Misuse(f"{place} is a symbolic link; gpulint does not write to symbolic links")
     try:
         text = baseline.render(change.entries, __version__)
         atomic_write.write(place, text.encode("utf-8", baseline.SURROGATE_ERRORS))

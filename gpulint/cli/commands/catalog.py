@@ -14,7 +14,7 @@ from gpulint.cli import TODAY, Misuse, completion_names, suggest_name
 @click.argument("name", required=False, shell_complete=completion_names.catalog_names)
 @TODAY
 def command(table: str, name: str | None, today: str) -> None:
-    """List a table of the catalog (`optics`: transceivers and cables), or show one row with its source."""
+    """List a table of the catalog, or show its row NAME with the source. `optics` are transceivers and cables."""
     from gpulint.cli import catalog_tables, price_table
     from gpulint.pipeline import memory_breakdown
 

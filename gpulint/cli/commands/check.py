@@ -96,9 +96,14 @@ class Extras(NamedTuple):
     multiple=True,
     type=completion_names.Formats(),
     metavar="FORMAT[:FILE]",
-    help="Write the report to a file, or to stdout; repeatable.",
+    help="Write the report in this format to FILE, or to stdout; repeatable.",
 )
-@click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity up.  [default: error]")
+@click.option(
+    "--fail-on",
+    type=SEVERITIES,
+    default=None,
+    help="Exit with 1 if a finding has this or a higher severity.  [default: error]",
+)
 @SELECT
 @click.option(
     "--ignore",
@@ -108,14 +113,14 @@ class Extras(NamedTuple):
     help="Skip this rule or family; repeatable, or comma-separated.",
 )
 @click.option(
-    "--exclude", multiple=True, metavar="GLOB", help="Skip matching paths, written as in .gitignore; repeatable."
+    "--exclude", multiple=True, metavar="GLOB", help="Skip paths that match this .gitignore pattern; repeatable."
 )
 @RULES
 @ACCELERATOR
 @click.option(
     "--render",
     type=click.Choice(["helm", "kustomize"]),
-    help="Check what your helm or kustomize renders from the given folders.",
+    help="Render the given folders with your helm or kustomize, and check the result.",
 )
 @click.option(
     "-f",
@@ -123,24 +128,36 @@ class Extras(NamedTuple):
     multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="A values file for --render helm; repeatable.",
+    help="Use this values file with --render helm; repeatable.",
 )
 @click.option("--base", metavar="COMMIT", help="Report only what changed since the merge base with COMMIT.")
-@click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
-@click.option("--changed", is_flag=True, help="Check only files that differ from --base, or from HEAD without --base.")
+@click.option("--head", metavar="COMMIT", help="With --base: check this commit.  [default: HEAD]")
+@click.option(
+    "--changed",
+    is_flag=True,
+    help="Check only files that differ from the --base commit, or from HEAD if there is no --base.",
+)
 @click.option("--policy-from", metavar="COMMIT", help="Read policies and waivers from COMMIT.")
-@click.option("--comment-key", metavar="NAME", help="Name of this gate's Markdown comment, if a PR has several gates.")
+@click.option(
+    "--comment-key",
+    metavar="NAME",
+    help="Name of this job's PR comment, if several gpulint jobs comment on the same PR.",
+)
 @click.option(
     "--comment-over",
     metavar="USD",
     type=float,
     help="Don't open a PR comment for a cost change below this (USD/month).",
 )
-@click.option("--policy", metavar="FILE", type=click.Path(), help="Use this policy instead of every gpulint.yaml.")
+@click.option("--policy", metavar="FILE", type=click.Path(), help="Use this policy file and ignore every gpulint.yaml.")
 @click.option("--preview", is_flag=True, help="Enable preview rules.")
-@click.option("--fix", is_flag=True, help="Apply suggestions without a trade-off to the files.")
 @click.option(
-    "--unsafe", is_flag=True, help="With --fix or --diff: also suggestions with a trade-off or a higher cost."
+    "--fix",
+    is_flag=True,
+    help="Change the files by applying the suggestions that have no trade-off and no higher cost.",
+)
+@click.option(
+    "--unsafe", is_flag=True, help="With --fix or --diff: also include suggestions that have a trade-off or cost more."
 )
 @click.option("--diff", is_flag=True, help="Show what --fix would change without writing files.")
 @click.option(
@@ -152,9 +169,12 @@ class Extras(NamedTuple):
 @click.option("--no-ignores", is_flag=True, help="Ignore waivers and the baseline; report how many findings they hide.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option(
-    "--stdin-filename", metavar="PATH", type=click.Path(), help="File name to report for text read from stdin (path -)."
+    "--stdin-filename",
+    metavar="PATH",
+    type=click.Path(),
+    help="File name that the report shows for text from stdin (path -).",
 )
-@click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
+@click.option("--color/--no-color", default=None, help="Print the text in colour.  [default: only on a terminal]")
 @TODAY
 @collect(reporting=Reporting, selection=Selection, comparison=Comparison, extras=Extras)
 def command(
@@ -166,7 +186,7 @@ def command(
     comparison: Comparison,
     extras: Extras,
 ) -> None:
-    """Check files and directories (default: the current one); `-` reads stdin."""
+    """Check files and directories (default: the current directory). The path `-` reads stdin."""
     requested = _outputs(reporting.outputs_, reporting.format_, paths)
     extras = extras._replace(stdin="-" in paths)
     _reject_conflicts(extras, comparison, reporting)
@@ -220,10 +240,10 @@ def _reject_conflicts(extras: Extras, comparison: Comparison, reporting: Reporti
     if extras.unsafe and not (extras.fix or extras.diff):
         raise Misuse("--unsafe requires --fix or --diff")
     if extras.render and (extras.fix or extras.diff):
-        raise Misuse("--fix and --diff change files; they cannot change the rendered objects that --render checks")
+        raise Misuse("--fix and --diff cannot be combined with --render, because they cannot change rendered objects")
     if extras.is_any and (base or policy_from or comparison.changed):
         raise Misuse(
-            "--base, --changed and --policy-from compare commits; they do not combine with --render, --fix, --diff or -"
+            "--base, --changed and --policy-from cannot be combined with --render, --fix, --diff or the path -"
         )
 
 
@@ -274,7 +294,7 @@ def _sources(run: Session, paths: Sequence[str], extras: Extras) -> Iterator[Sou
     if not extras.stdin:
         yield from progress.show_progress(find_sources(run, paths))
     elif len(paths) > 1:
-        raise Misuse("- reads one file from stdin; give no other path with it")
+        raise Misuse("the path - reads one file from stdin; it cannot be combined with other paths")
     else:
         yield Source(extras.stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
 

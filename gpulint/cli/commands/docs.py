@@ -15,12 +15,12 @@ from gpulint.cli import Misuse
     "--pages",
     metavar="FOLDER",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Add the hand-written pages of this folder, linked with the reference.",
+    help="Also add the hand-written pages of this folder, and link them with the reference pages.",
 )
 def command(folder: Path, pages: Path | None) -> None:
     """Write a page for every rule, fact, format, engine and command to DIR.
 
-    DIR must be new, empty or written by an earlier run, whose pages are replaced.
+    DIR must be new or empty, or contain the pages of an earlier run, which are replaced.
     """
     from gpulint.cli.explain import site
 

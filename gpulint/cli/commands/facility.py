@@ -22,7 +22,7 @@ WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 """The characters that a terminal must support for a Unicode drawing."""
 
 
-@click.command("facility", short_help="Draw the racks of a Facility file with the use of each limit.")
+@click.command("facility", short_help="Draw the racks of a Facility file, and how much of each limit they use.")
 @click.argument("paths", metavar="FILE [SPECS]...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--format",
@@ -34,9 +34,12 @@ WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 )
 @click.option("--rack", "only", multiple=True, metavar="NAME", help="Draw only this rack; repeatable.")
 @click.option(
-    "--ascii/--unicode", "plain", default=None, help="Draw with these characters.  [default: what stdout can show]"
+    "--ascii/--unicode",
+    "plain",
+    default=None,
+    help="Draw with ASCII or Unicode characters.  [default: Unicode if stdout supports it]",
 )
-@click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
+@click.option("--color/--no-color", default=None, help="Print the text in colour.  [default: only on a terminal]")
 @RULES
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @TODAY
@@ -50,9 +53,9 @@ def command(
     exit_zero: bool,
     today: str,
 ) -> None:
-    """Draw the racks of FILE with bars for power, cooling, weight and space, and the state of each feed.
+    """Draw the racks of FILE with the state of each feed and with bars for power, cooling, weight and space.
 
-    SPECS are files and folders whose workloads run there, if gpulint.yaml names FILE as their facility.
+    SPECS are files and folders of workloads. They are placed on these racks if gpulint.yaml names FILE as their facility.
     """
     report = _report(paths, folders, today)
     _reject_unknown_racks(report, only)

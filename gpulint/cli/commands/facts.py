@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from gpulint.facts.glossary import Quantity
 
 
-@click.command("facts", short_help="List the facts that a rule can compare.")
+@click.command("facts", short_help="List the facts that rule conditions can use.")
 @click.argument("words", nargs=-1, shell_complete=completion_names.facts)
 @click.option(
     "--of",
     "place",
     metavar="FILE[:WORKLOAD]",
     type=click.Path(),
-    help="Show their values for the workloads of a file.",
+    help="Show the values of the facts for the workloads of a file.",
 )
 @ACCELERATOR
 @FORMAT
 @TODAY
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
-    """List the facts that a rule can compare: all, or those whose name, unit or meaning contains all WORDS."""
+    """List the facts that rule conditions can use, or only those whose name, unit or meaning contains all WORDS."""
     from gpulint.cli import fact_search
     from gpulint.facts.glossary import glossary
 

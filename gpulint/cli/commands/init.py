@@ -15,29 +15,33 @@ HOOKS = ".pre-commit-config.yaml"
 SETTINGS = "gpulint.yaml"
 
 
-@click.command("init", short_help="Write gpulint.yaml, and more on request.")
-@click.option("--hook", is_flag=True, help="Also write .pre-commit-config.yaml, or print what to add to it.")
+@click.command("init", short_help="Write gpulint.yaml and, on request, related files.")
+@click.option("--hook", is_flag=True, help="Also write .pre-commit-config.yaml; if it exists, print what to add to it.")
 @click.option(
-    "--repo", metavar="URL", help="The repository of gpulint, for --hook.  [default: where it was installed from]"
+    "--repo",
+    metavar="URL",
+    help="With --hook: URL of the gpulint repository.  [default: where gpulint was installed from]",
 )
-@click.option("--spec", type=click.Path(dir_okay=False), help="Also write a commented native spec to this file.")
+@click.option(
+    "--spec", type=click.Path(dir_okay=False), help="Also write a commented spec in gpulint's own format to this file."
+)
 @click.option(
     "--facility",
     metavar="[FILE]",
     is_flag=False,
     flag_value="facility.yaml",
     type=click.Path(dir_okay=False),
-    help="Also write a commented Facility to this file, or to facility.yaml.",
+    help="Also write a commented Facility to FILE, or to facility.yaml if you name no FILE.",
 )
 @TODAY
 def command(hook: bool, repo: str | None, spec: str | None, facility: str | None, today: str) -> None:
-    """Write gpulint.yaml with the hints that this repository's workloads need; no file is overwritten."""
+    """Write gpulint.yaml with the hints that this repository's workloads need. Existing files are never overwritten."""
     from gpulint.cli.scaffold import settings
     from gpulint.pipeline import run
     from gpulint.pipeline.session import Options, disable_suggestions
 
     if repo and not hook:
-        raise Misuse("--repo is the address that --hook writes; add --hook")
+        raise Misuse("--repo requires --hook")
     hook_text = _write_hook(repo) if hook else ""
     report = run.report(disable_suggestions(prepare_session((), Options(today))), ())
     keeps_settings = facility is not None and os.path.lexists(SETTINGS)
@@ -74,7 +78,7 @@ def _write_hook(repo: str | None) -> str:
     if not chosen:
         raise Misuse(
             "the address of the gpulint repository is not known: "
-            "add it, as in --repo https://git.example.com/tools/gpulint; nothing was written"
+            "give it, as in --repo https://git.example.com/tools/gpulint; nothing was written"
         )
     if not address.is_address(chosen):
         raise Misuse(f"{chosen!r} is not an address that git can clone from; nothing was written")

@@ -12,7 +12,7 @@ from gpulint.cli.options import FORMAT
 
 @click.group("policy", short_help="Show the settings of a path, and the packs.")
 def command() -> None:
-    """Show the settings that apply to a path, and the packs that settings can extend."""
+    """Show the settings that apply to a path, and the packs that gpulint.yaml can extend."""
 
 
 @command.command("show", short_help="Show the settings that apply to PATH, with their origins.")
@@ -46,7 +46,7 @@ def show(path: str, format_: str) -> None:
 @command.command("packs")
 @click.argument("name", required=False, shell_complete=completion_names.packs)
 def list_packs(name: str | None) -> None:
-    """List the packs that `extends` can name, or print one."""
+    """List the packs that `extends` can name, or print the pack NAME."""
     from gpulint.policy.config import packs
 
     names = packs.list_names()
@@ -62,7 +62,7 @@ def list_packs(name: str | None) -> None:
 
 @command.command("schema", short_help="Print the JSON Schema of gpulint.yaml.")
 def print_schema() -> None:
-    """Print the JSON Schema of gpulint.yaml, for editors that complete and check it as you type."""
+    """Print the JSON Schema of gpulint.yaml. Editors use it to complete and check the file as you type."""
     from gpulint.catalog import package_data
 
     click.echo((package_data.find_folder("schemas") / "policy.json").read_text(encoding="utf-8"), nl=False)

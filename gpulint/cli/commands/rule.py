@@ -19,21 +19,21 @@ def command() -> None:
     """Write rules of your own, and test them on their own samples."""
 
 
-@command.command("new", short_help="Write a working rule to edit.")
+@command.command("new", short_help="Write a working example rule to edit.")
 @click.argument("name")
 @click.option(
     "--family",
     default="organisation",
     show_default=True,
     shell_complete=completion_names.families,
-    help="Family of the rule: the folder of its file.",
+    help="Family of the rule, and name of its folder.",
 )
 @click.option(
     "--dir",
     "folder",
     metavar="DIR",
     type=click.Path(),
-    help=f"Folder that contains the families.  [default: rules: of gpulint.yaml, or {FOLDER}]",
+    help=f"Folder that contains the families.  [default: the first folder under rules: in gpulint.yaml, or {FOLDER}]",
 )
 @click.option(
     "--scope",
@@ -43,7 +43,7 @@ def command() -> None:
     help="What the rule checks: each role of a workload, or each document.",
 )
 def new(name: str, family: str, folder: str | None, scope: str) -> None:
-    """Write a working rule to edit: FAMILY/NAME.yaml, where NAME names the defect."""
+    """Write a working example rule, FAMILY/NAME.yaml, to edit. NAME describes the defect."""
     from gpulint.catalog import package_data
     from gpulint.cli.scaffold import rule
     from gpulint.policy.rules.rule import load_shipped
@@ -79,13 +79,14 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
     """Test rules on their own samples (default: the folders under rules: in gpulint.yaml).
 
-    Each bad sample must give its rule's finding at each line marked `# <- here` and nowhere else, each good one none.
+    A bad sample must give a finding of its rule at every line marked `# <- here`, and at no other line. A good sample
+    must give none.
     """
     from gpulint.pipeline.rule_tests import runner, text
 
     results = list(runner.run(_files(paths or _find_folders()), split_values(select)))
     if not results:
-        raise Misuse(f"these folders have no rule or family called {' or '.join(split_values(select))}")
+        raise Misuse(f"these folders contain no rule or family called {' or '.join(split_values(select))}")
     click.echo(text.render_json(results) if format_ == "json" else text.render_text(results), nl=False)
     if any(result.unusable for result in results):
         sys.exit(MISUSED)
@@ -99,7 +100,7 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
 
     if not folders:
         raise Misuse(
-            "no folder of rules: give one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one"
+            "no rule folder is given; name one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one"
         )
     seen = set()
     for folder in map(Path, folders):
@@ -108,7 +109,7 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
         except RuleError as error:
             raise Misuse(str(error)) from None
         if not files:
-            raise Misuse(f"{folder} has no rule; `gpulint rule new NAME --dir {folder}` creates one")
+            raise Misuse(f"{folder} contains no rule; `gpulint rule new NAME --dir {folder}` creates one")
         yield from (path for path in files if path.resolve() not in seen)
         seen |= {path.resolve() for path in files}
 

@@ -19,28 +19,38 @@ if TYPE_CHECKING:
     from gpulint.pipeline.memory_breakdown import Sizing
 
 
-@click.command("size", short_help="Show each memory term of a workload.")
+@click.command("size", short_help="Show each part of a workload's GPU memory use.")
 @click.argument("what", shell_complete=completion_names.checkpoints)
 @click.option(
     "--accelerator",
     metavar="NAME",
     shell_complete=completion_names.accelerators,
-    help="An accelerator from `gpulint catalog accelerators`.",
+    help="Accelerator, named as in `gpulint catalog accelerators`.",
 )
-@click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Tensor parallel ranks.")
-@click.option("--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Pipeline parallel stages.")
+@click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Number of tensor-parallel ranks.")
+@click.option(
+    "--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Number of pipeline-parallel stages."
+)
 @click.option("--max-model-len", type=click.IntRange(1), default=None, help="Maximum sequence length, in tokens.")
 @click.option(
     "--max-num-seqs", type=click.IntRange(1), default=None, help="Maximum number of sequences decoded together."
 )
-@click.option("--batch-size", type=click.IntRange(1), default=None, help="Sequences per call, without a server.")
-@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt.")
-@click.option("--new-tokens", type=click.IntRange(1), default=None, help="Tokens generated per prompt.")
 @click.option(
-    "--output-tokens", type=click.IntRange(1), default=None, help="Tokens per answer of a server, for its speed."
+    "--batch-size", type=click.IntRange(1), default=None, help="Number of sequences per call, if no server is used."
+)
+@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Number of tokens in each prompt.")
+@click.option("--new-tokens", type=click.IntRange(1), default=None, help="Number of tokens generated for each prompt.")
+@click.option(
+    "--output-tokens",
+    type=click.IntRange(1),
+    default=None,
+    help="Number of tokens in each answer of a server, to estimate its speed.",
 )
 @click.option(
-    "--concurrency", type=click.IntRange(1), default=None, help="Requests that a server processes at the same time."
+    "--concurrency",
+    type=click.IntRange(1),
+    default=None,
+    help="Number of requests that a server processes at the same time.",
 )
 @click.option(
     "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Maximum number of tokens per forward pass."
@@ -49,22 +59,26 @@ if TYPE_CHECKING:
     "--gpu-memory-utilization",
     type=click.FloatRange(0, 1, min_open=True),
     default=None,
-    help="Share of the GPU's memory that the engine uses.",
+    help="Share of the GPU's memory that the engine may use, from 0 to 1.",
 )
-@click.option("--kv-cache-dtype", metavar="NAME", default=None, help="Number format of the KV cache.")
+@click.option(
+    "--kv-cache-dtype", metavar="NAME", default=None, help="Data type of the KV cache, as the engine names it."
+)
 @click.option("--quantization", metavar="NAME", default=None, help="Quantisation method, as the engine names it.")
-@click.option("--dtype", "weight_dtype", metavar="NAME", default=None, help="Number format of the weights.")
+@click.option(
+    "--dtype", "weight_dtype", metavar="NAME", default=None, help="Data type of the weights, as the engine names it."
+)
 @click.option(
     "--engine",
     default="vllm",
     show_default=True,
     shell_complete=completion_names.engines,
-    help="The serving engine or trainer.",
+    help="Serving engine or trainer.",
 )
 @click.option("--engine-version", metavar="RELEASE", default=None, help="Release of the engine, for example 0.11.0.")
 @click.option("--online", is_flag=True, help="Read the checkpoint's config.json and file headers from a hub.")
-@click.option("--hub", metavar="URL", help="The hub for --online.  [default: https://huggingface.co]")
-@click.option("--token", is_flag=True, help="Send the token in HF_TOKEN to the hub.")
+@click.option("--hub", metavar="URL", help="With --online: address of the hub.  [default: https://huggingface.co]")
+@click.option("--token", is_flag=True, help="With --online: send the token in HF_TOKEN to the hub.")
 @click.option(
     "--log",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -81,7 +95,7 @@ def command(
     format_: str,
     **stated: object,
 ) -> None:
-    """Show each memory term of one workload: WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
+    """Show each part of a workload's GPU memory use. WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
     import gpulint
     from gpulint import engines
     from gpulint.pipeline import memory_breakdown
@@ -131,7 +145,7 @@ def _read_log(path: Path) -> Log:
     with path.open("rb") as file:
         log = reader.read(file.read(lines.LARGEST + 1))
     if log is None:
-        raise Misuse(f"{path} has no memory line of {', '.join(reader.engines())}; {reader.EXAMPLES}")
+        raise Misuse(f"{path} contains no memory line of {', '.join(reader.engines())}; {reader.EXAMPLES}")
     return log
 
 

@@ -18,7 +18,7 @@ from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 @FORMAT
 @TODAY
 def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
-    """Suggest what each workload of FILE, or the one at LINE, could run on: alternatives that pass the same checks."""
+    """Suggest what else the workloads of FILE, or only the one at LINE, could run on and pass the same checks."""
     from gpulint.catalog import tables
     from gpulint.pipeline.plan import plan_file
     from gpulint.pipeline.run import find_sources

@@ -25,8 +25,9 @@ def render() -> str:
 
 
 INTRODUCTION = """\
-`gpulint --version` prints the version. `-h` or `--help` after any command prints the text below. Exit codes: 0 clean, 1
-findings at or above `--fail-on`, 2 a wrong option, rule or settings file, 3 a fault in gpulint itself."""
+`gpulint --version` prints the version. `-h` or `--help` after any command prints the text below. A command exits
+with 0 if there are no findings at or above `--fail-on`, and with 1 if there are some. It exits with 2 if an option, a
+rule or a settings file is wrong, and with 3 after an error in gpulint itself."""
 
 
 def list_commands() -> Iterator[tuple[Words, click.Command]]:

@@ -53,15 +53,15 @@ def check_target(folder: Path, handwritten: Path | None) -> None:
     if target.exists() and not target.is_dir():
         raise SiteError(f"{folder} is not a folder")
     if Path.cwd().is_relative_to(target):
-        raise SiteError(f"{folder} is or holds the current folder; name another one")
+        raise SiteError(f"{folder} is or contains the current folder; choose another folder")
     if handwritten:
         pages = handwritten.resolve()
         if pages.is_relative_to(target) or target.is_relative_to(pages):
-            raise SiteError(f"{folder} and {handwritten} lie within each other; name a folder elsewhere")
+            raise SiteError(f"one of {folder} and {handwritten} contains the other; choose a folder elsewhere")
     written = _list_written(target)
     foreign = (path for path in _list_files(target) if path not in written)
     if shown := tuple(itertools.islice(foreign, LISTED_MAX)):
-        raise SiteError(f"{folder} holds files that gpulint docs did not write, such as {', '.join(sorted(shown))}")
+        raise SiteError(f"{folder} contains files that gpulint docs did not write, such as {', '.join(sorted(shown))}")
 
 
 def write(folder: Path, contents: Contents) -> None:

@@ -120,11 +120,11 @@ def find_naming_error(name: str, what: str = "rule") -> str:
     words = re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower())
     kept = [word for word in words if word not in ARTICLES]
     if not WORD.fullmatch(name):
-        return f"{name} is not in kebab-case" + (f": {'-'.join(kept)}" if kept else "")
+        return f"{name} is not in kebab-case" + (f"; write {'-'.join(kept)}" if kept else "")
     if what == "family":
         return ""
     if len(kept) < len(words):
-        return f"{name} has an article: {'-'.join(kept)}"
+        return f"{name} contains an article; write {'-'.join(kept)}"
     if words[0] in PREFIXES:
         return f"{name} says what to do; name the defect, as in gpu-limit-missing or replicas-beyond-quota"
     return "" if len(words) > 1 else f"{name} is one word; say what is wrong with it, as in {name}-missing"

@@ -384,4 +384,4 @@ def test_a_file_that_is_no_log_is_a_usage_error_that_says_what_was_looked_for(tm
     (tmp_path / "notes.txt").write_text("nothing here\n", encoding="utf-8")
     result = CliRunner().invoke(cli.main, ["size", "Qwen/Qwen3-8B", "--log", str(tmp_path / "notes.txt")])
     assert result.exit_code == 2
-    assert "has no memory line of vllm, sglang, llama.cpp, tgi, trainer" in result.stderr
+    assert "contains no memory line of vllm, sglang, llama.cpp, tgi, trainer" in result.stderr

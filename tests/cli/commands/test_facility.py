@@ -64,7 +64,7 @@ def test_a_room_is_drawn_and_then_judged(run: Run) -> None:
     assert "\nrack r1 to r3 in hall, 3 alike  (room.yaml:8)\n   42 ┌" in drawn
     assert "not drawn: 1 × unknown-box," in drawn
     assert "drawn above the rack, which" in drawn
-    assert judged.splitlines()[0].startswith(": the servers of r4 need 26 U; the rack has 24 U")
+    assert judged.splitlines()[0].startswith(": the servers of r4 need 26 U, but the rack has only 24 U")
     assert "facility garching: 4 racks, 17 servers, 1 over a limit" in judged
 
 

@@ -123,7 +123,7 @@ def test_without_an_address_nothing_is_written_and_the_option_is_named(folder: P
     assert (result.exit_code, result.stderr) == (
         2,
         "gpulint: the address of the gpulint repository is not known: "
-        "add it, as in --repo https://git.example.com/tools/gpulint; nothing was written\n",
+        "give it, as in --repo https://git.example.com/tools/gpulint; nothing was written\n",
     )
     assert sorted(path.name for path in folder.iterdir()) == [".git", "chat.yaml"]
 
@@ -199,4 +199,4 @@ def test_what_git_can_clone_from_is_taken(given: str) -> None:
 
 def test_an_address_without_a_hook_is_a_mistake() -> None:
     result = run("init", "--repo", ADDRESS)
-    assert (result.exit_code, result.stderr) == (2, "gpulint: --repo is the address that --hook writes; add --hook\n")
+    assert (result.exit_code, result.stderr) == (2, "gpulint: --repo requires --hook\n")

@@ -187,7 +187,7 @@ def test_services_beyond_the_pool_are_an_error_at_the_largest_of_them() -> None:
     found = report(a_yaml=service("chat", 24), b_yaml=service("search", 9))
     (one,) = samples.of_rule(found, "pool-overcommitted")
     assert one.severity == Severity.ERROR
-    assert one.message == "services request 33 GPUs of pool h100, whose servers have 32"
+    assert one.message == "the services of pool h100 request 33 GPUs, but the servers of the pool have only 32"
     assert one.location.path == "a.yaml"
     assert [place.location.path for place in one.related] == ["hall.yaml"]
     assert one.arithmetic == ("24 GPUs chat (a.yaml) + 9 GPUs search (b.yaml)",)

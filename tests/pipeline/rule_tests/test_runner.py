@@ -125,10 +125,10 @@ def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("PodTooLarge", "PodTooLarge is not in kebab-case: pod-too-large"),
-        ("pod_too_large", "pod_too_large is not in kebab-case: pod-too-large"),
-        ("../pod-too-large", "../pod-too-large is not in kebab-case: pod-too-large"),
-        ("the-pod-too-large", "the-pod-too-large has an article: pod-too-large"),
+        ("PodTooLarge", "PodTooLarge is not in kebab-case; write pod-too-large"),
+        ("pod_too_large", "pod_too_large is not in kebab-case; write pod-too-large"),
+        ("../pod-too-large", "../pod-too-large is not in kebab-case; write pod-too-large"),
+        ("the-pod-too-large", "the-pod-too-large contains an article; write pod-too-large"),
         (
             "no-large-pods",
             "no-large-pods says what to do; name the defect, as in gpu-limit-missing or replicas-beyond-quota",
@@ -325,11 +325,11 @@ def test_a_file_and_a_name_narrow_what_is_tested() -> None:
     [
         (
             ("test",),
-            "no folder of rules: give one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one",
+            "no rule folder is given; name one, or list it under rules: in gpulint.yaml; `gpulint rule new NAME` creates one",
         ),
         (("test", "nowhere"), "nowhere: no such folder of rules"),
-        (("test", "empty"), "empty has no rule; `gpulint rule new NAME --dir empty` creates one"),
-        (("test", FOLDER, "--select", "pod-too-larg"), "these folders have no rule or family called pod-too-larg"),
+        (("test", "empty"), "empty contains no rule; `gpulint rule new NAME --dir empty` creates one"),
+        (("test", FOLDER, "--select", "pod-too-larg"), "these folders contain no rule or family called pod-too-larg"),
     ],
 )
 def test_where_nothing_is_tested_the_run_is_misused(words: tuple[str, ...], said: str) -> None:
