@@ -15,88 +15,99 @@ CELLS = frozenset({DOES, LACKS, DEPENDS, OTHER_KIND})
 
 
 INFERENCE: Mapping[str, str] = {
-    "works_on_gpu": "Its work is on the GPU: the load of the CPU and of host memory says little of how busy it is.",
+    "works_on_gpu": "It works on the GPU, so CPU load and host memory use say little about how busy it is.",
     "loads_weights_on_gpu": (
-        "It puts all the weights that it is given to serve on its GPUs, and stops with an out-of-memory "
-        "error if they do not fit."
+        "It loads all weights of the model onto its GPUs, and stops with an out-of-memory error if they do not fit."
     ),
     "starts_rank_per_gpu": (
-        "It starts one rank for each GPU of its parallel sizes, and stops or waits if it sees fewer GPUs."
+        "It starts one rank for each GPU that its parallel sizes require, and stops or hangs if it sees fewer GPUs."
     ),
     "shards_weights": (
-        "It divides the weights by the tensor-parallel and pipeline-parallel sizes, and leaves further GPUs idle."
+        "It divides the weights over its tensor-parallel and pipeline-parallel ranks, and leaves additional GPUs idle."
     ),
-    "takes_parallel_sizes": "Its parallel sizes are arguments: no profile and no image fixes them.",
+    "takes_parallel_sizes": "Arguments set its parallel sizes; no profile or image fixes them.",
     "divides_layers": "It has an argument that divides the layers over pipeline stages.",
-    "casts_weights_at_load": "It loads 16-bit weights in the number format that an argument names.",
+    "casts_weights_at_load": "It can load 16-bit weights in another number format, which an argument names.",
     "spans_nodes": "The ranks of one replica may run in several pods or on several nodes.",
     "exchanges_over_shared_memory": (
-        "Its ranks exchange data through /dev/shm, and its maker asks for more than a container's 64 MiB."
+        "Its ranks exchange data through /dev/shm, and its vendor recommends more than a container's default of 64 MiB."
     ),
-    "divides_query_heads": "It refuses to start if the tensor-parallel size does not divide the query heads.",
+    "divides_query_heads": (
+        "It refuses to start if the number of query heads is not divisible by the tensor-parallel size."
+    ),
     "divides_kv_heads": (
-        "It refuses to start if the tensor-parallel size neither divides the KV heads nor is a multiple of them."
+        "It refuses to start if the tensor-parallel size neither divides the number of KV heads nor is a multiple of "
+        "it."
     ),
     "divides_vocabulary": (
-        "It pads the vocabulary to a multiple of 64, and refuses a tensor-parallel size that does not divide that."
+        "It pads the vocabulary to a multiple of 64, and refuses a tensor-parallel size that does not divide the "
+        "padded size."
     ),
     "checks_quantised_shards": (
-        "It refuses a shard that is no whole number of quantisation blocks, or computes it with a slower kernel."
+        "If a shard is not a whole number of quantisation blocks, it refuses to start or uses a slower kernel."
     ),
     "groups_experts": (
-        "It is given the number of expert-parallel ranks, and refuses one that does not divide the "
-        "tensor-parallel size."
+        "Its settings name the number of expert-parallel ranks, which must divide the tensor-parallel size."
     ),
     "refuses_context_beyond_kv": "It refuses to start if its KV cache cannot hold one sequence of the maximum length.",
     "starts_with_smaller_kv": (
-        "It starts with a KV cache below one sequence of the maximum length, and refuses or cuts off longer requests."
+        "It starts even if its KV cache holds less than one sequence of the maximum length, and refuses or truncates "
+        "longer requests."
     ),
     "defaults_to_trained_context": (
-        "If no maximum length is given, it takes the whole length that the checkpoint declares. "
+        "If no maximum length is set, it uses the whole length that the checkpoint declares."
     ),
     "refuses_context_beyond_training": "It refuses a maximum length above what the checkpoint declares.",
     "accepts_context_beyond_training": "It starts with a maximum length above what the checkpoint declares.",
     "batches_continuously": (
-        "It adds requests to the running batch after any step; its batch holds many sequences unless "
-        "configured otherwise."
+        "It adds requests to the running batch after any step, and a batch holds many sequences unless configured "
+        "otherwise."
     ),
     "runs_on_other_gpus": (
-        "It runs the same checkpoint on another GPU model, without an engine or a profile built for that model."
+        "It runs the same checkpoint on another GPU model, and needs no engine or profile built for that GPU model."
     ),
     "serves_encoders": "It serves embedding and scoring models.",
-    "reads_weights_through_host_memory": "Each rank reads its weights from files through the host's memory.",
+    "reads_weights_through_host_memory": "Each rank reads its weight files through host memory.",
     "pins_host_memory": "It can pin host memory for KV cache or weights that are swapped or offloaded.",
     "offloads_weights": (
-        "It can keep part of the weights in host memory and copy them to the GPU in every forward pass. "
+        "It can keep part of the weights in host memory and copy them to the GPU in every forward pass."
     ),
-    "moves_layers_to_cpu": "It computes the layers that do not fit on its GPUs on the CPU, without being asked.",
-    "widens_fp8_weights": "On a GPU without FP8 arithmetic it serves FP8 weights with kernels that compute in 16 bits.",
+    "moves_layers_to_cpu": "If some layers do not fit on its GPUs, it runs them on the CPU without being asked.",
+    "widens_fp8_weights": (
+        "On a GPU without FP8 arithmetic, it serves FP8 weights with kernels that compute in 16 bits."
+    ),
 }
 """What servers do, by capability."""
 TRAINING: Mapping[str, str] = {
-    "trains_one_model": (
-        "A run trains one language model, and its GPUs hold no rollout engine and no second large model."
-    ),
+    "trains_one_model": "A run trains one language model; its GPUs hold no rollout engine and no second large model.",
     "trains_adapters": "It has settings for LoRA adapters.",
     "offloads_states": "It has settings that keep the optimizer state or the parameters in host memory.",
-    "runs_deepspeed": "It can run on DeepSpeed, which checks that the batch equals the product of its parts.",
-    "checks_batch_size": (
-        "It exits at start-up if the declared batch of a step cannot be divided into whole micro-batches."
+    "runs_deepspeed": (
+        "It can run on DeepSpeed, which checks that the batch size is micro-batch size × accumulation steps × ranks."
     ),
+    "checks_batch_size": "It exits at start-up if the declared batch of a step is not a whole number of micro-batches.",
     "trains_model_parallel": (
-        "It divides the model over ranks, and refuses sizes that do not divide the ranks, the heads or the experts."
+        "It divides the model over ranks, and refuses parallel sizes that do not divide the number of ranks, heads or "
+        "experts."
     ),
     "pipelines_stages": "It can run a model in pipeline stages.",
     "pipelines_one_forward_one_backward": (
-        "Its pipeline alternates forward and backward passes, so stages are idle while it fills and drains."
+        "Its pipeline alternates forward and backward passes, so stages are idle while the pipeline fills and drains."
     ),
-    "runs_megatron_core": "It trains with Megatron-Core, whose checks of layers, heads, experts and stages hold.",
-    "shards_sequences": "It cuts a sequence into two chunks for each context-parallel rank, and refuses other lengths.",
+    "runs_megatron_core": (
+        "It trains with Megatron-Core, so Megatron-Core's checks of layers, heads, experts and stages apply."
+    ),
+    "shards_sequences": (
+        "It cuts a sequence into two chunks for each context-parallel rank, and refuses lengths that do not divide "
+        "evenly."
+    ),
     "needs_kv_head_per_rank": (
-        "It refuses a tensor-parallel size that does not divide the KV heads: it does not replicate them."
+        "It refuses a tensor-parallel size that does not divide the number of KV heads, because it does not replicate "
+        "KV heads."
     ),
     "computes_in_given_dtype": (
-        "It computes in the number format of its settings: float32 is a choice, not a launcher's default."
+        "It computes in the number format of its settings, so float32 is the user's choice and not a launcher's "
+        "default."
     ),
 }
 """What trainers do, by capability."""
