@@ -215,12 +215,21 @@ def count(cell: str) -> int | None:
 
 
 def scale(cell: str, factor: int | Fraction) -> float | None:
-    """Read a catalog cell and multiply it by its unit; None if the cell is empty."""
-    return float(Fraction(cell) * factor) if cell else None
+    """Read a catalog cell and multiply it by its unit; None if the cell is empty.
+
+    >>> scale("3.35", 10**12), scale("", 1)
+    (3350000000000.0, None)
+    """
+    if not cell:
+        return None
+    whole, _, decimals = cell.partition(".")  # without a Fraction, which takes ten times as long
+    return int(whole + decimals) * factor.numerator / (factor.denominator * 10 ** len(decimals))
 
 
 def scale_to_bytes(cell: str, unit: int) -> int | None:
     """Read a catalog cell in a unit as whole bytes; None if the cell is empty."""
+    if cell.isdigit():
+        return int(cell) * unit
     return round(Fraction(cell) * unit) if cell else None
 
 
