@@ -118,7 +118,7 @@ STEP_OF_8B = {
 def test_a_step_that_does_not_fit_is_an_error_with_its_terms() -> None:
     (finding,) = of_rule(report(native(**STEP_OF_8B)), STEP)
     assert finding.severity is Severity.ERROR
-    assert any("8 × 8,192 tokens" in line for line in finding.arithmetic)
+    assert any("micro-batch size 8, sequence length 8,192" in line for line in finding.arithmetic)
 
 
 def test_every_alternative_of_a_step_carried_out_fits() -> None:
