@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gpulint.catalog import hardware, offers
-from gpulint.catalog.architecture import Resolution
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.trace import Trace
 from gpulint.report.model import Fact, Scenarios
 from gpulint.workload import Field, Role, Value
+
+if TYPE_CHECKING:
+    from gpulint.catalog.architecture import Resolution
 
 
 class Missing(NamedTuple):

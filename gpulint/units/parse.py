@@ -223,7 +223,8 @@ def scale(cell: str, factor: int | Fraction) -> float | None:
     if not cell:
         return None
     whole, _, decimals = cell.partition(".")  # without a Fraction, which takes ten times as long
-    return int(whole + decimals) * factor.numerator / (factor.denominator * 10 ** len(decimals))
+    product: float = int(whole + decimals) * factor.numerator / (factor.denominator * 10 ** len(decimals))
+    return product
 
 
 def scale_to_bytes(cell: str, unit: int) -> int | None:
