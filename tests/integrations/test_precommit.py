@@ -69,7 +69,7 @@ def test_a_wrong_spec_fails_the_hook_with_the_finding(repository: Path, environm
     shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "deploy" / "chat.yaml")
     code, shown = run(repository, environment)
     assert code == 1, shown
-    assert "error[weights-exceed-memory]: the weights take 65.71 GiB per GPU" in shown
+    assert "error[weights-exceed-memory]: the model weights take 65.71 GiB per GPU" in shown
     assert "--> deploy/chat.yaml:24:15" in shown
 
 
@@ -140,7 +140,7 @@ def test_the_hook_can_be_tried_before_it_is_adopted(
     command = [sys.executable, "-m", "pre_commit", "try-repo", str(hook[0]), "gpulint", "--all-files"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "error[weights-exceed-memory]: the weights take 65.71 GiB per GPU" in done.stdout
+    assert "error[weights-exceed-memory]: the model weights take 65.71 GiB per GPU" in done.stdout
     assert "1 file, 1 workload, 1 error" in done.stdout
 
 
