@@ -470,6 +470,7 @@ def edited(text: str, word: str, new: str, how: str, old: str = "") -> str:
     return splices.apply(text, [splices.locate(Edit("x", place, old, new, how), loaded, text)])
 
 
+@pytest.mark.sweep
 @given(
     st.text(alphabet=st.sampled_from("ab:#'\"&* \r\n\t-[]{}é\U0001f600"), max_size=60),
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.text(max_size=4)), max_size=5),
@@ -493,6 +494,7 @@ ADDED = re.compile(rb"\r?\n *- '?--data-parallel-size=2'?(?=\r?\n)")
 """The one edit that adds a line: the second of two GPUs that are requested gets a replica."""
 
 
+@pytest.mark.sweep
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(CHAT)), st.sampled_from(list("ab:#'\"&*{}[]-|> \n\t")), st.booleans())
 def test_a_file_with_a_slip_in_it_is_fixed_in_its_places_or_left(at: int, slip: str, crlf: bool) -> None:

@@ -60,6 +60,7 @@ def state(project: tuple[Path, dict[str, str]]) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.sweep
 def test_a_release_is_committed_tagged_and_built(project: tuple[Path, dict[str, str]]) -> None:
     root, variables = project
     before = git(root, variables, "rev-parse", "HEAD")

@@ -430,6 +430,7 @@ def test_a_waiver_of_a_rule_that_could_not_be_judged_is_not_called_unused() -> N
 # ---- whatever somebody writes
 
 
+@pytest.mark.sweep
 @given(st.text(st.characters(exclude_characters="\n\r\x85\u2028\u2029", exclude_categories=("Cs", "Cc")), max_size=120))
 def test_any_words_behind_a_rule_silence_it_or_are_said(words: str) -> None:
     report = waived(words)
@@ -443,6 +444,7 @@ PART = st.sampled_from(
 )
 
 
+@pytest.mark.sweep
 @given(st.lists(PART, max_size=12).map("".join))
 def test_any_words_of_ours_in_any_order_silence_or_are_said(words: str) -> None:
     report = waived(words)

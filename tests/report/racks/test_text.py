@@ -332,6 +332,7 @@ RACKS = strategies.builds(
 )
 
 
+@pytest.mark.sweep
 @settings(max_examples=60, deadline=None)
 @given(strategies.lists(RACKS, max_size=4))
 def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None:

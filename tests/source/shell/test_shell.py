@@ -229,6 +229,7 @@ def test_a_command_that_does_not_parse_has_no_known_words() -> None:
     assert all(word.text is None for command in found for word in command.words)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "unit",
     [
