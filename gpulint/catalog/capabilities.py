@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping
 from gpulint.catalog import tables
 
 TABLE = "engines"
-DOES, LACKS, DEPENDS, OTHER_KIND = "yes", "no", "varies", ""
-"""What a cell says: it does, it does not, it depends on a backend or release, or it is not of that kind."""
-CELLS = frozenset({DOES, LACKS, DEPENDS, OTHER_KIND})
-
+DOES, LACKS = "yes", "no"
+"""What a cell says. It may also say "varies", by backend or release, and is empty for an engine of the other kind."""
 
 INFERENCE: Mapping[str, str] = {
     "works_on_gpu": "It works on the GPU, so CPU load and host memory use say little about how busy it is.",

@@ -184,7 +184,7 @@ class Facts:
         return self._trace is not None
 
     def start_trace(self) -> Facts:
-        """Return the same facts, resolved anew, with a trace of what each depends on."""
+        """Return the same facts, resolved again and traced: each records what it depends on."""
         return Facts(self.role, self.resolved, self._providers, self._interval, trace=Trace(self.role.fields))
 
     def variant(self, role: Role) -> Facts:

@@ -146,7 +146,7 @@ def _read_policy(policy: str | Path | Mapping[str, object], tree: Tree) -> Setti
 
 
 def disable_suggestions(run: Session) -> Session:
-    """Return a session that generates no suggestions, for whoever needs only the findings."""
+    """Return a session without suggestions, for callers that need only the findings."""
     return run._replace(given=replace(run.given, alternatives=False))
 
 

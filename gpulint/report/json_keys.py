@@ -24,7 +24,7 @@ HIDDEN = Mark.HIDDEN
 BY_NAME = Mark.BY_NAME
 """The facts of the field are the values of a mapping, under their names."""
 DERIVED = Mark.DERIVED
-"""The property stands in the JSON as a field does."""
+"""The property is in the JSON, like a field."""
 
 
 class Key(NamedTuple):

@@ -18,7 +18,6 @@ READS = ("plain",)
 CLAIMS = ("shape",)
 ENGINE = "torchtitan"
 TABLES = frozenset({"job", "profiling", "metrics", "model", "optimizer", "lr_scheduler", "training", "parallelism"})
-PARALLEL = "data_parallel_shard_degree"
 
 
 def claims(document: Document) -> Claim:

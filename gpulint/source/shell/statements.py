@@ -30,7 +30,6 @@ _NOT_STATEMENTS = frozenset(
     {"comment", "heredoc_body", "heredoc_start", "heredoc_end", "file_redirect", "ERROR", "test_command"}
 )
 _NOT_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "comment", "variable_assignment"})
-_ARITHMETIC_SETS = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _MAY_BE_A_FUNCTION = re.compile(r"\"?\$\{?(?:[@*\d]|[a-z_]+\b).*")
 
 
