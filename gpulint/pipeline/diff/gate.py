@@ -124,7 +124,9 @@ def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy:
             own = session.prepare(paths, stating, policy, sides.base, CommitReader(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
-            return Runs(disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
+            return Runs(
+                disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why, "unreadable"),)
+            )
         return Runs(
             disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
         )

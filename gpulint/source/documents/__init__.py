@@ -18,7 +18,15 @@ from typing import NamedTuple
 from gpulint.report.location import Location
 from gpulint.source.documents import places
 from gpulint.source.documents.document import Document, Path
-from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node, Parsed, SkippedDocumentError
+from gpulint.source.documents.nodes import (
+    TEMPLATE,
+    InvalidSyntaxError,
+    LimitError,
+    Node,
+    Parsed,
+    Skipped,
+    SkippedDocumentError,
+)
 
 __all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "load", "read_comments"]
 
@@ -28,6 +36,7 @@ DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """The start of multipart node user data, whatever its suffix."""
+NOT_UTF8 = Skipped("not UTF-8 text", "encoding")
 SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
@@ -78,7 +87,7 @@ class Loaded(NamedTuple):
 
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
-    skips: tuple[str, ...] = ()
+    skips: tuple[Skipped, ...] = ()
     comments: tuple[Comment, ...] = ()
 
 
@@ -89,18 +98,19 @@ def _report_all(text: str, format: str) -> bool:
 def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loaded:
     """Read one file. Every fault in it becomes a problem or a skip of the result."""
     if len(content) > FILE_BYTES_MAX:
-        return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
+        return Loaded(skips=(Skipped(f"larger than {FILE_BYTES_MAX // 1_000_000} MB", "limit"),))
     try:
         text = _decode(content)
     except UnicodeDecodeError:
         return _report_encoding(path, content, is_relevant)
     if "\0" in text:
-        return Loaded(skips=("binary",))
+        return Loaded(skips=(Skipped("binary", "encoding"),))
     format = _format_of(path, text)
     if text.startswith(NOT_ONE_DOCUMENT) or format == "script":
-        return Loaded(skips=("a message of several parts" if format != "script" else "a script, but not of a shell",))
+        reason = "a message of several parts" if format != "script" else "a script, but not of a shell"
+        return Loaded(skips=(Skipped(reason, "language"),))
     if not format:
-        return Loaded(skips=("not a format that is read",))
+        return Loaded(skips=(Skipped("not a format that is read", "language"),))
     loading = _Loading(path, text, format, is_relevant)
     loading.read()
     whole = tuple(loading.documents)
@@ -163,7 +173,7 @@ class _Loading:
         self.text = text
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
-        self.skips: list[str] = []
+        self.skips: list[Skipped] = []
         self.index = 0
 
     def read(self) -> None:
@@ -226,10 +236,10 @@ class _Loading:
         try:
             parsed = read()
         except SkippedDocumentError as skipped:
-            if skipped.reason == "template":
+            if skipped.skipped == TEMPLATE:
                 self._add_template(text)
             else:
-                self.skips.append(skipped.reason)
+                self.skips.append(skipped.skipped)
         except LimitError as limit:
             self._refuse(limit, text)
         except InvalidSyntaxError as error:
@@ -254,13 +264,13 @@ class _Loading:
 
     def _add_template(self, text: str) -> None:
         """Add a template as a document without data."""
-        self.skips.append("template")
+        self.skips.append(TEMPLATE)
         root = Node("scalar", 0, len(text), text)
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
     def _refuse(self, limit: LimitError, text: str) -> None:
         if not self.is_relevant(text, ""):
-            self.skips.append(limit.message)
+            self.skips.append(Skipped(limit.message, "limit"))
             return
         message = f"gpulint does not read this: {limit.message}"
         location = places.locate_rest_of_line(self.path, self.text, limit.offset)
@@ -295,12 +305,12 @@ def _decode(content: bytes) -> str:
 def _report_encoding(path: str, content: bytes, is_relevant: Relevance) -> Loaded:
     text = content.decode("utf-8", "replace")
     if "\0" in text:
-        return Loaded(skips=("binary",))
+        return Loaded(skips=(Skipped("binary", "encoding"),))
     if not is_relevant(text, ""):
-        return Loaded(skips=("not UTF-8 text",))
+        return Loaded(skips=(NOT_UTF8,))
     location = places.locate_rest_of_line(path, text, text.find("\ufffd"))
     message = "this is not UTF-8 text; save the file as UTF-8"
-    return Loaded(problems=(Problem("invalid-syntax", message, location),), skips=("not UTF-8 text",))
+    return Loaded(problems=(Problem("invalid-syntax", message, location),), skips=(NOT_UTF8,))
 
 
 def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:

@@ -8,10 +8,12 @@ import re
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
+    TEMPLATE,
     InvalidSyntaxError,
     LimitError,
     Node,
     Parsed,
+    Skipped,
     SkippedDocumentError,
     find_duplicates,
     make_depth_error,
@@ -35,13 +37,13 @@ def read(path: str, text: str) -> Parsed | None:
         data = _parse(source)
     except InvalidSyntaxError as error:
         if _is_json_lines(text):
-            raise SkippedDocumentError("JSON lines") from None
+            raise SkippedDocumentError(Skipped("JSON lines", "kind")) from None
         source = _blank_comments(path, text)
         try:
             data = _parse(source)
         except InvalidSyntaxError:
             if re.search(_UNQUOTED_VARIABLE, text):
-                raise SkippedDocumentError("template") from None
+                raise SkippedDocumentError(TEMPLATE) from None
             raise error from None
     composer = _Composer(source)
     return Parsed(composer.compose(), data, composer.duplicates)

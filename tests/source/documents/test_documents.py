@@ -10,6 +10,7 @@ import pytest
 from gpulint.report.model import Location
 from gpulint.source import documents
 from gpulint.source.documents import yaml
+from gpulint.source.documents.nodes import TEMPLATE, Skipped
 
 
 def load(text: str | bytes, path: str = "a.yaml") -> documents.Loaded:
@@ -349,11 +350,11 @@ def test_a_template_is_skipped_without_a_word(text: str) -> None:
 def is_template(found: documents.Loaded, text: str) -> bool:
     """Whether a text is one document that holds nothing but itself, and is counted as skipped."""
     (document,) = found.documents
-    return (document.format, document.data, found.problems, found.skips) == ("template", text, (), ("template",))
+    return (document.format, document.data, found.problems, found.skips) == ("template", text, (), (TEMPLATE,))
 
 
 def test_json_lines_and_json_with_unquoted_variables_are_skipped_without_a_word() -> None:
-    assert load('{"gpu": 1}\n{"gpu": 2}\n', "data.json") == documents.Loaded(skips=("JSON lines",))
+    assert load('{"gpu": 1}\n{"gpu": 2}\n', "data.json") == documents.Loaded(skips=(Skipped("JSON lines", "kind"),))
     assert is_template(load('{"gpus": ${GPUS}}\n', "job.json"), '{"gpus": ${GPUS}}\n')
     assert problems('{"nvidia.com/gpu": "${GPUS}",}\n', "job.json") != []
 
@@ -383,17 +384,17 @@ def test_a_key_stated_once_and_merged_once_is_no_duplicate() -> None:
 
 def test_a_custom_resource_definition_is_not_read() -> None:
     loaded = load("apiVersion: v1\nkind: CustomResourceDefinition\nnvidia: [\n---\na: 1\n")
-    assert loaded.skips == ("CustomResourceDefinition",)
+    assert loaded.skips == (Skipped("CustomResourceDefinition", "definition"),)
     assert [document.data for document in loaded.documents] == [{"a": 1}]
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"a: \xff\n", documents.Loaded(skips=("not UTF-8 text",))),
-        (b"a: \x00\n", documents.Loaded(skips=("binary",))),
-        (b"\xff\x00\xfe", documents.Loaded(skips=("binary",))),
-        (b"a" * 5_000_001, documents.Loaded(skips=("larger than 5 MB",))),
+        (b"a: \xff\n", documents.Loaded(skips=(Skipped("not UTF-8 text", "encoding"),))),
+        (b"a: \x00\n", documents.Loaded(skips=(Skipped("binary", "encoding"),))),
+        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("binary", "encoding"),))),
+        (b"a" * 5_000_001, documents.Loaded(skips=(Skipped("larger than 5 MB", "limit"),))),
     ],
 )
 def test_what_is_not_text_is_skipped_with_its_reason(content: bytes, expected: documents.Loaded) -> None:
@@ -448,7 +449,9 @@ def test_a_billion_laughs_are_not_laughed() -> None:
 
 
 def test_a_limit_hit_by_an_irrelevant_text_is_a_skip() -> None:
-    assert load_irrelevant("[ " * 10_000) == documents.Loaded(skips=("nested deeper than 200 levels",))
+    assert load_irrelevant("[ " * 10_000) == documents.Loaded(
+        skips=(Skipped("nested deeper than 200 levels", "limit"),)
+    )
 
 
 # ---- comments
