@@ -49,6 +49,27 @@ def read(path: str, text: str) -> Parsed | None:
     return Parsed(composer.compose(), data, composer.duplicates)
 
 
+def split_values(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the objects of a text that is a stream of JSON objects; none for any other text.
+
+    kubectl reads such a stream from a file of any name that begins with `{`.
+    """
+    decoder, spans, at = json.JSONDecoder(strict=False), [], _skip_space(text, 0)
+    while text.startswith("{", at):
+        try:
+            _, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        spans.append((at, end))
+        at = _skip_space(text, end)
+    return spans if at == len(text) else []
+
+
+def _skip_space(text: str, at: int) -> int:
+    found = re.compile(r"[ \t\r\n]*").match(text, at)
+    return found.end() if found else at
+
+
 def _is_json_lines(text: str) -> bool:
     """True if each line is a JSON document, judging by the first two."""
     first, second, *_ = [*text.split("\n", 2), "", ""]
