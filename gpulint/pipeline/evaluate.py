@@ -122,6 +122,8 @@ def file(
     skips += [entry for entry in about_objects if isinstance(entry, Skip)]
     if not any(document.workloads for document in documents) and parse.has_unread_gpus(parsed):
         skips.append(Skip(source.path, parse.UNREAD, "kind"))
+    if not documents and parse.has_unread_settings(parsed):
+        skips.append(Skip(source.path, parse.SETTINGS, "settings"))
     return Evaluated(
         policy,
         parsed,

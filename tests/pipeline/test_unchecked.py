@@ -143,6 +143,22 @@ def test_a_baseline_keeps_the_entries_of_a_file_that_cannot_be_read(repository: 
         assert (repository / ".gpulint-baseline.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("text", ["tensor-parallel-size: 8\n", "serving: {vllm: {max_num_seqs: 8}}\n", "gpus: 4\n"])
+def test_a_file_of_gpu_settings_that_no_format_claims_is_counted(repository: Path, text: str) -> None:
+    write(repository, "args.yaml", text)
+    (skip,) = gpulint.check(["args.yaml"]).skipped
+    assert (skip.path, skip.cause) == ("args.yaml", "settings")
+    assert "nothing here concerns GPUs" not in run("check", "args.yaml").stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["name: the gpu page\n", "- nvidia\n", "apiVersion: v1\nkind: ConfigMap\ndata: {gpu: a}\n"]
+)
+def test_a_file_without_gpu_settings_is_not_counted(repository: Path, text: str) -> None:
+    write(repository, "page.yaml", text)
+    assert gpulint.check(["page.yaml"]).skipped == ()
+
+
 def test_nothing_concerns_gpus_is_said_only_if_it_is_true(repository: Path) -> None:
     write(repository, "a.yaml", "name: web\n")
     assert "nothing here concerns GPUs" in run("check", "a.yaml").stderr
