@@ -124,6 +124,7 @@ def file(
         skips.append(Skip(source.path, parse.UNREAD, "kind"))
     if not documents and parse.has_unread_settings(parsed):
         skips.append(Skip(source.path, parse.SETTINGS, "settings"))
+    skips += [Skip(source.path, parse.PATCH, "patch") for _ in parse.find_patches(parsed, repository)]
     return Evaluated(
         policy,
         parsed,

@@ -75,6 +75,7 @@ HARMLESS: dict[str, str | bytes] = {
     "broken.json": '{"name": "the gpu page", }}',
     "user-data.yaml": "MIME-Version: 1.0\n\n--B\nnvidia: a: b\n",
     "binary.sub": b"\0\1\2\3",
+    "program": b"\x7fELF\0\0 libcuda.so nvidia",
 }
 
 
@@ -113,6 +114,15 @@ def test_only_the_changed_files_of_the_work_tree_must_be_read(
     change(repository / "nul.yaml")
     expected = {"nul.yaml": RULE} if (repository / "nul.yaml").exists() else {}
     assert failing(gpulint.check(".", gpulint.Options(changed=True))) == expected
+
+
+def test_a_patch_is_counted_and_does_not_fail_the_gate(repository: Path) -> None:
+    write(repository, "kustomization.yaml", "resources: [a.yaml]\npatches: [{path: patch.yaml}]\n")
+    write(repository, "patch.yaml", WRONG)
+    commits.committed(repository)
+    report = gpulint.check(".", gpulint.Options(base="HEAD~1"))
+    assert [(skip.path, skip.cause) for skip in report.skipped] == [("patch.yaml", "patch")]
+    assert failing(report) == {}
 
 
 def test_a_link_out_of_the_repository_fails_where_it_is_named(repository: Path) -> None:
