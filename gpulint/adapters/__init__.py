@@ -37,7 +37,7 @@ def mentions_gpus(text: str) -> bool:
 
     The text may be the bytes of a file in any encoding, each byte as one character.
     """
-    return has_trigger(text) or spellings.has_tags(text) or has_trigger(spellings.read_plainly(text))
+    return spellings.has_tags(text) or has_trigger(spellings.read_plainly(text))
 
 
 def has_trigger(text: str) -> bool:
