@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
@@ -208,7 +209,7 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
             continue
         for target in autoscaling.targets(document, context.repository):
             elsewhere = enrichment.Context(context.repository, context.policy.resolve(target.path))
-            for workload in adapters.read(target, context.repository):
+            for workload in adapters.read(copy.copy(target), context.repository):
                 enriched = enrichment.apply(workload, elsewhere)
                 yield document, _evaluate_workload(enriched, context.repository, context.policy)
 

@@ -18,7 +18,6 @@ from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.catalog import resource_names
 from gpulint.engines import Argument, Invocation
-from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -151,8 +150,7 @@ def _read_config_arguments(section: Values, repository: Repository) -> Iterator[
     """Yield the arguments in a file of flags, located at the value that names the file."""
     name = section.text("configFile")
     path = posixpath.join(posixpath.dirname(section.document.path), posixpath.basename(name))
-    content = repository.read(path) if name.endswith((".yaml", ".yml")) else None
-    loaded = documents.load(path, content).documents if content is not None else ()
+    loaded = repository.read_documents(path) if name.endswith((".yaml", ".yml")) else ()
     stated = loaded[0].data if len(loaded) == 1 else None
     for key, value in stated.items() if isinstance(stated, dict) else ():
         behind = Origin(loaded[0], (key,))

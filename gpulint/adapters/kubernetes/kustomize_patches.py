@@ -5,16 +5,17 @@ A patch is never a whole object.
 
 from __future__ import annotations
 
+import functools
 import posixpath
 from collections.abc import Iterator
 
 from gpulint.adapters.objects.references import KUSTOMIZATIONS
-from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 
 LISTS = ("patchesStrategicMerge", "patchesJson6902", "patches")
 FOLDERS_UP = 3
+KEPT_MAX = 256
 SELECTING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 """Kinds of the group apps whose `selector` the API server requires."""
 
@@ -54,11 +55,16 @@ def _is_listed(document: Document, repository: Repository) -> bool:
 
 def _list_patch_files(repository: Repository, folder: str, name: str) -> frozenset[str]:
     path = posixpath.join(folder, name)
-    content = repository.read(path) if repository.exists(path) else None
-    if content is None:
+    if not repository.exists(path):
         return frozenset()
-    kustomizations = documents.load(path, content).documents
-    named = (file for kustomization in kustomizations for file in _find_names(kustomization))
+    listed = (_list_patches(kustomization, folder) for kustomization in repository.read_documents(path))
+    return frozenset().union(*listed)
+
+
+@functools.lru_cache(maxsize=KEPT_MAX)
+def _list_patches(kustomization: Document, folder: str) -> frozenset[str]:
+    """Return the files that a Kustomization lists; many objects ask about the same one."""
+    named = _find_names(kustomization)
     return frozenset(posixpath.normpath(posixpath.join(folder, file)) for file in named)
 
 

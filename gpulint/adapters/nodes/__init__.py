@@ -14,7 +14,7 @@ from pathlib import Path
 from gpulint.adapters.nodes.pool import Pool
 from gpulint.catalog import package_data
 from gpulint.source.documents import Document
-from gpulint.source.repository import Repository
+from gpulint.source.repository import Gathered, Repository
 
 HERE = Path(__file__).parent
 
@@ -37,23 +37,23 @@ def _join_patterns(name: str) -> str:
 
 def read_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
     """Return all pools that the repository's files define, and those in the document's own file."""
-    documents = repository.gather(file_names(), file_words(), document.path)
-    return _read_pools(documents) + _read_pools(_find_siblings(document, documents))
+    gathered = repository.gather(file_names(), file_words(), document.path)
+    return _read_gathered(gathered) + _read_pools(_find_siblings(document, gathered))
 
 
 def list_documents(document: Document, repository: Repository) -> tuple[Document, ...]:
     """Return the documents of a repository that may define pools or queues, and those of the same
     file.
     """
-    documents = repository.gather(file_names(), file_words(), document.path)
-    return documents + _find_siblings(document, documents)
+    gathered = repository.gather(file_names(), file_words(), document.path)
+    return gathered.documents + _find_siblings(document, gathered)
 
 
-def _find_siblings(document: Document, documents: tuple[Document, ...]) -> tuple[Document, ...]:
+def _find_siblings(document: Document, gathered: Gathered) -> tuple[Document, ...]:
     """Return the documents of the same file that may define pools, if the repository lacks that
     file.
     """
-    paths = {sibling.path for sibling in documents}
+    paths = _list_paths(gathered)
     own = (sibling for sibling in document.beside if sibling.path not in paths)
     return tuple(
         sibling for sibling in own if re.search(file_names(), sibling.path) or re.search(file_words(), sibling.text)
@@ -61,6 +61,15 @@ def _find_siblings(document: Document, documents: tuple[Document, ...]) -> tuple
 
 
 @functools.lru_cache(maxsize=4)
+def _list_paths(gathered: Gathered) -> frozenset[str]:
+    return frozenset(sibling.path for sibling in gathered.documents)
+
+
+@functools.lru_cache(maxsize=4)
+def _read_gathered(gathered: Gathered) -> tuple[Pool, ...]:
+    return _read_pools(gathered.documents)
+
+
 def _read_pools(documents: tuple[Document, ...]) -> tuple[Pool, ...]:
     if not documents:
         return ()

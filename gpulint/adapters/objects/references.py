@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 from collections.abc import Iterator, Sequence
 
 from gpulint.adapters.objects import synthetic
 from gpulint.adapters.objects.synthetic import Part
-from gpulint.source import documents
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Repository
 
 DEPTH = 24
+KEPT_MAX = 256
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 REFERENCES = frozenset({"configMapRef", "configMapKeyRef", "configMap"})
 """Keys whose mapping names a ConfigMap: of an environment, and of a volume."""
@@ -30,11 +31,7 @@ def complete(document: Document, repository: Repository) -> None:
     if not wanted:
         return
     config_maps = [config_map for name in wanted for config_map in repository.objects("ConfigMap", name, document.path)]
-    generated = [
-        config_map
-        for config_map in _find_generated(document, repository)
-        if config_map.get(("metadata", "name")) in wanted
-    ]
+    generated = list(_find_generated(document, wanted, repository))
     document.beside = (
         *document.beside,
         *generated,
@@ -42,16 +39,25 @@ def complete(document: Document, repository: Repository) -> None:
     )
 
 
-def _find_generated(document: Document, repository: Repository) -> Iterator[Document]:
-    """Yield the ConfigMaps that kustomize creates from literals in the folder of a document."""
+def _find_generated(document: Document, wanted: Sequence[str], repository: Repository) -> Iterator[Document]:
+    """Yield the ConfigMaps of these names that kustomize creates from literals in the folder of a document."""
     folder = posixpath.dirname(document.path)
     for name in KUSTOMIZATIONS:
         path = posixpath.join(folder, name)
-        content = repository.read(path)
-        for instructions in documents.load(path, content).documents if content is not None else ():
-            listed = instructions.get(("configMapGenerator",))
-            for at in range(len(listed) if isinstance(listed, list) else 0):
+        for instructions in repository.read_documents(path) if repository.exists(path) else ():
+            generators = _index_generators(instructions)
+            for at in sorted(at for name in wanted for at in generators.get(name, ())):
                 yield _build_config_map(instructions, at)
+
+
+@functools.lru_cache(maxsize=KEPT_MAX)
+def _index_generators(kustomization: Document) -> dict[str, list[int]]:
+    """Return the numbers of the generators of each name; many objects ask about the same Kustomization."""
+    found: dict[str, list[int]] = {}
+    listed = kustomization.get(("configMapGenerator",))
+    for at in range(len(listed) if isinstance(listed, list) else 0):
+        found.setdefault(str(kustomization.get(("configMapGenerator", at, "name"))), []).append(at)
+    return found
 
 
 def _build_config_map(instructions: Document, at: int) -> Document:

@@ -12,7 +12,6 @@ from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import key_sets
 from gpulint.adapters.programs import container_command, file_stem
 from gpulint.engines import Argument, Invocation
-from gpulint.source import documents
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
@@ -192,8 +191,7 @@ def _read_served(document: Document, backend: str, repository: Repository) -> di
 def _read_vllm(document: Document, place: Origin, repository: Repository) -> dict[str, Field]:
     """Read the engine arguments of the neighbouring file as the equivalent command line."""
     path = posixpath.join(posixpath.dirname(document.path), ENGINE_FILE)
-    content = repository.read(path)
-    documents_found = documents.load(path, content).documents if content is not None else ()
+    documents_found = repository.read_documents(path)
     data = documents_found[0].data if len(documents_found) == 1 else None
     if not isinstance(data, dict):
         unread = Field(Unknown(f"{ENGINE_FILE} states the engine's arguments", "another object"), (place,))

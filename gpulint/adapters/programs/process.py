@@ -16,7 +16,7 @@ from gpulint.adapters.programs.launchers import Launch
 from gpulint.adapters.programs.processes import Step
 from gpulint.adapters.programs.slurm import Job
 from gpulint.engines import Argument
-from gpulint.source import documents, shell
+from gpulint.source import shell
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.source.shell import HOLE, Command, Word
@@ -174,7 +174,7 @@ class Reader:
         content = self.repository.read(shown)
         if content is None or len(content) > SOURCED_BYTES_MAX:
             return None
-        loaded = documents.load(shown, content).documents
+        loaded = self.repository.read_documents(shown)
         if not loaded or not isinstance(loaded[0].data, str):
             return None
         self.sources[shown] = loaded[0]

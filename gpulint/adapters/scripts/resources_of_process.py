@@ -16,7 +16,6 @@ from gpulint.adapters.programs.process import StartedCommand
 from gpulint.adapters.scripts import job_conflicts
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument
-from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown
@@ -356,8 +355,8 @@ def _find_document(name: str, document: Document, repository: Repository) -> Doc
     folder = posixpath.dirname(document.path)
     for _ in range(FOLDERS_MAX):
         path = posixpath.normpath(posixpath.join(folder, name))
-        if (content := repository.read(path)) is not None:
-            loaded = documents.load(path, content).documents
+        if repository.read(path) is not None:
+            loaded = repository.read_documents(path)
             return loaded[0] if len(loaded) == 1 and loaded[0].format != "shell" else None
         folder = posixpath.dirname(folder)
     return None

@@ -23,7 +23,6 @@ from gpulint.adapters.trainers import key_tables
 from gpulint.catalog import package_data
 from gpulint.engines import Reading, trainers
 from gpulint.engines.trainers import vocabulary
-from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -108,8 +107,8 @@ def find_document(repository: Repository, path: str, name: str) -> Document | No
         there = posixpath.normpath(posixpath.join(folder, name))
         if there.startswith(".."):
             return None
-        if (content := repository.read(there)) is not None:
-            loaded = documents.load(there, content).documents
+        if repository.read(there) is not None:
+            loaded = repository.read_documents(there)
             return loaded[0] if len(loaded) == 1 and loaded[0].format in adapters.DATA else None
         if not folder:
             return None

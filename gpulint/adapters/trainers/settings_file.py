@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from gpulint.adapters.objects import config_maps, embedded
 from gpulint.adapters.programs.launchers import Launch
 from gpulint.engines import Argument, Invocation, Reading
-from gpulint.source import documents
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin
@@ -72,8 +71,7 @@ def find_in_repository(repository: Repository, folder: str, name: str) -> Origin
     if name.startswith(("/", "~")) or "://" in name:
         return None
     path = posixpath.normpath(posixpath.join(folder, name))
-    content = repository.read(path)
-    loaded = documents.load(path, content).documents if content is not None else ()
+    loaded = repository.read_documents(path)
     return Origin(loaded[0], ()) if len(loaded) == 1 else None
 
 

@@ -83,7 +83,7 @@ def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -
     """Merge the object's metadata, and the machines, pools, facility, requirements and fabrics that
     the policy names.
     """
-    workload = object_metadata.add_metadata(workload, repository.read)
+    workload = object_metadata.add_metadata(workload, repository)
     workload = replace(workload, roles=tuple(_limit_offers(role, policy.available) for role in workload.roles))
     if policy.pools:
         from gpulint.pipeline.enrichment import node_pools

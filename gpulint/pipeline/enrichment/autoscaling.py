@@ -6,12 +6,15 @@ folder.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gpulint.source.documents import Document, Path
-from gpulint.source.repository import Repository
+from gpulint.source.repository import Gathered, Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 GROUPS: Mapping[str, str] = {
@@ -32,6 +35,7 @@ BOUNDS: Mapping[str, tuple[str, str]] = {
     "ScaledObject": ("minReplicaCount", "maxReplicaCount"),
     "PodAutoscaler": ("minReplicas", "maxReplicas"),
 }
+KEPT_MAX = 16
 
 
 def merge_scalers(workload: Workload, repository: Repository) -> Workload:
@@ -52,19 +56,49 @@ def targets(document: Document, repository: Repository) -> Iterator[Document]:
     if kind in BOUNDS:
         named = document.get(("spec", "scaleTargetRef", "name"))
         wanted = str(document.get(("spec", "scaleTargetRef", "kind"), "Deployment"))
-        neighbours = repository.neighbours(wanted, str(named), document.path) if wanted in SCALED else ()
+        neighbours = _find_neighbours(wanted, str(named), document, repository) if wanted in SCALED else ()
         yield from (
             neighbour
             for neighbour in neighbours
             if neighbour.get(("metadata", "name")) == named and neighbour.path != document.path
         )
     if kind == "PodDisruptionBudget":
-        for wanted in sorted(SCALED):
-            yield from (
-                neighbour
-                for neighbour in repository.neighbours(wanted, "", document.path)
-                if neighbour.path != document.path
-            )
+        yield from (neighbour for neighbour in _find_covered(document, repository) if neighbour.path != document.path)
+
+
+def _find_covered(budget: Document, repository: Repository) -> Iterator[Document]:
+    """Yield the objects in the folder of a disruption budget with all the labels that it selects."""
+    wanted = _read_selector(budget)
+    for kind in sorted(SCALED) if wanted else ():
+        by_label = _index_labels(repository.neighbours(kind, "", budget.path))
+        rarest = min((by_label.get(label, []) for label in _list_hashable(wanted)), key=len, default=[])
+        yield from (other for other in rarest if wanted.items() <= _read_labels(other, ()).items())
+
+
+@functools.lru_cache(maxsize=KEPT_MAX)
+def _index_labels(gathered: Gathered) -> dict[tuple[object, object], list[Document]]:
+    """Return the objects by each label of their pods."""
+    found: dict[tuple[object, object], list[Document]] = {}
+    for document in gathered.documents:
+        for label in _list_hashable(_read_labels(document, ())):
+            found.setdefault(label, []).append(document)
+    return found
+
+
+@functools.lru_cache(maxsize=KEPT_MAX)
+def _index_budgets(gathered: Gathered) -> dict[tuple[object, object], list[Document]]:
+    """Return the disruption budgets by the label that they select and that the fewest of them do."""
+    selected = [(budget, list(_list_hashable(_read_selector(budget)))) for budget in gathered.documents]
+    counts = Counter(label for _, labels in selected for label in labels)
+    found: dict[tuple[object, object], list[Document]] = {}
+    for budget, labels in selected:
+        if labels:
+            found.setdefault(min(labels, key=counts.__getitem__), []).append(budget)
+    return found
+
+
+def _list_hashable(labels: Mapping[object, object]) -> Iterator[tuple[object, object]]:
+    return ((name, value) for name, value in labels.items() if not isinstance(value, dict | list))
 
 
 def _apply_fields(role: Role, fields: Mapping[str, Field]) -> Role:
@@ -90,21 +124,39 @@ def _read_fields(workload: Workload, kind: str, name: str, repository: Repositor
         == (kind, name)
     ]
     fields = _read_scaler(scalers[0]) if len(scalers) == 1 else {}
-    kept = _find_objects(workload.document, "PodDisruptionBudget", "", repository)
-    budgets = [resource for resource in kept if _covers(resource, workload)]
+    budgets = list(itertools.islice(_find_budgets(workload, repository), 2))
     if len(budgets) == 1:
         fields |= _read_budget(budgets[0])
     return fields
 
 
+def _find_budgets(workload: Workload, repository: Repository) -> Iterator[Document]:
+    """Yield the disruption budgets that cover a workload, of its file if that has any, else of its folder."""
+    document, kind = workload.document, "PodDisruptionBudget"
+    candidates: Iterable[Document] = [one for one in document.beside if one.get(("kind",)) == kind]
+    if not candidates:
+        by_label = _index_budgets(repository.neighbours(kind, "", document.path))
+        labels = _list_hashable(_read_labels(document, workload.path))
+        candidates = (budget for label in labels for budget in by_label.get(label, ()))
+    return (one for one in candidates if _belongs(one, kind, document) and _covers(one, workload))
+
+
 def _find_objects(document: Document, kind: str, name: str, repository: Repository) -> Iterator[Document]:
     """Yield the objects of a kind in the file itself, else in its folder."""
     here = [resource for resource in document.beside if resource.get(("kind",)) == kind]
-    for resource in here or repository.neighbours(kind, name, document.path):
-        if str(resource.get(("apiVersion",))).startswith(f"{GROUPS[kind]}/") and _read_namespace(
-            resource
-        ) == _read_namespace(document):
+    for resource in here or _find_neighbours(kind, name, document, repository):
+        if _belongs(resource, kind, document):
             yield resource
+
+
+def _find_neighbours(kind: str, name: str, document: Document, repository: Repository) -> tuple[Document, ...]:
+    return repository.neighbours(kind, name, document.path).documents
+
+
+def _belongs(resource: Document, kind: str, document: Document) -> bool:
+    """Return whether an object has the group of its kind, and the namespace of a document."""
+    in_group = str(resource.get(("apiVersion",))).startswith(f"{GROUPS[kind]}/")
+    return in_group and _read_namespace(resource) == _read_namespace(document)
 
 
 def _read_namespace(document: Document) -> object:
@@ -158,11 +210,21 @@ def _read_running_target(scaler: Document) -> dict[str, Field]:
 
 def _covers(budget: Document, workload: Workload) -> bool:
     """Return whether every label that a budget selects is one of the workload's pods."""
+    wanted = _read_selector(budget)
+    return bool(wanted) and wanted.items() <= _read_labels(workload.document, workload.path).items()
+
+
+def _read_selector(budget: Document) -> Mapping[object, object]:
+    """Return the labels that a disruption budget selects; none if it selects by expressions too."""
     wanted = budget.get(("spec", "selector", "matchLabels"))
-    labels = workload.document.get((*workload.path, "spec", "template", "metadata", "labels"))
-    if not isinstance(wanted, dict) or not wanted or not isinstance(labels, dict):
-        return False
-    return wanted.items() <= labels.items() and budget.get(("spec", "selector", "matchExpressions")) is None
+    by_expression = budget.get(("spec", "selector", "matchExpressions")) is not None
+    return wanted if isinstance(wanted, dict) and not by_expression else {}
+
+
+def _read_labels(document: Document, path: Path) -> Mapping[object, object]:
+    """Return the labels of the pods of an object."""
+    labels = document.get((*path, "spec", "template", "metadata", "labels"))
+    return labels if isinstance(labels, dict) else {}
 
 
 def _read_budget(budget: Document) -> dict[str, Field]:

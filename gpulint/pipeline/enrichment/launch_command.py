@@ -5,6 +5,7 @@ If commands start the file with different counts, the count stays unknown.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 import shlex
@@ -115,7 +116,7 @@ def _read_counts(document: Document, command: str) -> Iterator[Counts]:
 
 def _find_in_scripts(document: Document, repository: Repository) -> Iterator[Counts]:
     name = posixpath.basename(document.path).encode()
-    for source in list(repository.read_siblings(document.path))[:SCRIPTS_MAX]:
+    for source in itertools.islice(repository.read_siblings(document.path), SCRIPTS_MAX):
         if source.path.endswith((".sh", ".slurm", ".sbatch")) and name in source.content:
             yield from _read_script(source, document.path, repository)
 

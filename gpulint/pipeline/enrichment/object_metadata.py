@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.source import documents
 from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MAPS = ("labels", "annotations")
@@ -22,6 +23,7 @@ TARGETS: Mapping[str, tuple[Path, ...]] = {
 BY_CHART = "the chart's templates set it"
 BY_MODULE = "expressions of the module set it"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+KEPT_MAX = 256
 
 
 class KustomizationAdditions(NamedTuple):
@@ -32,11 +34,11 @@ class KustomizationAdditions(NamedTuple):
     namespace: str = ""
 
 
-def add_metadata(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
+def add_metadata(workload: Workload, repository: Repository) -> Workload:
     """Return the workload with the metadata of its object and of a Kustomization in the same
     folder.
     """
-    added = _find_kustomization(workload.document, read) if _is_object(workload.document) else None
+    added = _find_kustomization(workload.document, repository) if _is_object(workload.document) else None
     return replace(workload, roles=tuple(_describe_role(role, workload, added) for role in workload.roles))
 
 
@@ -64,19 +66,24 @@ def _find_item(value: object, part: str | int) -> object:
     return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
 
 
-def _find_kustomization(document: Document, read: Callable[[str], bytes | None]) -> KustomizationAdditions | None:
+def _find_kustomization(document: Document, repository: Repository) -> KustomizationAdditions | None:
     """Return what the Kustomization of the same folder adds, if it lists the object's file."""
     folder, name = posixpath.split(document.path)
     for file in KUSTOMIZATIONS:
         path = posixpath.join(folder, file)
-        if name == file or (content := read(path)) is None:
+        if name == file or not repository.exists(path):
             continue
-        for one in documents.load(path, content).documents:
-            listed = one.get(("resources",))
-            names = [posixpath.normpath(str(item)) for item in listed] if isinstance(listed, list) else []
-            if name in names:
+        for one in repository.read_documents(path):
+            if name in _list_resources(one):
                 return _read_additions(one)
     return None
+
+
+@functools.lru_cache(maxsize=KEPT_MAX)
+def _list_resources(kustomization: Document) -> frozenset[str]:
+    """Return the files that a Kustomization lists; many objects ask about the same one."""
+    listed = kustomization.get(("resources",))
+    return frozenset(posixpath.normpath(str(item)) for item in listed) if isinstance(listed, list) else frozenset()
 
 
 def _read_additions(document: Document) -> KustomizationAdditions:

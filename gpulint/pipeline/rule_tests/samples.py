@@ -17,7 +17,7 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Report, Skip
 from gpulint.source import documents
 from gpulint.source.documents import Document
-from gpulint.source.repository import Source
+from gpulint.source.repository import Gathered, Source
 
 MARK = "# <- here"
 NAMED = re.compile(r"# ([\w./-]+\.[a-z]+)\n")
@@ -40,6 +40,9 @@ class ExampleRepository:
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
 
+    def read_documents(self, path: str) -> tuple[Document, ...]:
+        return documents.load(path, self.files[path]).documents if path in self.files else ()
+
     def read_at_root(self, path: str) -> bytes | None:
         return self.files.get(path)
 
@@ -57,27 +60,22 @@ class ExampleRepository:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        documents_near = self.neighbours(kind, name, near)
+        documents_near = self.neighbours(kind, name, near).documents
         return tuple(document for document in documents_near if document.get(("metadata", "name")) == name)
 
     def read_siblings(self, near: str) -> Iterator[Source]:
         return iter(())
 
-    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        documents_here = (
-            document for path, content in self.files.items() for document in documents.load(path, content).documents
-        )
-        return tuple(
-            document for document in documents_here if document.get(("kind",)) == kind and name in document.text
-        )
+    def neighbours(self, kind: str, name: str, near: str) -> Gathered:
+        documents_here = (document for path in self.files for document in self.read_documents(path))
+        found = (document for document in documents_here if document.get(("kind",)) == kind and name in document.text)
+        return Gathered(tuple(found))
 
-    def gather(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+    def gather(self, names: str, words: str, near: str) -> Gathered:
         held = (
-            (path, content)
-            for path, content in self.files.items()
-            if re.search(names, path) or re.search(words.encode(), content)
+            path for path, content in self.files.items() if re.search(names, path) or re.search(words.encode(), content)
         )
-        return tuple(document for path, content in held for document in documents.load(path, content).documents)
+        return Gathered(tuple(document for path in held for document in self.read_documents(path)))
 
 
 class ExamplePolicies:

@@ -151,11 +151,15 @@ def is_read(name: str) -> bool:
 
 
 def find_format(name: str) -> str:
-    """Return the format of a file name; empty if it has none. If the last suffix is a template's, the inner suffix decides."""
+    """Return the format of a file name, whatever the case of its suffix; empty if it has none.
+
+    If the last suffix is a template's, the inner suffix decides.
+    """
     last = name.rpartition("/")[2]
     if last in NAMES:
         return NAMES[last]
     stem, dot, suffix = last.rpartition(".")
+    suffix = suffix.lower()
     if suffix in TEMPLATES and dot:
         return find_format(stem) or "yaml"
     return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")

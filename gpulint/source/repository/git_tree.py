@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from gpulint.source import documents
 from gpulint.source.git import Git, Item
 from gpulint.source.repository.ignored import IgnoreFile
+from gpulint.source.repository.snapshot import LINK_BYTES_MAX, Entry, Snapshot
 from gpulint.source.repository.source import FILE_BYTES_MAX
-from gpulint.source.repository.tree import Entry, Tree
-
-if TYPE_CHECKING:
-    from typing import Self
+from gpulint.source.repository.tree import Tree
 
 
 class TreeIndex:
@@ -26,7 +24,8 @@ class TreeIndex:
             folder, _, name = path.rpartition("/")
             self._folder(folder)[name] = item.kind
         files = [(path, item.id) for path, item in self.items.items() if item.kind == "file"]
-        git.expect(commit, (one for _, one in files), [one for path, one in files if _is_readable(path)])
+        links = [item.id for item in self.items.values() if item.kind == "link"]
+        git.expect(commit, (*(one for _, one in files), *links), [one for path, one in files if _is_readable(path)])
 
     def _folder(self, path: str) -> dict[str, str]:
         if path not in self.folders:
@@ -36,11 +35,64 @@ class TreeIndex:
         return self.folders[path]
 
 
-class GitTree(Tree):
-    """The files of a commit; paths are shown, and asked for, from `base`, as those of the work tree are.
+class CommitSnapshot(Snapshot):
+    """The files of a commit, which never change. Git keeps what it has read.
 
     What .gitignore says does not matter: what a commit holds, git does not ignore.
     """
+
+    def __init__(self, git: Git, held: TreeIndex) -> None:
+        super().__init__(os.path.abspath(git.root))
+        self.git = git
+        self.held = held
+
+    def content(self, place: str) -> bytes | None:
+        """Return the bytes of a file of the commit."""
+        item = self._file(place)
+        return self.git.content(item.id) if item and self.git.size(item.id) <= FILE_BYTES_MAX else None
+
+    def head(self, place: str, length: int) -> bytes | None:
+        """Return the first bytes of a file of the commit."""
+        item = self._file(place)
+        return self.git.head(item.id, length) if item else None
+
+    def is_whole(self) -> bool:
+        """A commit is a whole repository."""
+        return True
+
+    def holds_tracked(self, path: str) -> bool:
+        """Git tracks whatever a commit holds."""
+        return True
+
+    def ignore_patterns(self, folder: str) -> tuple[IgnoreFile, ...]:
+        """A commit ignores nothing."""
+        return ()
+
+    def _file(self, place: str) -> Item | None:
+        item = self.held.items.get(self.path_from_root(place)) if self.is_inside(place) else None
+        return item if item and item.kind == "file" else None
+
+    def _find_kind(self, place: str) -> str:
+        if not self.is_inside(place):
+            return ""
+        path = self.path_from_root(place)
+        if path in self.held.folders:
+            return "folder"
+        item = self.held.items.get(path)
+        return item.kind if item else ""
+
+    def _list(self, folder: str) -> Iterator[Entry]:
+        return (Entry(*one) for one in self.held.folders.get(self.path_from_root(folder), {}).items())
+
+    def _read_target(self, link: str) -> str:
+        item = self.held.items[self.path_from_root(link)]
+        if self.git.size(item.id) > LINK_BYTES_MAX:
+            raise OSError("the path of a link is too long")
+        return os.fsdecode(self.git.content(item.id))
+
+
+class GitTree(Tree):
+    """The files of a commit; paths are shown, and asked for, from `base`, as those of the work tree are."""
 
     def __init__(
         self,
@@ -50,56 +102,14 @@ class GitTree(Tree):
         base: Path | None = None,
         held: TreeIndex | None = None,
     ) -> None:
-        super().__init__(git.root, exclude, base)
         self.git = git
         self.commit = commit
         self.held = held or TreeIndex(git, commit)
+        super().__init__(CommitSnapshot(git, self.held), exclude, base)
 
     def writable(self, path: str) -> Path | None:
+        """Nothing of a commit can be written."""
         return None
-
-    def _again(self) -> Self:
-        return type(self)(self.git, self.commit, base=self.base, held=self.held)
-
-    def _path(self, place: Path) -> str | None:
-        """A place by its path from the root; empty is the root itself, None lies outside."""
-        if place == self.root:
-            return ""
-        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else None
-
-    def _kind(self, place: Path) -> str:
-        path = self._path(place)
-        if path is None:
-            return ""
-        if path in self.held.folders:
-            return "folder"
-        item = self.held.items.get(path)
-        return item.kind if item else ""
-
-    def _is_reachable(self, place: Path) -> bool:
-        return self._kind(place) not in ("", "link")
-
-    def _entries(self, folder: Path) -> Sequence[Entry]:
-        listed = self.held.folders.get(self._path(folder) or "", {})
-        return sorted(Entry(*one) for one in listed.items())
-
-    def _content(self, place: Path) -> bytes | None:
-        item = self._file(place)
-        return self.git.content(item.id) if item and self.git.size(item.id) <= FILE_BYTES_MAX else None
-
-    def _first_bytes(self, place: Path, length: int) -> bytes | None:
-        item = self._file(place)
-        return self.git.head(item.id, length) if item else None
-
-    def _file(self, place: Path) -> Item | None:
-        item = self.held.items.get(self._path(place) or "")
-        return item if item and item.kind == "file" else None
-
-    def _read_ignore_patterns(self, folder: Path) -> tuple[IgnoreFile, ...]:
-        return ()
-
-    def _is_whole(self) -> bool:
-        return True
 
 
 def _is_readable(path: str) -> bool:

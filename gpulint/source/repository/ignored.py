@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ SPECIAL = re.compile(r"([\\*?\[\]!#])")
 class IgnoreFile(NamedTuple):
     """The patterns of one .gitignore, and the folder they are relative to."""
 
-    folder: Path
+    folder: str
     patterns: pathspec.GitIgnoreSpec
 
 
-def read(folder: Path, content: bytes) -> IgnoreFile:
+def read(folder: str, content: bytes) -> IgnoreFile:
     """The patterns of the .gitignore of a folder."""
     return IgnoreFile(folder, compile(content.decode("utf-8", "replace").splitlines()[:LINES_MAX]))
 
@@ -37,7 +37,7 @@ def compile(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([line for line in lines if not _is_costly(line) and _is_valid(line)])
 
 
-def ignores(ignored: Sequence[IgnoreFile], place: Path, is_folder: bool) -> bool:
+def ignores(ignored: Sequence[IgnoreFile], place: str, is_folder: bool) -> bool:
     """Whether git would ignore the place: the deepest .gitignore that says anything decides."""
     for folder, patterns in reversed(ignored):
         name = make_relative(place, folder) + ("/" if is_folder else "")
@@ -52,10 +52,12 @@ def matches_name(patterns: pathspec.GitIgnoreSpec, path: str) -> bool:
     return any(patterns.match_file(path.lstrip("/") + end) for end in ENDS)
 
 
-def make_relative(place: Path, folder: Path) -> str:
-    """A place from a folder where it lies below it, with forward slashes."""
-    path = (place.relative_to(folder) if place.is_relative_to(folder) else place).as_posix()
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def make_relative(place: str, folder: str) -> str:
+    """An absolute path from a folder where it lies below it, with forward slashes."""
+    start = folder if folder.endswith(os.sep) else folder + os.sep
+    path = "." if place == folder else place.removeprefix(start)
+    path = path if os.sep == "/" else path.replace(os.sep, "/")
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def find_problem(line: str) -> str:

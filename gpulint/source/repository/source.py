@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gpulint.report.model import Skip
@@ -20,6 +21,15 @@ class Source(NamedTuple):
     content: bytes
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Gathered:
+    """Documents of several files. A question that was asked before has the very same answer, so what follows from it
+    can be kept by its identity.
+    """
+
+    documents: tuple[Document, ...] = ()
+
+
 class Repository(Protocol):
     """Yields the files to check and finds other files by path."""
 
@@ -28,6 +38,8 @@ class Repository(Protocol):
     def rewritten(self, contents: Mapping[str, bytes]) -> Repository: ...
 
     def read(self, path: str) -> bytes | None: ...
+
+    def read_documents(self, path: str) -> tuple[Document, ...]: ...
 
     def list_files(self, path: str) -> Sequence[str]: ...
 
@@ -41,8 +53,8 @@ class Repository(Protocol):
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
 
-    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
+    def neighbours(self, kind: str, name: str, near: str) -> Gathered: ...
 
     def read_siblings(self, near: str) -> Iterator[Source]: ...
 
-    def gather(self, names: str, words: str, near: str) -> tuple[Document, ...]: ...
+    def gather(self, names: str, words: str, near: str) -> Gathered: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -63,13 +63,13 @@ run: python train.py
 """
 
 
-def role(text: str, path: str = "spec.yaml", read: Callable[[str], bytes | None] = lambda path: None) -> Role:
+def role(text: str, path: str = "spec.yaml", files: Mapping[str, bytes] | None = None) -> Role:
     """The first role of a spec, with what its object and its comments say."""
     loaded = documents.load(path, textwrap.dedent(text).encode())
     told, mistaken = hints.read_comments(loaded.comments)
     assert mistaken == []
     found = [one for document in loaded.documents for one in adapters.read(document, ExampleRepository())]
-    return hints.apply(object_metadata.add_metadata(found[0], read), told, (), "").roles[0]
+    return hints.apply(object_metadata.add_metadata(found[0], ExampleRepository(files)), told, (), "").roles[0]
 
 
 def known(text: str, *names: str, path: str = "spec.yaml") -> list[Any]:
@@ -212,7 +212,7 @@ resources: [deployment.yaml]
 
 def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
     files = {"base/kustomization.yaml": KUSTOMIZATION}
-    found = resolver.resolve(role(DEPLOYMENT, "base/deployment.yaml", files.get), None)
+    found = resolver.resolve(role(DEPLOYMENT, "base/deployment.yaml", files), None)
     names = ("object_namespace", "labels", "annotations", "kustomization")
     assert [found.expected(name) for name in names] == [
         "prod",
@@ -224,5 +224,5 @@ def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
 
 def test_a_kustomization_that_does_not_list_the_file_says_nothing_of_it() -> None:
     files = {"base/kustomization.yaml": KUSTOMIZATION}
-    found = resolver.resolve(role(DEPLOYMENT, "base/other.yaml", files.get), None)
+    found = resolver.resolve(role(DEPLOYMENT, "base/other.yaml", files), None)
     assert [found.expected(name) for name in ("object_namespace", "kustomization")] == ["search", None]

@@ -4,50 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
-from collections.abc import Callable, Sequence
 
-import commits
 import pytest
+from trees import Opener, from_commit, names, write
 
 from gpulint.report.model import Skip
-from gpulint.source import git, repository
-from gpulint.source.repository.git_tree import GitTree
-from gpulint.source.repository.tree import Tree
-
-Opener = Callable[..., Tree]
-
-
-@pytest.fixture
-def tree(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
-    return tmp_path
-
-
-@pytest.fixture(params=["work tree", "commit"])
-def opened(request: pytest.FixtureRequest) -> Opener:
-    """Opens a folder as it lies on the disk, or as a commit of it with nothing left on the disk holds it."""
-    return repository.WorkTree if request.param == "work tree" else from_commit
-
-
-def from_commit(tree: pathlib.Path, exclude: Sequence[str] = ()) -> Tree:
-    shutil.rmtree(tree / ".git")
-    commits.started(tree)
-    commit = commits.committed(tree)
-    for path in commits.git(tree, "ls-files", "-z").split("\0")[:-1]:
-        (tree / path).unlink()
-    return GitTree(git.Git(tree), commit, exclude)
-
-
-def write(folder: pathlib.Path, *paths: str, content: str = "a: 1\n") -> None:
-    for path in paths:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content)
-
-
-def names(tree: Tree, *paths: str) -> list[str]:
-    return [found.path for found in tree.sources(paths)]
+from gpulint.source import repository
 
 
 def test_a_folder_is_walked_in_sorted_order_and_only_known_suffixes_are_read(
@@ -75,7 +37,7 @@ def test_what_git_ignores_is_not_read_but_a_named_file_is(tree: pathlib.Path) ->
     write(tree, "build/a.yaml", "kept.yaml", "local.yaml", "deep/local.yaml", "deep/important.local.yaml")
     write(tree, ".gitignore", content="build/\n*local.yaml\n!important.local.yaml\n")
     assert names(repository.WorkTree(tree), ".") == ["deep/important.local.yaml", "kept.yaml"]
-    assert names(repository.WorkTree(tree), "local.yaml", "build") == ["local.yaml", "build/a.yaml"]
+    assert names(repository.WorkTree(tree), "local.yaml", "build") == ["build/a.yaml", "local.yaml"]
 
 
 def test_a_nested_gitignore_overrules_the_one_above(tree: pathlib.Path) -> None:
@@ -107,19 +69,28 @@ def test_exclude_holds_for_named_files_too(
     assert names(opened(tree, (exclude,)), *asked) == left
 
 
-def test_git_node_modules_and_venv_are_never_entered(tree: pathlib.Path, opened: Opener) -> None:
+def test_git_node_modules_and_venv_are_not_entered_in_a_work_tree(tree: pathlib.Path) -> None:
     write(tree, ".git/a.yaml", "node_modules/a.yaml", "x/.venv/a.yaml", ".github/a.yaml")
-    assert names(opened(tree), ".") == [".github/a.yaml"]
+    assert names(repository.WorkTree(tree), ".") == [".github/a.yaml"]
 
 
-def test_links_are_not_followed(tree: pathlib.Path, opened: Opener) -> None:
-    write(tree, "real/a.yaml")
-    (tree / "link.yaml").symlink_to(tree / "real/a.yaml")
-    (tree / "linked").symlink_to(tree / "real")
-    (tree / "loop").symlink_to(tree)
+def test_a_commit_holds_node_modules_and_what_gitignore_matches_like_any_other_file(tree: pathlib.Path) -> None:
+    write(tree, "node_modules/a.yaml", "x/.venv/a.yaml", "local.yaml")
+    held = from_commit(tree)
+    assert names(held, ".") == ["local.yaml", "node_modules/a.yaml", "x/.venv/a.yaml"]
+
+
+def test_the_order_of_the_paths_does_not_matter(tree: pathlib.Path, opened: Opener) -> None:
+    write(tree, "b/a.yaml", "a/b.yaml", "c.yaml", "a.yaml")
     held = opened(tree)
-    assert names(held, ".") == ["real/a.yaml"]
-    assert list(held.sources(["link.yaml"])) == [Skip("link.yaml", "a symbolic link", "link")]
+    expected = ["a/b.yaml", "a.yaml", "b/a.yaml", "c.yaml"]
+    assert names(held, "c.yaml", "b", "a.yaml", "a/") == expected
+    assert names(held, "a", "a.yaml", "b/../b", "c.yaml") == expected
+
+
+def test_suffixes_are_compared_whatever_their_case(tree: pathlib.Path, opened: Opener) -> None:
+    write(tree, "a.YAML", "b.Yml", "c.Json", "d.SH", "e.yaml.TPL", "f.MD", "g.YAMLX")
+    assert names(opened(tree), ".") == ["a.YAML", "b.Yml", "c.Json", "d.SH", "e.yaml.TPL"]
 
 
 def test_a_file_is_yielded_once(tree: pathlib.Path, opened: Opener) -> None:
@@ -183,7 +154,7 @@ def test_what_lies_beside_a_file_and_in_the_repository_is_found(tree: pathlib.Pa
     assert [one.path for one in held.objects("ConfigMap", "flags", "a/chat.yaml")] == ["a/config.yaml"]
     assert [one.path for one in held.objects("ConfigMap", "flags", "b/x.yaml")] == ["a/config.yaml", "c/config.yaml"]
     assert held.search("name: fl", "b/x.yaml") == "a/config.yaml"
-    assert [one.path for one in held.gather("^c/", "nothing", "b/x.yaml")] == ["c/config.yaml"]
+    assert [one.path for one in held.gather("^c/", "nothing", "b/x.yaml").documents] == ["c/config.yaml"]
     other = held.rewritten({"c/config.yaml": b"a: 1\n"})
     assert [one.path for one in other.objects("ConfigMap", "flags", "b/x.yaml")] == ["a/config.yaml"]
 
