@@ -153,8 +153,8 @@ def disable_suggestions(run: Session) -> Session:
 
 
 def find_folder(paths: Sequence[str]) -> Path:
-    """Return the folder of the first path; its repository is searched for sibling files."""
-    return _find_folder(paths[0] if paths else "-")
+    """Return the folder of the path that comes first in sorted order; its repository is searched for sibling files."""
+    return min(map(_find_folder, paths or ("-",)))
 
 
 def _find_folder(path: str) -> Path:

@@ -35,18 +35,41 @@ def _join_patterns(name: str) -> str:
     return "|".join(pattern for patterns in package_data.list_declared(HERE, name).values() for pattern in patterns)
 
 
-def read_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
-    """Return all pools that the repository's files define, and those in the document's own file."""
-    gathered = repository.gather(file_names(), file_words(), document.path)
-    return _read_gathered(gathered) + _read_pools(_find_siblings(document, gathered))
+class FoundPools:
+    """The pools in gathered documents; the same documents have the very same pools."""
+
+    def __init__(self, documents: tuple[Document, ...]) -> None:
+        self.pools = _read_pools(documents)
 
 
-def list_documents(document: Document, repository: Repository) -> tuple[Document, ...]:
-    """Return the documents of a repository that may define pools or queues, and those of the same
-    file.
+def read_pools(document: Document, repository: Repository) -> tuple[FoundPools, tuple[Pool, ...]]:
+    """Return the pools that the repository's files define, and those in the document's own file if the
+    repository lacks that file.
     """
     gathered = repository.gather(file_names(), file_words(), document.path)
-    return gathered.documents + _find_siblings(document, gathered)
+    return _read_gathered(gathered), _read_pools(_find_siblings(document, gathered))
+
+
+def find_objects(kind: str, name: str, document: Document, repository: Repository) -> list[Document]:
+    """Return the objects of a kind and name among the documents that may define pools or queues."""
+    gathered = repository.gather(file_names(), file_words(), document.path)
+    own = (one for one in _find_siblings(document, gathered) if _read_identity(one) == (kind, name))
+    return [*_index_objects(gathered).get((kind, name), ()), *own]
+
+
+def find_code(document: Document, repository: Repository) -> tuple[tuple[Document, ...], Document | None]:
+    """Return the Terraform files that may define pools, and the one of a document's path; None if the
+    repository lacks it.
+    """
+    gathered = repository.gather(file_names(), file_words(), document.path)
+    own = (sibling for sibling in _find_siblings(document, gathered) if sibling.format == "hcl")
+    found = _index_code(gathered)
+    return (*found.values(), *own), found.get(document.path)
+
+
+@functools.lru_cache(maxsize=4)
+def _index_code(gathered: Gathered) -> dict[str, Document]:
+    return {document.path: document for document in gathered.documents if document.format == "hcl"}
 
 
 def _find_siblings(document: Document, gathered: Gathered) -> tuple[Document, ...]:
@@ -66,8 +89,20 @@ def _list_paths(gathered: Gathered) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4)
-def _read_gathered(gathered: Gathered) -> tuple[Pool, ...]:
-    return _read_pools(gathered.documents)
+def _index_objects(gathered: Gathered) -> dict[tuple[str, str], list[Document]]:
+    found: dict[tuple[str, str], list[Document]] = {}
+    for document in gathered.documents:
+        found.setdefault(_read_identity(document), []).append(document)
+    return found
+
+
+def _read_identity(document: Document) -> tuple[str, str]:
+    return str(document.get(("kind",))), str(document.get(("metadata", "name")))
+
+
+@functools.lru_cache(maxsize=4)
+def _read_gathered(gathered: Gathered) -> FoundPools:
+    return FoundPools(gathered.documents)
 
 
 def _read_pools(documents: tuple[Document, ...]) -> tuple[Pool, ...]:

@@ -55,8 +55,7 @@ def _check_terraform(document: Document, repository: Repository) -> Iterator[Pro
     from gpulint.adapters.nodes.terraform import google
     from gpulint.adapters.nodes.terraform import pools as terraform_pools
 
-    files = tuple(file for file in adapters_nodes.list_documents(document, repository) if file.format == "hcl")
-    own = next((file for file in files if file.path == document.path), None)
+    files, own = adapters_nodes.find_code(document, repository)
     modules = terraform_pools.load_modules(files if own is not None else (*files, document))
     target = own or document
     for config in _list_configs(target, modules):

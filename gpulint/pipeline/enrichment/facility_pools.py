@@ -15,6 +15,7 @@ from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Available, Energy
 from gpulint.facility.model import ComponentFacts
 from gpulint.pipeline.enrichment import node_pools
+from gpulint.pipeline.enrichment.pool_index import PoolGroup
 from gpulint.policy.rules import facility
 from gpulint.source import documents
 from gpulint.source.repository import Repository
@@ -174,7 +175,7 @@ def _find_default_accelerator(facts: ComponentFacts, premises: FacilityContext) 
 
 def _match_pools(asked: Sequence[Label], premises: FacilityContext) -> tuple[ComponentFacts, ...]:
     """Return the pools that match these node labels."""
-    led = {pool.name for pool in node_pools.select_pools(asked, premises.named)}
+    led = {pool.name for pool in PoolGroup(premises.named).select(asked)}
     return tuple(pool for pool in premises.pools if pool.role.name in led)
 
 

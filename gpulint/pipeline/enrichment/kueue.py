@@ -7,18 +7,20 @@ pods gets one flavour for a resource, up to its nominal quota plus what it may b
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import units
 from gpulint.adapters import nodes
-from gpulint.adapters.nodes.pool import DECIDED, Pool
+from gpulint.adapters.nodes.pool import DECIDED
 from gpulint.adapters.pods import placement
 from gpulint.adapters.pods.placement import Label
 from gpulint.adapters.programs import replica
 from gpulint.pipeline.enrichment import node_pools
+from gpulint.pipeline.enrichment.pool_index import PoolIndex
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -33,6 +35,10 @@ PARTIAL = "kueue.x-k8s.io/job-min-parallelism"
 """An annotation that lets a Job start with fewer pods than it requests."""
 
 
+Find = Callable[[str, str], list[Document]]
+"""Finds the objects of a kind and name."""
+
+
 class Quota(NamedTuple):
     """A flavour of a queue: its name, and the most of a resource that it can ever admit."""
 
@@ -44,22 +50,22 @@ def merge_queue(workload: Workload, repository: Repository) -> Workload:
     """Return a queued workload with the accelerator of its queue's flavours and with its quota."""
     if LABEL not in workload.document.text:
         return workload
-    documents = nodes.list_documents(workload.document, repository)
-    roles = tuple(_match(role, workload.document, documents, repository) for role in workload.roles)
+    find = functools.partial(nodes.find_objects, document=workload.document, repository=repository)
+    roles = tuple(_match(role, workload.document, find, repository) for role in workload.roles)
     return replace(workload, roles=roles)
 
 
-def _match(role: Role, document: Document, documents: Sequence[Document], repository: Repository) -> Role:
+def _match(role: Role, document: Document, find: Find, repository: Repository) -> Role:
     label = _locate_label(role, document)
-    cluster = _find_cluster_queue(label, document, documents) if label is not None else None
+    cluster = _find_cluster_queue(label, document, find) if label is not None else None
     if label is None or cluster is None:
         return role
     quotas = list(_read_quotas(cluster, role.text("accelerator_resource")))
     fields = {} if not quotas else {**_sum_quotas(quotas, document), "queued_gpus": _count_admitted(role, document)}
-    fields |= _find_topology(role, label, quotas, documents)
+    fields |= _find_topology(role, label, quotas, find)
     card = role.fields.get("accelerator")
     if quotas and card is not None and isinstance(card.value, Unknown) and card.value.category == DECIDED:
-        led = _find_accelerator(label, quotas, documents, nodes.read_repository(document, repository))
+        led = _find_accelerator(label, quotas, find, node_pools.index_pools(document, repository))
         fields |= {} if led is None else {"accelerator": led}
     return role.having(**fields)
 
@@ -74,19 +80,13 @@ def _locate_label(role: Role, document: Document) -> Origin | None:
     return None
 
 
-def _find_cluster_queue(label: Origin, document: Document, documents: Sequence[Document]) -> Document | None:
+def _find_cluster_queue(label: Origin, document: Document, find: Find) -> Document | None:
     """Return the one ClusterQueue of a LocalQueue."""
     namespace = document.get(("metadata", "namespace"))
-    local = [
-        queue
-        for queue in documents
-        if _is_kind(queue, "LocalQueue") and queue.get(("metadata", "name")) == label.text()
-    ]
+    local = [queue for queue in find("LocalQueue", label.text()) if _is_kind(queue, "LocalQueue")]
     own = [queue for queue in local if queue.get(("metadata", "namespace")) == namespace] or local
     names = {str(queue.get(("spec", "clusterQueue"))) for queue in own}
-    queues = [
-        queue for queue in documents if _is_kind(queue, "ClusterQueue") and queue.get(("metadata", "name")) in names
-    ]
+    queues = [queue for name in names for queue in find("ClusterQueue", name) if _is_kind(queue, "ClusterQueue")]
     return queues[0] if len(names) == 1 and len(queues) == 1 else None
 
 
@@ -148,9 +148,7 @@ def _count_admitted(role: Role, document: Document) -> Field:
     return replica.product(role.fields["gpus_per_pod"], pods)
 
 
-def _find_topology(
-    role: Role, label: Origin, quotas: Sequence[Quota], documents: Sequence[Document]
-) -> dict[str, Field]:
+def _find_topology(role: Role, label: Origin, quotas: Sequence[Quota], find: Find) -> dict[str, Field]:
     """Return the topology that all flavours of a queue have, if the workload requests no part of it."""
     document, path = label.document, role.anchor.path
     spec = path[: path.index("containers")] if "containers" in path else ()
@@ -159,9 +157,7 @@ def _find_topology(
         ASKED.search(str(key)) for annotation_map in given if isinstance(annotation_map, dict) for key in annotation_map
     ):
         return {}
-    flavours = {
-        str(flavour.get(("metadata", "name"))): flavour for flavour in documents if _is_kind(flavour, "ResourceFlavor")
-    }
+    flavours = {quota.flavour: flavour for quota in quotas for flavour in _find_flavours(quota, find)}
     topologies = {
         str((flavours[quota.flavour].get(("spec", "topologyName"))) or "")
         for quota in quotas
@@ -172,17 +168,15 @@ def _find_topology(
     return {"topology_unasked": Field(topologies.pop(), (label,))}
 
 
-def _find_accelerator(
-    label: Origin, quotas: Sequence[Quota], documents: Sequence[Document], pools: Sequence[Pool]
-) -> Field | None:
+def _find_flavours(quota: Quota, find: Find) -> list[Document]:
+    return [flavour for flavour in find("ResourceFlavor", quota.flavour) if _is_kind(flavour, "ResourceFlavor")]
+
+
+def _find_accelerator(label: Origin, quotas: Sequence[Quota], find: Find, pools: PoolIndex) -> Field | None:
     """Return the one accelerator of all flavours of a queue; unknown if they have several."""
     cards = []
     for quota in quotas:
-        flavours = [
-            flavour
-            for flavour in documents
-            if _is_kind(flavour, "ResourceFlavor") and flavour.get(("metadata", "name")) == quota.flavour
-        ]
+        flavours = _find_flavours(quota, find)
         if len(flavours) != 1:
             return None
         cards.append(_read_flavour(flavours[0], pools))
@@ -200,7 +194,7 @@ def _find_accelerator(
     )
 
 
-def _read_flavour(flavour: Document, pools: Sequence[Pool]) -> Field | None:
+def _read_flavour(flavour: Document, pools: PoolIndex) -> Field | None:
     """Return the accelerator of a flavour's nodes, by its labels or by a pool that carries them."""
     given = flavour.get(("spec", "nodeLabels"))
     labels = [
@@ -210,7 +204,7 @@ def _read_flavour(flavour: Document, pools: Sequence[Pool]) -> Field | None:
     card = placement.find_accelerator(labels)
     if card is not None and isinstance(card.value, str):
         return card
-    taking = node_pools.select_pools(labels, pools)
+    taking = pools.every.select(labels)
     values = {pool.accelerator.value for pool in taking}
     if len(values) != 1 or not isinstance(next(iter(values)), str):
         return None

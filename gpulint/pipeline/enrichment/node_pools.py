@@ -6,18 +6,19 @@ accelerator. If matching pools have different accelerators, it stays unknown.
 
 from __future__ import annotations
 
-import itertools
-import posixpath
+import functools
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint.adapters import nodes
+from gpulint.adapters.nodes import FoundPools
 from gpulint.adapters.nodes.pool import DECIDED, QUEUES, Pool
 from gpulint.adapters.pods import placement, taints
 from gpulint.adapters.pods.placement import Label
 from gpulint.catalog import hardware
+from gpulint.pipeline.enrichment.pool_index import PoolIndex
+from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -28,20 +29,30 @@ def merge_pools(workload: Workload, repository: Repository) -> Workload:
     """Return a workload with the accelerator of the pool that labels, queue or partition select."""
     if not any(_is_cluster_decided(role) for role in workload.roles):
         return workload
-    pools = nodes.read_repository(workload.document, repository)
-    if not pools:
-        return workload
+    index = index_pools(workload.document, repository)
     return replace(
-        workload, roles=tuple(_match(role, pools) if _is_cluster_decided(role) else role for role in workload.roles)
+        workload, roles=tuple(_match(role, index) if _is_cluster_decided(role) else role for role in workload.roles)
     )
+
+
+def index_pools(document: Document, repository: Repository) -> PoolIndex:
+    """Return the pools that the repository's files define, and those in the document's own file."""
+    found, own = nodes.read_pools(document, repository)
+    return PoolIndex((*found.pools, *own)) if own else _index(found)
+
+
+@functools.lru_cache(maxsize=4)
+def _index(found: FoundPools) -> PoolIndex:
+    return PoolIndex(found.pools)
 
 
 def merge_configured_pools(workload: Workload, named: Sequence[Pool]) -> Workload:
     """Match a workload with gpulint.yaml's pools if the repository leaves an accelerator unknown."""
     if not named or not any(_is_cluster_decided(role) for role in workload.roles):
         return workload
+    index = PoolIndex(named)
     return replace(
-        workload, roles=tuple(_match(role, named) if _is_cluster_decided(role) else role for role in workload.roles)
+        workload, roles=tuple(_match(role, index) if _is_cluster_decided(role) else role for role in workload.roles)
     )
 
 
@@ -53,42 +64,13 @@ def _is_cluster_decided(role: Role) -> bool:
     )
 
 
-def _match(role: Role, pools: Sequence[Pool]) -> Role:
+def _match(role: Role, index: PoolIndex) -> Role:
     asked = _find_labels(role)
-    near = _find_nearest(asked, pools, role.anchor.document.path)
-    taking = select_pools(asked, near)
+    near = index.find_near(asked, role.anchor.document.path)
+    taking = near.select(asked)
     if not taking:
-        return role.having(**_find_unknown_name(asked, near))
+        return role.having(**near.find_unknown_name(asked))
     return apply_pools(role, taking)
-
-
-def _find_nearest(asked: Sequence[Label], pools: Sequence[Pool], path: str) -> list[Pool]:
-    """Return the pools without those of other clusters: for each label, those defined nearest to the
-    file.
-    """
-    keys = [label.key for label in asked if not placement.MUTE_KEYS.fullmatch(label.key)]
-    depths = [_count_shared_folders(pool, path) for pool in pools]
-    nearest_depths = {
-        key: max((depth for depth, pool in zip(depths, pools, strict=True) if _defines(pool, key)), default=0)
-        for key in keys
-    }
-    return [
-        pool
-        for depth, pool in zip(depths, pools, strict=True)
-        if all(depth >= nearest_depths[key] for key in keys if _defines(pool, key))
-    ]
-
-
-def _defines(pool: Pool, key: str) -> bool:
-    return key in pool.labels or key in pool.naming
-
-
-def _count_shared_folders(pool: Pool, path: str) -> int:
-    """Return how many folders a pool's file and a path share. A pool without a file is nearest."""
-    if pool.origin is None:
-        return sys.maxsize
-    here, there = (posixpath.dirname(file_path).split("/") for file_path in (path, pool.origin.document.path))
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != "", zip(here, there, strict=False)))
 
 
 def apply_pools(role: Role, taking: Sequence[Pool]) -> Role:
@@ -163,51 +145,6 @@ def read_job_labels(role: Role) -> Iterator[Label]:
 def _split_words(field: Field, separator: str) -> tuple[str, ...]:
     value = field.value
     return tuple(value.split(separator)) if isinstance(value, str) and re.fullmatch(r"[\w.,&|-]+", value) else ()
-
-
-def select_pools(asked: Sequence[Label], pools: Sequence[Pool]) -> tuple[Pool, ...]:
-    """Return the pools with accelerators whose nodes carry all the labels, at least one of them
-    decisive.
-
-    Return nothing if a label allows a further value that no known pool has.
-    """
-    matches = tuple(pool for pool in pools if pool.has_card() and _is_match(pool, asked))
-    return matches if all(_is_covered(label, pools) for label in asked) else ()
-
-
-def _is_covered(label: Label, pools: Sequence[Pool]) -> bool:
-    """Return True if known pools have every allowed value of a label, or none of them."""
-    there = frozenset().union(*(pool.labels.get(label.key, frozenset()) for pool in pools))
-    wanted = {value for value, _ in label.values}
-    return not wanted & there or wanted <= there
-
-
-def _is_match(pool: Pool, asked: Sequence[Label]) -> bool:
-    met = 0
-    for label in asked:
-        wanted = {value for value, _ in label.values}
-        if label.key in pool.labels:
-            if not wanted & pool.labels[label.key]:
-                return False
-            met += not placement.MUTE_KEYS.fullmatch(label.key)
-        elif not (placement.MUTE_KEYS.fullmatch(label.key) or pool.is_open):
-            return False
-    return met > 0
-
-
-def _find_unknown_name(asked: Sequence[Label], pools: Sequence[Pool]) -> dict[str, Field]:
-    """Return a selector's pool name that no pool has, if one folder names its pools by that label."""
-    for label in asked:
-        alike = [pool for pool in pools if label.key in pool.naming]
-        folders = {posixpath.dirname(origin.document.path) for pool in alike for origin in pool.place()}
-        if len(label.values) != 1 or len(folders) != 1 or any(label.key not in pool.labels for pool in alike):
-            continue
-        names = sorted({name for pool in alike for name in pool.labels[label.key]})
-        ((value, origin),) = label.values
-        if re.fullmatch(r"[\w.-]+", value) and value not in names:
-            listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-            return {"unmatched_pool": Field(value, (origin,)), "pool_names": Field(listed, source="the repository")}
-    return {}
 
 
 # ---- taints
