@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pathlib
 import stat
@@ -49,6 +48,8 @@ class DiskSnapshot(Snapshot):
             self._left -= len(content or b"")
             self._contents[place] = content
             return content
+        import hashlib
+
         digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).digest()
         if self._digests.setdefault(place, digest) != digest:
             self._failures[place] = ("it changed while gpulint ran",)

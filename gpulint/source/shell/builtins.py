@@ -108,7 +108,7 @@ def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
     if len(words) > 1:
         run.variables.arguments = arguments(words)
     run.files.append(shown)
-    inner = reader.open(script.parse(text, source=shown, folder=posixpath.dirname(path) or "."))
+    inner = reader.open(script.parse_file(text, shown, posixpath.dirname(path) or "."))
     inner.walk(inner.script.tree, where)
     run.returned = False
     run.files.pop()

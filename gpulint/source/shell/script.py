@@ -37,6 +37,7 @@ _BREAKS_A_WORD = re.compile(r"(?<=[^\s\"'\\({$;|&<>`!#])\$([A-Za-z_]\w*|\d)(?=[^
 """A second name within a word: to the grammar the dollar ends the word. With braces it is one."""
 _EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 _BLANKS = frozenset({" ", "\t", "\n", "\r", "\\"})
+FILES_KEPT_MAX = 64
 _EXPANDED = re.compile(r"[$`]|\Z")
 
 
@@ -107,6 +108,12 @@ class Script(NamedTuple):
         while at < len(self.masks) and self.masks[at][0] < end:
             yield max(self.masks[at][0], start), min(self.masks[at][1], end)
             at += 1
+
+
+@functools.lru_cache(maxsize=FILES_KEPT_MAX)
+def parse_file(text: str, source: str, folder: str) -> Script:
+    """Parse a file that several scripts may source; it is parsed once."""
+    return parse(text, source, folder)
 
 
 def parse(text: str, source: str = "", folder: str = ".", origin: Word | None = None) -> Script:
