@@ -73,7 +73,7 @@ class Listing:
             if not _may_be_read(entry) or self._is_excluded(place):
                 continue
             ignored_here = tracked_only or entry.name in INSTALLED or _ignores(patterns, place, entry)
-            if ignored_here and not self._snapshot.holds_tracked(self._snapshot.path_from_root(place)):
+            if ignored_here and not self._is_tracked(place):
                 continue
             if entry.kind == "folder":
                 self._enter(place, patterns, depth + 1, ignored_here)
@@ -81,6 +81,11 @@ class Listing:
                 self._links.append(place)
             elif documents.is_read(entry.name) or is_script(self._snapshot, place):
                 self._found[place] = Listed(place)
+
+    def _is_tracked(self, place: str) -> bool:
+        """Return whether git tracks a place, or a file below it, although it is ignored."""
+        snapshot = self._snapshot
+        return snapshot.is_inside(place) and snapshot.holds_tracked(snapshot.path_from_root(place))
 
     def _judge(self, link: str) -> Listed | None:
         """Return why a link is not read; None if it cannot hide a spec, or if its target is read at its own place."""

@@ -62,7 +62,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
-        return other
+        return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
         """Return an overlay: the repository with other contents for some files."""

@@ -131,3 +131,10 @@ def test_excluded_files_are_joined_from_their_own_folder_alone(tree: pathlib.Pat
     held = opened(tree, ("b/config.yaml",))
     assert paths(held.objects("ConfigMap", "flags", "c.yaml")) == ["a/x.yaml"]
     assert paths(held.objects("ConfigMap", "flags", "b/y.yaml")) == ["b/config.yaml"]
+
+
+def test_an_overlay_that_leaves_out_files_keeps_its_changes(tree: pathlib.Path, opened: Opener) -> None:
+    write(tree, "a.yaml", "b.yaml")
+    held = opened(tree).rewritten({"a.yaml": CONFIG.encode()}).leaving_out(["b.yaml"])
+    assert held.search("name: flags", "b.yaml") == "a.yaml"
+    assert names(held, ".") == ["a.yaml"]
