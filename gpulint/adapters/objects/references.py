@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import posixpath
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,7 @@ from gpulint.source.repository import Repository
 
 DEPTH = 24
 KEPT_MAX = 256
+SEVERAL = 2
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 REFERENCES = frozenset({"configMapRef", "configMapKeyRef", "configMap"})
 """Keys whose mapping names a ConfigMap: of an environment, and of a volume."""
@@ -30,13 +32,19 @@ def complete(document: Document, repository: Repository) -> None:
     wanted = sorted(set(_find_names(document.data, DEPTH)) - here)
     if not wanted:
         return
-    config_maps = [config_map for name in wanted for config_map in repository.objects("ConfigMap", name, document.path)]
+    config_maps = [config_map for name in wanted for config_map in _find_elsewhere(name, document, repository)]
     generated = list(_find_generated(document, wanted, repository))
-    document.beside = (
-        *document.beside,
-        *generated,
-        *(config_map for config_map in config_maps if config_map.path != document.path),
+    document.beside = (*document.beside, *generated, *config_maps)
+
+
+def _find_elsewhere(name: str, document: Document, repository: Repository) -> Iterator[Document]:
+    """Yield the ConfigMaps of a name in other files; of several, none is meant, so that two of them are enough."""
+    found = (
+        config_map
+        for config_map in repository.objects("ConfigMap", name, document.path)
+        if config_map.path != document.path and config_map.get(("apiVersion",)) == "v1"
     )
+    return itertools.islice(found, SEVERAL)
 
 
 def _find_generated(document: Document, wanted: Sequence[str], repository: Repository) -> Iterator[Document]:

@@ -17,6 +17,7 @@ from gpulint.source.repository.source import Gathered
 
 PARSED_BYTES_MAX = 4_000_000
 """Bytes of the files whose documents are kept; a file that was asked for longest ago is parsed again."""
+FEW = 16
 NOWHERE = "(?!)"
 """A regular expression that is found nowhere."""
 
@@ -29,19 +30,25 @@ class Scope(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """The question for the objects of a kind in files that mention a name as one of an object; `""` is any name."""
+    """The question for the objects of a kind in files that mention a name as one of an object; `""` is any name.
+
+    If it is `exact`, the objects themselves have that name.
+    """
 
     scope: Scope
     kind: str
     name: str
+    exact: bool = False
 
     def accepts(self, path: str, content: bytes) -> bool:
         """Return whether a file may hold such an object."""
         return objects.find_words(content).mention(self.kind, self.name)
 
     def takes(self, document: Document) -> bool:
-        """Return whether a document is an object of the kind."""
-        return document.get(("kind",)) == self.kind
+        """Return whether a document is such an object."""
+        if document.get(("kind",)) != self.kind:
+            return False
+        return not self.exact or document.get(("metadata", "name")) == self.name
 
 
 class Matching(NamedTuple):
@@ -108,12 +115,12 @@ class Joins:
         return path in self._members[question]
 
     def gather(self, question: Question) -> Gathered:
-        """Return the documents that answer a question. Those of objects of one name are few, and are not kept."""
+        """Return the documents that answer a question; they are kept unless they are the few objects of one name."""
         if question in self._gathered:
             return self._gathered[question]
         found = (document for path in self.find(question) for document in self.parse(path))
         gathered = Gathered(tuple(filter(question.takes, found)))
-        if not (isinstance(question, Holding) and question.name):
+        if len(gathered.documents) > FEW or not (isinstance(question, Holding) and question.name):
             self._gathered[question] = gathered
         return gathered
 

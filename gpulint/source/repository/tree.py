@@ -136,9 +136,10 @@ class Tree(abc.ABC):
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
         """The objects of that kind and name: those in the folder of `near` where it holds any, else all there are."""
-        return self._find_named(self._find_folder(near), kind, name) or self._find_named(
-            self._find_whole(near), kind, name
-        )
+        for scope in (self._find_folder(near), self._find_whole(near)):
+            if found := self._view.gather(Holding(scope, kind, name, exact=True)).documents:
+                return found
+        return ()
 
     def neighbours(self, kind: str, name: str, near: str) -> Gathered:
         """The objects of a kind in the folder of `near` whose file mentions a name as one of an object; `""` is any."""
@@ -156,10 +157,6 @@ class Tree(abc.ABC):
         return self._view.gather(Matching(self._find_whole(near), names, words))
 
     # ---- how it is found
-
-    def _find_named(self, scope: Scope, kind: str, name: str) -> tuple[Document, ...]:
-        found = self._view.gather(Holding(scope, kind, name)).documents
-        return tuple(document for document in found if document.get(("metadata", "name")) == name)
 
     def _find_folder(self, near: str) -> Scope:
         return Scope(os.path.dirname(self._locate(near)), deep=False)
