@@ -51,14 +51,24 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
         yield apply_repository(workload, repository)
 
 
-def apply(workload: Workload, context: Context) -> Workload:
-    """Return a workload with what its repository, its file and the policy add to it."""
+def apply(workload: Workload, context: Context, stated: Workload | None = None) -> Workload:
+    """Return a workload with what its repository, its file and the policy add to it.
+
+    `stated` is the workload without the annotations for gpulint, if it has any.
+    """
     from gpulint.pipeline.enrichment import hints
 
     policy = context.policy
     found = apply_repository(workload, context.repository)
     merged = _merge(_link_services(found, context.services), context.repository, policy)
-    return hints.apply(merged, context.overrides, policy.hints, policy.accelerator)
+    return hints.apply(merged, context.overrides, policy.hints, policy.accelerator, _read_plain(stated, context))
+
+
+def _read_plain(stated: Workload | None, context: Context) -> Workload | None:
+    """Return a workload without hints as its file and its repository state it."""
+    if stated is None:
+        return None
+    return object_metadata.add_metadata(apply_repository(stated, context.repository), context.repository.read)
 
 
 def apply_repository(workload: Workload, repository: Repository) -> Workload:
