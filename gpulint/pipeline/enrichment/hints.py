@@ -12,7 +12,7 @@ from gpulint.facts import objective_words
 from gpulint.pipeline.enrichment.object_metadata import MAPS
 from gpulint.policy.config.settings import Hint, NamedFabric
 from gpulint.source.documents import Comment, Document
-from gpulint.workload import Field, Origin, Role, Unknown, Workload
+from gpulint.workload import Field, Role, Unknown, Workload
 from gpulint.workload import Hint as RoleHint
 
 QUANTITIES: Mapping[str, str] = {
