@@ -216,11 +216,19 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
     for document in parsed.loaded.documents:
         if document.get(("kind",)) not in tuple(autoscaling.GROUPS):
             continue
-        for target in autoscaling.targets(document, context.repository):
-            elsewhere = enrichment.Context(context.repository, context.policy.resolve(target.path))
+        for scaled in autoscaling.targets(document, context.repository):
+            elsewhere = enrichment.Context(context.repository, context.policy.resolve(scaled.path))
+            target = _leave_out_hints(scaled, context.policy)
             for workload in adapters.read(target, context.repository):
                 enriched = enrichment.apply(workload, elsewhere)
                 yield document, _evaluate_workload(enriched, context.repository, context.policy)
+
+
+def _leave_out_hints(document: Document, policy: ResolvedPolicy) -> Document:
+    """Return a document of another file without the hints that a commit does not vouch for."""
+    if policy.vouched is None:
+        return document
+    return policy.vouched.leave_out(document.path, Loaded((document,)))[1].documents[0]
 
 
 # ---- findings about documents

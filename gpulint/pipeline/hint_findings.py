@@ -79,7 +79,7 @@ def _locate(hint: Hint, documents: Sequence[Document]) -> Location | None:
 def list_uses(role: EvaluatedRole) -> Iterator[HintUse]:
     """Yield the hints of comments and annotations that a role is checked with."""
     about = role.facts.role
-    for hint in dict.fromkeys(role.facts.role.hints) if about.hints else ():
+    for hint in about.hints:
         if hint.place is None:
             continue
         where = _locate(hint, (about.anchor.document,))

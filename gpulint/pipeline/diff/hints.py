@@ -21,6 +21,7 @@ def mark_new(report: Report, rules: Callable[[str], Sequence[Rule]]) -> Report:
     findings = tuple(_mark_new(finding, rules) for finding in report.findings)
     if findings == report.findings:
         return report
+    report = _drop_hidden(report, findings)
     cards = {
         name: card
         for finding in findings
@@ -29,6 +30,16 @@ def mark_new(report: Report, rules: Callable[[str], Sequence[Rule]]) -> Report:
     names = {finding.rule for finding in findings}
     kept = {name: card for name, card in report.rules.items() if name in names}
     return report._replace(findings=findings, rules={**cards, **kept})
+
+
+def _drop_hidden(report: Report, findings: Sequence[Finding]) -> Report:
+    """Return a report in which no finding counts as fixed for a role that a new hint contradicts."""
+    hidden = {(finding.subject.object, finding.role) for finding in findings if finding.rule == NEW}
+    found = report.comparison
+    if found is None:
+        return report
+    gone = tuple(finding for finding in found.gone if (finding.subject.object, finding.role) not in hidden)
+    return report._replace(comparison=found._replace(gone=gone))
 
 
 def _path(finding: Finding) -> str:

@@ -61,11 +61,14 @@ def _identify(use: HintUse) -> tuple[str, str]:
 
 def _list_folders(reader: Reader) -> list[str]:
     """Return the folders with a file that may hold a policy, those above first."""
+    folders = {""}
     try:
-        names = [path for path in reader.names("") if posixpath.basename(path) in (FILE, PROJECT)]
-    except RefusedFileError:
-        names = [FILE]
-    return sorted({posixpath.dirname(path) for path in names}, key=lambda folder: (folder.count("/"), folder))
+        for path in reader.names(""):
+            if posixpath.basename(path) in (FILE, PROJECT):
+                folders.add(posixpath.dirname(path))
+    except RefusedFileError:  # the rest of a work tree with links or too many files
+        pass
+    return sorted(folders, key=lambda folder: (folder.count("/"), folder))
 
 
 def _list_entries(layer: Layer) -> Iterator[tuple[HintUse, Location]]:

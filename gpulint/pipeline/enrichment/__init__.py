@@ -59,6 +59,8 @@ def apply(workload: Workload, context: Context, stated: Workload | None = None) 
     from gpulint.pipeline.enrichment import hints
 
     policy = context.policy
+    if policy.vouched is not None:
+        workload = hints.drop_unvouched(workload, policy.vouched)
     found = apply_repository(workload, context.repository)
     merged = _merge(_link_services(found, context.services), context.repository, policy)
     return hints.apply(merged, context.overrides, policy.hints, policy.accelerator, _read_plain(stated, context))

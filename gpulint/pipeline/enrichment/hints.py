@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import units
 from gpulint.catalog import hardware, package_data
 from gpulint.facts import objective_words
 from gpulint.pipeline.enrichment.object_metadata import MAPS
 from gpulint.policy.config.settings import Hint, NamedFabric
-from gpulint.source.documents import Comment, Document
-from gpulint.workload import Field, Role, Unknown, Workload
+from gpulint.source.documents import Comment, Document, Loaded
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
 from gpulint.workload import Hint as RoleHint
+
+if TYPE_CHECKING:
+    from gpulint.policy.waivers.base_branch import PendingMarker
 
 QUANTITIES: Mapping[str, str] = {
     "model": "checkpoint",
@@ -173,6 +176,33 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     if product is None:
         return Field(Unknown(f"unknown accelerator {value}"), source=source)
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
+
+
+def drop_unvouched(workload: Workload, vouched: PendingMarker) -> Workload:
+    """Return a workload without the hints in annotations of other documents that a commit does not vouch for."""
+    return replace(workload, roles=tuple(_drop_unvouched(role, workload.document, vouched) for role in workload.roles))
+
+
+def _drop_unvouched(role: Role, own: Document, vouched: PendingMarker) -> Role:
+    dropped = [
+        name
+        for name, field in role.fields.items()
+        if (place := _find_annotation(field)) is not None
+        and place.document.path != own.path
+        and any(
+            entry.declaration.path == place.path
+            for entry in vouched.leave_out(place.document.path, Loaded((place.document,)))[0]
+        )
+    ]
+    kept = {name: field for name, field in role.fields.items() if name not in dropped}
+    return replace(role, fields=kept) if dropped else role
+
+
+def _find_annotation(field: Field) -> Origin | None:
+    """Return the annotation or label for gpulint that states a field; None if something else does."""
+    place = field.origins[0] if field.origins else None
+    is_own = place is not None and place.path and str(place.path[-1]).startswith(OWN_PREFIX)
+    return place if is_own else None
 
 
 def apply(
@@ -348,8 +378,7 @@ def _fill(role: Role, own: Iterable[Override], further: Iterable[Mapping[str, Fi
 def _list_annotated(role: Role, bare: Role) -> Iterator[RoleHint]:
     """Yield the hints in annotations and labels that a role was read with."""
     for name, field in role.fields.items():
-        place = field.origins[0] if field.origins else None
-        if place is not None and place.path and str(place.path[-1]).startswith(OWN_PREFIX):
+        if (place := _find_annotation(field)) is not None:
             text = f"{str(place.path[-1]).removeprefix(OWN_PREFIX)}={place.text().strip()}"
             yield RoleHint(text, "annotation", name, field, bare.fields.get(name), place)
 
