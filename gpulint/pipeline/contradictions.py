@@ -18,6 +18,8 @@ AIMS = frozenset(key.quantity for key in objective_words.WORDS.values())
 SHAPE = ("layers", "hidden", "attention_heads", "kv_heads", "experts")
 EXACT = ("catalog", "config.json")
 """How an architecture is found if the file states it; a name that only suggests one states none."""
+DEFAULTED = re.compile(r"\$\{[^{}]*-")
+"""A variable with a default, such as ${GPUS:-8}, which the environment may replace."""
 HALVES = frozenset({"bfloat16", "float16"})
 """Number formats of the same size, which engines convert into each other."""
 
@@ -34,9 +36,20 @@ def find_stated(hint: Hint, role: Role, repository: Repository) -> str:
     if isinstance(stated.value, Unknown):
         choices = stated.value.choices
         return f"one of {', '.join(choices)}" if choices and hint.field.value not in choices else ""
-    if stated.value is None or stated.assumption or not stated.origins:
+    if not _is_stated(stated):
         return ""
     return "" if _is_same(hint, stated, role, repository) else render(hint, stated.value)
+
+
+def _is_stated(field: Field) -> bool:
+    """Whether the text of a file has a value, so that it is no default, no inference and not left to a variable."""
+    if field.value is None or field.assumption or not field.origins:
+        return False
+    text = field.origins[0].text()
+    if DEFAULTED.search(text):
+        return False
+    counted = isinstance(field.value, int) and not isinstance(field.value, bool)
+    return not counted or bool(re.search(rf"(?<![\d.]){field.value}(?![\d.])", text))
 
 
 def render(hint: Hint, value: Value | Unknown) -> str:
@@ -85,7 +98,7 @@ def _names_only_family(stated: Field, named: str) -> bool:
 
 def _is_other_model(named: str, stated: Field, role: Role, repository: Repository) -> bool:
     """Whether the file states a known model, and the hint names one with another shape or number format."""
-    if str(stated.value).lower() == named.lower():
+    if str(stated.value).lower() == named.lower() or _holds_name(stated.origins[0].text(), named):
         return False
     path = role.anchor.document.path
     own = checkpoints.resolve(role.having(checkpoint=stated), path, repository, None)
@@ -93,6 +106,12 @@ def _is_other_model(named: str, stated: Field, role: Role, repository: Repositor
         return False
     other = checkpoints.resolve(role.having(checkpoint=Field(named)), path, repository, None)
     return other is None or other.architecture is None or _differs(own.architecture, other.architecture)
+
+
+def _holds_name(text: str, named: str) -> bool:
+    """Whether a text has the last part of a model's name as a word, as an image or a folder may."""
+    last = re.escape(named.rstrip("/").rpartition("/")[2])
+    return bool(re.search(rf"(?<![\w.-]){last}(?![\w.-])", text, re.IGNORECASE))
 
 
 def _differs(own: Architecture, other: Architecture) -> bool:

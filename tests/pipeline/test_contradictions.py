@@ -42,6 +42,25 @@ resources:
 run: vllm serve Qwen/Qwen3-8B --max-model-len 4096
 """
 
+COMPOSE = """\
+# gpulint: {comment}
+services:
+  server:
+    image: vllm/vllm-openai:v0.11.0
+    command: --model Qwen/Qwen3-8B
+    deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, device_ids: ["{devices}"], capabilities: [gpu]}}]}}}}}}
+"""
+TORCHTUNE = """\
+# gpulint: {comment}
+output_dir: /tmp/torchtune/llama3_1_8B/full
+model: {{_component_: torchtune.models.llama3_1.llama3_1_8b}}
+tokenizer: {{_component_: torchtune.models.llama3.llama3_tokenizer, path: /models/tokenizer.model, max_seq_len: 2048}}
+optimizer: {{_component_: torch.optim.AdamW, fused: true, lr: 3.0e-4}}
+batch_size: 2
+dtype: bf16
+device: cuda
+"""
+
 
 def pod(
     comment: str = "tpot=50ms",
@@ -230,6 +249,9 @@ def test_a_json_report_with_a_contradiction_is_valid() -> None:
         pytest.param(
             pod("model=Qwen/Qwen3-8B", model="/models/Qwen3-8B"), id="the model that a folder is called after"
         ),
+        pytest.param(
+            pod("model=Qwen/Qwen3-8B", model="/cache/models--Qwen--Qwen3-8B/snapshots/1"), id="a folder of the cache"
+        ),
         pytest.param(pod("labels=team:search"), id="no label is stated"),
         pytest.param(pod("labels=team:search", metadata=annotated("app: chat", "labels")), id="another label"),
         pytest.param(pod("labels=team:a", metadata=annotated("team: a", "labels")), id="the same label"),
@@ -261,9 +283,12 @@ def test_a_hint_that_fills_a_gap_or_repeats_the_file_is_no_finding(text: str) ->
         (SLURM.format(nodes="$NODES", gres="h100:8", comment="nodes=4"), "a.sbatch"),
         (SKYPILOT.format(accelerators="'H100:8'", comment="accelerator=h100-pcie-80gb"), "a.yaml"),
         (SKYPILOT.format(accelerators="{L4: 1, T4: 1}", comment="accelerator=t4"), "a.yaml"),
+        (SKYPILOT.format(accelerators="L4", comment="gpus=4"), "a.yaml"),
+        (COMPOSE.format(devices="${GPUS:-0}", comment="gpus=2"), "compose.yaml"),
+        (TORCHTUNE.format(comment="nodes=2"), "a.yaml"),
     ],
 )
-def test_a_hint_may_say_which_product_of_a_family_a_job_gets(text: str, path: str) -> None:
+def test_a_hint_may_say_what_a_job_leaves_to_a_default_a_variable_or_a_family_of_products(text: str, path: str) -> None:
     assert told(text, path) == []
 
 
