@@ -36,14 +36,14 @@ def find_stated(hint: Hint, role: Role, repository: Repository) -> str:
     if isinstance(stated.value, Unknown):
         choices = stated.value.choices
         return f"one of {', '.join(choices)}" if choices and hint.field.value not in choices else ""
-    if not _is_stated(stated):
+    if stated.assumption or not is_written(stated):
         return ""
     return "" if _is_same(hint, stated, role, repository) else render(hint, stated.value)
 
 
-def _is_stated(field: Field) -> bool:
-    """Whether the text of a file has a value, so that it is no default, no inference and not left to a variable."""
-    if field.value is None or field.assumption or not field.origins:
+def is_written(field: Field) -> bool:
+    """Whether the text of a file has a value, so that it is no default and not left to a variable."""
+    if field.value is None or isinstance(field.value, Unknown) or not field.origins:
         return False
     text = field.origins[0].text()
     if DEFAULTED.search(text):

@@ -90,6 +90,10 @@ def list_uses(role: EvaluatedRole) -> Iterator[HintUse]:
 def _describe_stated(hint: Hint) -> str:
     """Return what the file states or suggests instead; empty if it leaves the value open."""
     stated = hint.stated
-    if stated is None or stated.value is None or isinstance(stated.value, Unknown) or not stated.origins:
+    if (
+        stated is None
+        or stated.value == hint.field.value
+        or not (stated.assumption or contradictions.is_written(stated))
+    ):
         return ""
-    return "" if stated.value == hint.field.value else contradictions.render(hint, stated.value)
+    return "" if isinstance(stated.value, Unknown) else contradictions.render(hint, stated.value)

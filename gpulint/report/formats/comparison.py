@@ -76,8 +76,8 @@ def render_hint(use: HintUse) -> str:
     """Return a hint with its workload, and what the file states instead if it states anything."""
     if not use.workload:
         return use.text
-    instead = f"the file says {use.stated}" if use.stated else "the file leaves it open"
-    return f"{use.text} for {use.workload}; {instead}"
+    instead = f"instead of {use.stated}" if use.stated else "which the file leaves open"
+    return f"{use.text} for {use.workload}, {instead}"
 
 
 def name_hints(number: int) -> str:

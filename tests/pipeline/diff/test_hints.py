@@ -192,10 +192,10 @@ def test_every_output_lists_the_hints_and_the_comment_is_worth_opening(repositor
     changed(repository, {"a.yaml": OPEN}, {"a.yaml": hinted(OPEN, "accelerator=h200")})
     title = "1 hint added or changed, which all checks take as stated"
     shown = run("--base", "main").stdout
-    assert f"{title}\n  accelerator=h200 for chat; the file leaves it open  (a.yaml:14)\n" in shown
+    assert f"{title}\n  accelerator=h200 for chat, which the file leaves open  (a.yaml:14)\n" in shown
     comment = run("--base", "main", "--output", "markdown").stdout
     assert (
-        f"<summary>{title}</summary>\n\n- `accelerator=h200 for chat; the file leaves it open` at `a.yaml:14`"
+        f"<summary>{title}</summary>\n\n- `accelerator=h200 for chat, which the file leaves open` at `a.yaml:14`"
         in comment
     )
     assert "gpulint: quiet" not in comment
@@ -206,7 +206,7 @@ def test_every_output_lists_the_hints_and_the_comment_is_worth_opening(repositor
     ]
     sarif = json.loads(run("--base", "main", "--output", "sarif").stdout)
     told = [one["message"]["text"] for one in sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"]]
-    assert "hint added or changed: accelerator=h200 for chat; the file leaves it open" in told
+    assert "hint added or changed: accelerator=h200 for chat, which the file leaves open" in told
 
 
 # ---- the policy of a commit
