@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpulint.pipeline import contradictions
+from gpulint.pipeline.enrichment.hints import LEFT_OUT
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.rules import evaluate, identity
 from gpulint.policy.rules.evaluate import EvaluatedRole
@@ -18,11 +19,12 @@ from gpulint.workload import Hint, Origin, Unknown
 if TYPE_CHECKING:
     from gpulint.pipeline.enrichment import Context
 
+INSTEAD = "state it in a comment or in gpulint.yaml"
 MALFORMED, NOT_APPLIED, CONTRADICTS = "malformed-hint", "hint-not-applied", "hint-contradicts-file"
 
 
 def find(
-    malformed: Iterable[tuple[Comment, str]], roles: Iterable[EvaluatedRole], parsed: ParsedFile, context: Context
+    malformed: Iterable[tuple[Comment, str]], roles: Sequence[EvaluatedRole], parsed: ParsedFile, context: Context
 ) -> Iterator[Finding]:
     """Yield the findings about the hints of a file, if their rules are selected."""
     rules = {rule.name: rule for rule in context.policy.rules}
@@ -33,8 +35,20 @@ def find(
     if rule := rules.get(NOT_APPLIED):
         for entry in parsed.pending:
             yield evaluate.make_document_finding(rule, entry.declaration.location, entry.message)
+        yield from _find_left_out(rule, roles)
     if rule := rules.get(CONTRADICTS):
         yield from _find_contradictions(rule, roles, documents, context)
+
+
+def _find_left_out(rule: Rule, roles: Iterable[EvaluatedRole]) -> Iterator[Finding]:
+    """Yield a finding for each hint of another file, or of an object inside a text, that does not apply."""
+    left = [hint for role in roles for hint in role.facts.role.hints if hint.kind == LEFT_OUT]
+    places = {(hint.text, place): hint for hint in left if (place := _locate(hint, ())) is not None}
+    for text, place in places:
+        message = (
+            f"hint {text} does not apply: gpulint does not look for it in the commit that governs hints; " + INSTEAD
+        )
+        yield evaluate.make_document_finding(rule, place, message)
 
 
 def _find_contradictions(
@@ -44,6 +58,8 @@ def _find_contradictions(
     seen: set[object] = set()
     for role in roles:
         for hint in role.facts.role.hints:
+            if hint.kind == LEFT_OUT:
+                continue
             stated = contradictions.find_stated(hint, role.facts.role, context.repository)
             found = _build(rule, hint, stated, role, documents) if stated else None
             if found is not None and (found.location, found.message) not in seen:
@@ -80,7 +96,7 @@ def list_uses(role: EvaluatedRole) -> Iterator[HintUse]:
     """Yield the hints of comments and annotations that a role is checked with."""
     about = role.facts.role
     for hint in about.hints:
-        if hint.place is None:
+        if hint.place is None or hint.kind == LEFT_OUT:
             continue
         where = _locate(hint, (about.anchor.document,))
         if where is not None:

@@ -49,6 +49,8 @@ FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 OWN_PREFIX = "gpulint/"
 """The prefix of annotations and labels that state hints."""
+LEFT_OUT = "left out"
+"""The kind of a hint that does not apply, because a commit governs hints and is not known to have it."""
 
 
 class Override(NamedTuple):
@@ -178,24 +180,31 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
 
 
-def drop_unvouched(workload: Workload, vouched: PendingMarker) -> Workload:
-    """Return a workload without the hints in annotations of other documents that a commit does not vouch for."""
-    return replace(workload, roles=tuple(_drop_unvouched(role, workload.document, vouched) for role in workload.roles))
+def leave_out(workload: Workload, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Workload:
+    """Return a workload without the hints of annotations that a commit does not vouch for.
+
+    These are annotations of other files, and those that are spelled with escapes inside a text.
+    """
+    own = workload.document.path
+    return replace(workload, roles=tuple(_leave_out(role, own, vouched, marker) for role in workload.roles))
 
 
-def _drop_unvouched(role: Role, own: Document, vouched: PendingMarker) -> Role:
-    dropped = [
-        name
+def _leave_out(role: Role, own: str, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Role:
+    left = [
+        RoleHint(_render_annotation(place), LEFT_OUT, name, field, None, place)
         for name, field in role.fields.items()
-        if (place := _find_annotation(field)) is not None
-        and place.document.path != own.path
-        and any(
-            entry.declaration.path == place.path
-            for entry in vouched.leave_out(place.document.path, Loaded((place.document,)))[0]
-        )
+        if (place := _find_annotation(field)) is not None and not _is_vouched(place, own, vouched, marker)
     ]
-    kept = {name: field for name, field in role.fields.items() if name not in dropped}
-    return replace(role, fields=kept) if dropped else role
+    names = {hint.quantity for hint in left}
+    kept = {name: field for name, field in role.fields.items() if name not in names}
+    return replace(role, fields=kept, hints=tuple(left)) if left else role
+
+
+def _is_vouched(place: Origin, own: str, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> bool:
+    if place.document.path == own:
+        return (place.location().line, _render_annotation(place)) in vouched
+    pending, _ = marker.leave_out(place.document.path, Loaded((place.document,)))
+    return all(entry.declaration.path != place.path for entry in pending)
 
 
 def _find_annotation(field: Field) -> Origin | None:
@@ -356,7 +365,7 @@ def _pair_roles(workload: Workload, stated: Workload | None) -> tuple[Role, ...]
 def _fill(role: Role, own: Iterable[Override], further: Iterable[Mapping[str, Field]], bare: Role) -> Role:
     """Return the role with its own overrides, and with the others for what it does not declare."""
     stated: dict[str, Field] = {}
-    found = list(_list_annotated(role, bare))
+    found = [*role.hints, *_list_annotated(role, bare)]
     for comment in own:
         found += _list_commented(comment, bare)
         stated.update(
@@ -379,8 +388,12 @@ def _list_annotated(role: Role, bare: Role) -> Iterator[RoleHint]:
     """Yield the hints in annotations and labels that a role was read with."""
     for name, field in role.fields.items():
         if (place := _find_annotation(field)) is not None:
-            text = f"{str(place.path[-1]).removeprefix(OWN_PREFIX)}={place.text().strip()}"
-            yield RoleHint(text, "annotation", name, field, bare.fields.get(name), place)
+            yield RoleHint(_render_annotation(place), "annotation", name, field, bare.fields.get(name), place)
+
+
+def _render_annotation(place: Origin) -> str:
+    """Return an annotation as a comment would state it."""
+    return f"{str(place.path[-1]).removeprefix(OWN_PREFIX)}={place.text().strip()}"
 
 
 def _list_commented(comment: Override, bare: Role) -> Iterator[RoleHint]:

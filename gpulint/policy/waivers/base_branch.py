@@ -84,7 +84,10 @@ class PendingMarker:
             for declaration in declarations.list_declarations(self._load(place)):
                 known.setdefault(declaration.key, []).append(declaration.value)
         new = list(_take_known(found, known))
-        pending = tuple(Pending(entry, self.name, _take_first(known.get(entry.key))) for entry in new)
+        pending = tuple(
+            Pending(entry, self.name, _take_first(known.get(entry.key)) if entry.kind != declarations.TEXT else None)
+            for entry in new
+        )
         return pending, declarations.replace(loaded, {entry.declaration: entry.instead for entry in pending})
 
     def _load(self, path: str) -> Loaded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,14 +13,18 @@ from gpulint.report.model import Location
 from gpulint.source.documents import Comment, Document, Loaded, Node, Path
 from gpulint.source.documents.values import render_key
 
-PREFIX = "gpulint/"
-COMMENT, ANNOTATION = "comment", "annotation"
+PREFIX, MASKED = "gpulint/", "gpulint_"
+"""The prefix of annotations for gpulint, and what replaces it where one must not apply."""
+COMMENT, ANNOTATION, TEXT = "comment", "annotation", "text"
+IN_TEXT = re.compile(r"""gpulint/(?P<word>(?!ignore\b)[\w-]+)["']?\s*:\s*["']?(?P<value>[^\s"',}]+)""")
+"""An annotation of an object inside a text, such as a here-document."""
 
 
 class Declaration(NamedTuple):
     """One hint of a comment or an annotation, such as accelerator=l4, and the object that holds it.
 
-    An annotation is found by the number of its document and its path there, a comment by its line.
+    An annotation is found by the number of its document and its path there, a comment by its line. One inside a
+    text is at `offset` of the text at that path.
     """
 
     word: str
@@ -29,6 +34,7 @@ class Declaration(NamedTuple):
     object: str
     document: int = 0
     path: Path = ()
+    offset: int = 0
 
     @property
     def text(self) -> str:
@@ -60,8 +66,15 @@ def list_declarations(loaded: Loaded) -> list[Declaration]:
     """Return the hints of a file in comments, then those in annotations."""
     return [
         *(found for comment in loaded.comments for found in _read_comment(comment, loaded.documents)),
-        *(found for document in loaded.documents for found in list_annotations(document)),
+        *list_all_annotations(loaded.documents),
     ]
+
+
+def list_all_annotations(documents: Iterable[Document]) -> Iterator[Declaration]:
+    """Yield the hints in annotations of documents, and in those of the objects inside their texts."""
+    for document in documents:
+        yield from list_annotations(document)
+        yield from _list_texts(document)
 
 
 def locate_comment(comment: Comment, documents: Sequence[Document]) -> Location:
@@ -82,32 +95,40 @@ def _read_comment(comment: Comment, documents: Sequence[Document]) -> Iterator[D
 def list_annotations(document: Document) -> Iterator[Declaration]:
     """Yield the hints in annotations and labels of a document; a waiver is none."""
     may_hold = PREFIX in document.text or "\\" in document.text  # a key may be spelled with escapes
-    for path, value in _find_keys(document.root) if may_hold else ():
-        if path[-1] != comments.ANNOTATION and isinstance(value.value, str):
+    for path, value in _find_scalars(document.root) if may_hold else ():
+        if path and str(path[-1]).startswith(PREFIX) and path[-1] != comments.ANNOTATION:
             place = document.locate(path)
             holder = identity.locate_subject(place, [document]).object
             word = str(path[-1]).removeprefix(PREFIX)
             yield Declaration(word, value.value.strip(), ANNOTATION, place, holder, document.index, path)
 
 
-def _find_keys(root: Node) -> Iterator[tuple[Path, Node]]:
-    """Yield the path and value of each key of gpulint; a value that aliases share is visited once."""
+def _list_texts(document: Document) -> Iterator[Declaration]:
+    """Yield the hints in annotations of objects inside the texts of a document."""
+    for path, node in _find_scalars(document.root) if PREFIX in document.text else ():
+        for match in IN_TEXT.finditer(node.value) if PREFIX in node.value else ():
+            place = document.locate(path, span=match.span())
+            yield Declaration(match["word"], match["value"], TEXT, place, "", document.index, path, match.start())
+
+
+def _find_scalars(root: Node) -> Iterator[tuple[Path, Node]]:
+    """Yield the path and node of each scalar value; a collection that aliases share is visited once."""
     pending: list[tuple[Path, Node]] = [((), root)]
     seen: set[int] = set()
     while pending:
         path, node = pending.pop()
         source = node.target or node
-        if node.kind == "scalar" or id(source) in seen:
-            continue
-        seen.add(id(source))
-        if node.kind == "sequence":
-            pending += [((*path, index), item) for index, item in enumerate(node.value)]
-            continue
-        for key, value in node.value:
-            if key.kind == "scalar" and value.kind == "scalar" and render_key(key).startswith(PREFIX):
-                yield (*path, render_key(key)), value
-            elif key.kind == "scalar":
-                pending.append(((*path, render_key(key)), value))
+        if node.kind == "scalar":
+            if isinstance(node.value, str):
+                yield path, node
+        elif id(source) not in seen:
+            seen.add(id(source))
+            parts = enumerate(node.value) if node.kind == "sequence" else _list_parts(node)
+            pending += [((*path, part), value) for part, value in parts]
+
+
+def _list_parts(mapping: Node) -> Iterator[tuple[str, Node]]:
+    return ((render_key(key), value) for key, value in mapping.value if key.kind == "scalar")
 
 
 # ---- a file without some of its hints
@@ -126,23 +147,37 @@ def replace(loaded: Loaded, changes: Mapping[Declaration, str | None]) -> Loaded
 
 def drop_annotations(document: Document) -> Document:
     """Return a document without the hints in its annotations; the same one if it has none."""
-    return _replace_annotations(document, dict.fromkeys(list_annotations(document)))
+    return _replace_annotations(document, dict.fromkeys(list_all_annotations([document])))
 
 
 def _replace_annotations(document: Document, changes: Mapping[Declaration, str | None]) -> Document:
-    own = {
-        found.path: value
-        for found, value in changes.items()
-        if found.kind == ANNOTATION and found.document == document.index
-    }
-    if not own:
+    mine = {found: value for found, value in changes.items() if found.document == document.index}
+    own = {found.path: value for found, value in mine.items() if found.kind == ANNOTATION}
+    texts: dict[Path, list[int]] = {}
+    for found in mine:
+        if found.kind == TEXT:
+            texts.setdefault(found.path, []).append(found.offset)
+    if not own and not texts:
         return document
+    masked = {path: _mask(str(node.value), texts[path]) for path in texts if (node := document.node(path)) is not None}
+    if document.format == "shell":
+        text = masked.get((), document.text)
+        root = Node("scalar", 0, len(text), text)
+        return Document(document.path, document.index, text, root, document.format, text)
     starts = {key.start: value for path, value in own.items() if (key := document.key_node(path)) is not None}
+    starts |= {key.start: text for path, text in masked.items() if (key := document.key_node(path)) is not None}
     root = _Rewriter(starts).rewrite(document.root)
-    data = ... if document.format == "yaml" else _change_data(document.data, own)
+    data = ... if document.format == "yaml" else _change_data(document.data, {**own, **masked})
     changed = Document(document.path, document.index, document.text, root, document.format, data)
     changed.beside = document.beside
     return changed
+
+
+def _mask(text: str, places: Iterable[int]) -> str:
+    """Return a text of the same length in which no annotation at these places is one for gpulint."""
+    for index in places:
+        text = f"{text[:index]}{MASKED}{text[index + len(PREFIX) :]}"
+    return text
 
 
 class _Rewriter:
@@ -167,7 +202,7 @@ class _Rewriter:
             if key.start not in self.changes:
                 yield key, self.rewrite(value)
             elif (text := self.changes[key.start]) is not None:
-                yield key, Node("scalar", value.start, value.end, text, "'")
+                yield key, Node("scalar", value.start, value.end, text, value.style or "'", value.tag)
 
 
 def _change_data(data: object, changes: Mapping[Path, str | None]) -> object:

@@ -232,6 +232,53 @@ def test_no_hint_of_the_change_silences_an_error(repository: Path, after: dict[s
     assert NEW not in [one.rule for one in report.findings]
 
 
+SCRIPT = """\
+#!/bin/bash
+kubectl apply -f - <<EOF
+{pod}EOF
+"""
+VALUES = """\
+servingEngineSpec:
+  modelSpec:
+    - name: chat
+      repository: vllm/vllm-openai
+      tag: v0.11.0
+      modelURL: Qwen/Qwen3-14B
+      replicaCount: 1
+      requestGPU: 1
+      vllmConfig: {{maxModelLen: 8192}}
+      podAnnotations: {{{annotations}}}
+      nodeSelectorTerms:
+        - matchExpressions:
+            - {{key: nvidia.com/gpu.product, operator: In, values: [NVIDIA-L4]}}
+"""
+
+
+INSIDE = [
+    ("a.sh", SCRIPT.format(pod=BIG), SCRIPT.format(pod=annotated(BIG, "gpulint/accelerator: h200"))),
+    ("values.yaml", VALUES.format(annotations="a: b"), VALUES.format(annotations="gpulint/accelerator: h200")),
+]
+
+
+@pytest.mark.parametrize(("path", "before", "after"), INSIDE)
+def test_an_annotation_inside_a_script_or_a_chart_applies_if_the_commit_has_it(
+    repository: Path, path: str, before: str, after: str
+) -> None:
+    report = changed(repository, {path: after}, {path: f"{after}# edited\n"}, "main")
+    assert accelerators(report) == ["1 × H200 SXM 141GB"]
+    assert PENDING not in [one.rule for one in report.findings]
+
+
+@pytest.mark.parametrize(("path", "before", "after"), INSIDE)
+def test_no_annotation_inside_a_script_or_a_chart_silences_an_error(
+    repository: Path, path: str, before: str, after: str
+) -> None:
+    assert [rule for rule, _ in spoken(changed(repository, {path: before}, {path: after}))] == [NEW]
+    report = gpulint.check(".", gpulint.Options(today="2026-11-22", policy_from="main"))
+    assert (TOO_LARGE, path) in spoken(report)
+    assert [one.rule for one in report.findings if one.rule == PENDING] == [PENDING]
+
+
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
