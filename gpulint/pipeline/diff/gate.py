@@ -140,7 +140,7 @@ def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: P
 
 
 def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Session:
-    """Return a session over the work tree under the policies and waivers of a commit."""
+    """Return a session over the work tree under the policies, waivers and hints of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
     found = session.prepare(paths, options, reader=CommitReader(tree, options.policy_from))
     return _require_committed_waivers(found, PendingMarker(tree, options.policy_from, {}))
