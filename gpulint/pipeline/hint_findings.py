@@ -81,7 +81,9 @@ def _build(rule: Rule, hint: Hint, stated: str, role: EvaluatedRole, documents: 
     found = evaluate.make_document_finding(rule, where, message, [(f"states {stated}", place.location())])
     subject = identity.identify_role(role.workload, about, hint.quantity, ())
     return found._replace(
-        workload=role.workload.name, role=about.name, subject=subject._replace(value=f"{hint.text}; {stated}")
+        workload=role.workload.name,
+        role=about.name,
+        subject=subject._replace(value=identity.normalise(f"{hint.text}; {stated}")),
     )
 
 

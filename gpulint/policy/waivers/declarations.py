@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,21 +11,31 @@ from typing import Any, NamedTuple
 from gpulint.policy.rules import identity
 from gpulint.policy.waivers import comments
 from gpulint.report.model import Location
-from gpulint.source.documents import Comment, Document, Loaded, Node, Path
+from gpulint.source.documents import Comment, Document, Loaded, Node, Path, places
 from gpulint.source.documents.values import render_key
 
-PREFIX, MASKED = "gpulint/", "gpulint_"
-"""The prefix of annotations for gpulint, and what replaces it where one must not apply."""
+PREFIX = "gpulint/"
+"""The prefix of annotations for gpulint."""
 COMMENT, ANNOTATION, TEXT = "comment", "annotation", "text"
-IN_TEXT = re.compile(r"""gpulint/(?P<word>(?!ignore\b)[\w-]+)["']?\s*:\s*["']?(?P<value>[^\s"',}]+)""")
-"""An annotation of an object inside a text, such as a here-document."""
+ESCAPED = r"\\x{0:02x}|\\u{0:04x}|\\U{0:08x}"
+"""A character of a double-quoted YAML key, by its number."""
+SPELLED = "".join(rf"(?:{re.escape(letter)}|{ESCAPED.format(ord(letter))})" for letter in PREFIX[:-1])
+SLASH = rf"(?:\\?/|{ESCAPED.format(ord('/'))})"
+IN_TEXT = re.compile(
+    rf"""(?<![\w/.-]){SPELLED}{SLASH}(?P<word>(?!ignore\b)[\w\\-]+)(?:["']\s*:\s*|\s*:\s+)["']?(?P<value>[^\s"',}}]+)""",
+    re.IGNORECASE,
+)
+"""An annotation of an object inside a text, such as a here-document; a key may be spelled with escapes."""
+FIRST = re.compile(rf"g|{ESCAPED.format(ord('g'))}", re.IGNORECASE)
+OTHER = ord("x")
+"""The letter with which the prefix begins instead where an annotation must not apply."""
 
 
 class Declaration(NamedTuple):
     """One hint of a comment or an annotation, such as accelerator=l4, and the object that holds it.
 
-    An annotation is found by the number of its document and its path there, a comment by its line. One inside a
-    text is at `offset` of the text at that path.
+    A comment is found by its line. An annotation is found by the number of its document, its path there and the
+    offset of its key. One inside a text is at `offset` of the text that starts at that offset.
     """
 
     word: str
@@ -34,6 +45,7 @@ class Declaration(NamedTuple):
     object: str
     document: int = 0
     path: Path = ()
+    start: int = 0
     offset: int = 0
 
     @property
@@ -79,9 +91,14 @@ def list_all_annotations(documents: Iterable[Document]) -> Iterator[Declaration]
 
 def locate_comment(comment: Comment, documents: Sequence[Document]) -> Location:
     """Return the location of a comment, from its marker to the end of its line."""
-    line = documents[0].text.split("\n")[comment.line - 1].rstrip("\r") if documents else ""
+    line = _split_lines(documents[0].text)[comment.line - 1].rstrip("\r") if documents else ""
     path = documents[0].path if documents else ""
     return Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
+
+
+@functools.lru_cache(maxsize=2)
+def _split_lines(text: str) -> Sequence[str]:
+    return text.split("\n")
 
 
 def _read_comment(comment: Comment, documents: Sequence[Document]) -> Iterator[Declaration]:
@@ -94,54 +111,82 @@ def _read_comment(comment: Comment, documents: Sequence[Document]) -> Iterator[D
 
 def list_annotations(document: Document) -> Iterator[Declaration]:
     """Yield the hints in annotations and labels of a document; a waiver is none."""
-    may_hold = PREFIX in document.text or "\\" in document.text  # a key may be spelled with escapes
-    for path, value in _find_scalars(document.root) if may_hold else ():
-        if path and str(path[-1]).startswith(PREFIX) and path[-1] != comments.ANNOTATION:
-            place = document.locate(path)
+    for path, key, value in _find_scalars(document.root) if _may_hold(document.text) else ():
+        name = render_key(key) if key is not None else ""
+        if key is not None and name.startswith(PREFIX) and name != comments.ANNOTATION:
+            place = places.locate(document.path, document.text, value.start, value.end)
             holder = identity.locate_subject(place, [document]).object
-            word = str(path[-1]).removeprefix(PREFIX)
-            yield Declaration(word, value.value.strip(), ANNOTATION, place, holder, document.index, path)
+            word, text = name.removeprefix(PREFIX), value.value.strip()
+            yield Declaration(word, text, ANNOTATION, place, holder, document.index, path, key.start)
+
+
+def _may_hold(text: str) -> bool:
+    """Whether a text may state hints in annotations, also in keys that are spelled with escapes."""
+    return PREFIX in text or "\\" in text
 
 
 def _list_texts(document: Document) -> Iterator[Declaration]:
     """Yield the hints in annotations of objects inside the texts of a document."""
-    for path, node in _find_scalars(document.root) if PREFIX in document.text else ():
-        for match in IN_TEXT.finditer(node.value) if PREFIX in node.value else ():
+    for path, _, node in _find_scalars(document.root) if _may_hold(document.text) else ():
+        for match in IN_TEXT.finditer(node.value) if _may_hold(node.value) else ():
             place = document.locate(path, span=match.span())
-            yield Declaration(match["word"], match["value"], TEXT, place, "", document.index, path, match.start())
+            word, text = match["word"], match["value"]
+            yield Declaration(word, text, TEXT, place, "", document.index, path, node.start, match.start())
 
 
-def _find_scalars(root: Node) -> Iterator[tuple[Path, Node]]:
-    """Yield the path and node of each scalar value; a collection that aliases share is visited once."""
-    pending: list[tuple[Path, Node]] = [((), root)]
+def _find_scalars(root: Node) -> Iterator[tuple[Path, Node | None, Node]]:
+    """Yield the path, the key and the node of each scalar value; a collection that aliases share is visited once."""
+    pending: list[tuple[Path, Node | None, Node]] = [((), None, root)]
     seen: set[int] = set()
     while pending:
-        path, node = pending.pop()
+        path, key, node = pending.pop()
         source = node.target or node
         if node.kind == "scalar":
             if isinstance(node.value, str):
-                yield path, node
+                yield path, key, node
         elif id(source) not in seen:
             seen.add(id(source))
-            parts = enumerate(node.value) if node.kind == "sequence" else _list_parts(node)
-            pending += [((*path, part), value) for part, value in parts]
+            pending += [((*path, part), at, value) for part, at, value in _list_parts(node)]
 
 
-def _list_parts(mapping: Node) -> Iterator[tuple[str, Node]]:
-    return ((render_key(key), value) for key, value in mapping.value if key.kind == "scalar")
+def _list_parts(node: Node) -> Iterator[tuple[str | int, Node | None, Node]]:
+    """Yield the step, the key and the value of each part of a collection."""
+    if node.kind == "sequence":
+        yield from ((index, None, item) for index, item in enumerate(node.value))
+    else:
+        yield from ((render_key(key), key, value) for key, value in node.value if key.kind == "scalar")
 
 
 # ---- a file without some of its hints
+
+
+class _Changes(NamedTuple):
+    """New values of annotations by the offset of their key (None: without it), and masked places of texts by the
+    offset of the text; both by path for data.
+    """
+
+    keys: Mapping[int, str | None]
+    texts: Mapping[int, Sequence[int]]
+    values: Mapping[Path, str | None]
+    masks: Mapping[Path, Sequence[int]]
 
 
 def replace(loaded: Loaded, changes: Mapping[Declaration, str | None]) -> Loaded:
     """Return a file with other values for some of its hints; None removes a hint."""
     if not changes:
         return loaded
-    whole = tuple(_replace_annotations(document, changes) for document in loaded.documents)
+    by_document: dict[int, dict[Declaration, str | None]] = {}
+    by_place: dict[tuple[int, int], dict[str, tuple[str, str | None]]] = {}
+    for found, value in changes.items():
+        if found.kind == COMMENT:
+            place = found.location.line, found.location.column
+            by_place.setdefault(place, {})[found.text] = (found.word, value)
+        else:
+            by_document.setdefault(found.document, {})[found] = value
+    whole = tuple(_replace_annotations(document, by_document.get(document.index, {})) for document in loaded.documents)
     for document in whole:
         document.beside = whole
-    changed = tuple(_replace_words(comment, changes) for comment in loaded.comments)
+    changed = tuple(_replace_words(one, by_place.get((one.line, one.column), {})) for one in loaded.comments)
     return loaded._replace(documents=whole, comments=changed)
 
 
@@ -150,46 +195,55 @@ def drop_annotations(document: Document) -> Document:
     return _replace_annotations(document, dict.fromkeys(list_all_annotations([document])))
 
 
-def _replace_annotations(document: Document, changes: Mapping[Declaration, str | None]) -> Document:
-    mine = {found: value for found, value in changes.items() if found.document == document.index}
-    own = {found.path: value for found, value in mine.items() if found.kind == ANNOTATION}
-    texts: dict[Path, list[int]] = {}
-    for found in mine:
-        if found.kind == TEXT:
-            texts.setdefault(found.path, []).append(found.offset)
-    if not own and not texts:
+def _replace_annotations(document: Document, mine: Mapping[Declaration, str | None]) -> Document:
+    if not mine:
         return document
-    masked = {path: _mask(str(node.value), texts[path]) for path in texts if (node := document.node(path)) is not None}
+    changes = _group(mine)
+    root = _Rewriter(changes).rewrite(document.root)
     if document.format == "shell":
-        text = masked.get((), document.text)
-        root = Node("scalar", 0, len(text), text)
-        return Document(document.path, document.index, text, root, document.format, text)
-    starts = {key.start: value for path, value in own.items() if (key := document.key_node(path)) is not None}
-    starts |= {key.start: text for path, text in masked.items() if (key := document.key_node(path)) is not None}
-    root = _Rewriter(starts).rewrite(document.root)
-    data = ... if document.format == "yaml" else _change_data(document.data, {**own, **masked})
+        return Document(document.path, document.index, root.value, root, document.format, root.value)
+    data = ... if document.format == "yaml" else _change_data(document.data, changes)
     changed = Document(document.path, document.index, document.text, root, document.format, data)
     changed.beside = document.beside
     return changed
 
 
-def _mask(text: str, places: Iterable[int]) -> str:
-    """Return a text of the same length in which no annotation at these places is one for gpulint."""
-    for index in places:
-        text = f"{text[:index]}{MASKED}{text[index + len(PREFIX) :]}"
-    return text
+def _group(mine: Mapping[Declaration, str | None]) -> _Changes:
+    texts: dict[int, list[int]] = {}
+    masks: dict[Path, list[int]] = {}
+    for found in mine:
+        if found.kind == TEXT:
+            texts.setdefault(found.start, []).append(found.offset)
+            masks.setdefault(found.path, []).append(found.offset)
+    own = {found: value for found, value in mine.items() if found.kind == ANNOTATION}
+    keys = {found.start: value for found, value in own.items()}
+    return _Changes(keys, texts, {found.path: value for found, value in own.items()}, masks)
+
+
+def _mask(text: str, offsets: Iterable[int]) -> str:
+    """Return a text of the same length in which no annotation at these offsets is one for gpulint."""
+    parts, end = [], 0
+    for offset in sorted(offsets):
+        if (first := FIRST.match(text, offset)) is not None:
+            letter = first[0]
+            masked = chr(OTHER) if len(letter) == 1 else f"{letter[:2]}{OTHER:0{len(letter) - 2}x}"
+            parts += [text[end:offset], masked]
+            end = first.end()
+    return "".join((*parts, text[end:]))
 
 
 class _Rewriter:
-    """Copies nodes with other values at some keys, by the offset of the key; None drops the entry."""
+    """Copies the nodes of a document with changes."""
 
-    def __init__(self, changes: Mapping[int, str | None]) -> None:
+    def __init__(self, changes: _Changes) -> None:
         self.changes = changes
         self.shared: dict[int, Node] = {}
 
     def rewrite(self, node: Node) -> Node:
         if node.kind == "scalar":
-            return node
+            offsets = self.changes.texts.get(node.start, ())
+            masked = _mask(node.value, offsets) if offsets else node.value
+            return Node("scalar", node.start, node.end, masked, node.style, node.tag, node.target) if offsets else node
         if id(node) not in self.shared:
             copied = Node(node.kind, node.start, node.end, node.value, node.style, node.tag)
             self.shared[id(node)] = copied
@@ -199,35 +253,38 @@ class _Rewriter:
 
     def _list_entries(self, node: Node) -> Iterator[tuple[Node, Node]]:
         for key, value in node.value:
-            if key.start not in self.changes:
+            if key.start not in self.changes.keys:
                 yield key, self.rewrite(value)
-            elif (text := self.changes[key.start]) is not None:
+            elif (text := self.changes.keys[key.start]) is not None:
                 yield key, Node("scalar", value.start, value.end, text, value.style or "'", value.tag)
 
 
-def _change_data(data: object, changes: Mapping[Path, str | None]) -> object:
+def _change_data(data: object, changes: _Changes) -> object:
     changed = copy.deepcopy(data)
-    for path, value in changes.items():
-        holder: Any = changed
-        for part in path[:-1]:
-            holder = holder[part]
+    for path, value in changes.values.items():
+        holder = _find_holder(changed, path)
         if value is None:
-            del holder[path[-1]]
+            holder.pop(path[-1], None)
         else:
             holder[path[-1]] = value
+    for path, found in changes.masks.items():
+        holder = _find_holder(changed, path)
+        holder[path[-1]] = _mask(holder[path[-1]], found)
     return changed
 
 
-def _replace_words(comment: Comment, changes: Mapping[Declaration, str | None]) -> Comment:
+def _find_holder(data: object, path: Path) -> Any:
+    holder: Any = data
+    for part in path[:-1]:
+        holder = holder[part]
+    return holder
+
+
+def _replace_words(comment: Comment, changes: Mapping[str, tuple[str, str | None]]) -> Comment:
     """Return a comment with other values for its words; without any word it states nothing."""
-    own = {
-        found.text: (found.word, value)
-        for found, value in changes.items()
-        if found.kind == COMMENT and (found.location.line, found.location.column) == (comment.line, comment.column)
-    }
-    if not own:
+    if not changes:
         return comment
-    words = list(_change_words(comments.parse_hint(comment.text).split(), own))
+    words = list(_change_words(comments.parse_hint(comment.text).split(), changes))
     return comment._replace(text=f"gpulint: {' '.join(words)}" if words else "")
 
 
