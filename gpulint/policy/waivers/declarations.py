@@ -115,7 +115,7 @@ def list_annotations(document: Document) -> Iterator[Declaration]:
         name = render_key(key) if key is not None else ""
         if key is not None and name.startswith(PREFIX) and name != comments.ANNOTATION:
             place = places.locate(document.path, document.text, value.start, value.end)
-            holder = identity.locate_subject(place, [document]).object
+            holder = identity.find_holder(document, path)
             word, text = name.removeprefix(PREFIX), value.value.strip()
             yield Declaration(word, text, ANNOTATION, place, holder, document.index, path, key.start)
 
