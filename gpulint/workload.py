@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpulint.catalog.offers import EVERYTHING, Available
 from gpulint.report.model import Location
-from gpulint.source.documents import Document, Path
+from gpulint.source.documents import Comment, Document, Path
 
 Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 
@@ -19,12 +19,14 @@ Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 class Unknown:
     """A value that is set but cannot be read, with the reason and one of `CATEGORIES` if it applies.
 
-    `lacking` is the quantity that has to be stated instead, if it is not the value's own.
+    `lacking` is the quantity that has to be stated instead, if it is not the value's own. `choices` are the
+    values between which somebody else decides.
     """
 
     reason: str
     category: str = ""
     lacking: str = ""
+    choices: tuple[str, ...] = ()
 
 
 CATEGORIES = frozenset(
@@ -76,6 +78,20 @@ class Field:
     assumption: str = ""
 
 
+class Hint(NamedTuple):
+    """A value that is stated for gpulint only, and what the file states of the same quantity; None if nothing.
+
+    `text` is the hint as a comment states it, `kind` the kind of place that holds it.
+    """
+
+    text: str
+    kind: str
+    quantity: str
+    field: Field
+    stated: Field | None
+    place: Comment | Origin | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """One part of a workload with its own engine, parallelism and placement.
@@ -84,7 +100,8 @@ class Role:
 
     `anchor` is where a finding points if nothing more exact is stated. `arguments` is the last of the
     engine's arguments (a key, if keys with glossary names state them). `open_ended` says why the arguments
-    may hold more than could be read. `available` is what the team can have instead.
+    may hold more than could be read. `available` is what the team can have instead. `hints` are the fields that
+    comments, annotations and settings state.
     """
 
     name: str
@@ -93,6 +110,7 @@ class Role:
     arguments: Origin | None = None
     open_ended: str = ""
     available: Available = EVERYTHING
+    hints: tuple[Hint, ...] = ()
 
     def value(self, name: str) -> Value | Unknown:
         """Return the stated value; None if it is not stated."""

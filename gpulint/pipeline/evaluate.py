@@ -15,7 +15,7 @@ from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import document_rules, evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
-from gpulint.report.model import Finding, Location, Recognised, Skip
+from gpulint.report.model import Finding, Recognised, Skip
 from gpulint.source.documents import Comment, Document, Loaded, Problem
 from gpulint.source.repository import Repository, Source
 from gpulint.workload import Role, Workload
@@ -57,7 +57,7 @@ class Evaluated(NamedTuple):
     """What the rules say of one file, under the policy that governs it.
 
     No rule can fire on a file that is not relevant, and it is not parsed. `findings` are about its
-    documents as such, `malformed` about its comments. `targets` are the workloads of other files
+    documents as such, `about_hints` about its hints. `targets` are the workloads of other files
     that an autoscaler or a disruption budget of this file is about.
     """
 
@@ -66,7 +66,7 @@ class Evaluated(NamedTuple):
     findings: tuple[Finding, ...] = ()
     documents: tuple[EvaluatedDocument, ...] = ()
     targets: tuple[tuple[Document, EvaluatedWorkload], ...] = ()
-    malformed: tuple[Finding, ...] = ()
+    about_hints: tuple[Finding, ...] = ()
     skips: tuple[Skip, ...] = ()
     is_relevant: bool = True
 
@@ -111,7 +111,7 @@ def file(
     policy = policy.resolve(source.path)
     if not parse.is_relevant(source.content, policy.rules):
         return Evaluated(policy, ParsedFile(source, Loaded(), ()), is_relevant=False)
-    parsed = parse.file(source)
+    parsed = parse.file(source, policy.vouched)
     context = enrichment.read_context(parsed.loaded, repository, policy)
     if workload is not None:
         found = _evaluate_documents(parsed, context, workload, facilities)
@@ -132,7 +132,7 @@ def file(
         (*problems, *(entry for entry in about_objects if isinstance(entry, Finding))),
         documents,
         tuple(_evaluate_targets(parsed, context)),
-        tuple(_find_malformed(context.malformed, parsed, policy.rules)),
+        tuple(_find_hints(context.malformed, documents, parsed, context)),
         tuple(skips),
     )
 
@@ -175,9 +175,22 @@ def _evaluate_facility(
 def _evaluate_workloads(
     adapter: ModuleType, document: Document, context: enrichment.Context, name: str | None
 ) -> Iterator[EvaluatedWorkload]:
-    for workload in adapters.workloads(adapter, document, context.repository):
+    plain = _read_plain(adapter, document, context.repository)
+    for index, workload in enumerate(adapters.workloads(adapter, document, context.repository)):
         if name is None or workload.name == name:
-            yield _evaluate_workload(enrichment.apply(workload, context), context.repository, context.policy)
+            stated = plain[index] if index < len(plain) else None
+            enriched = enrichment.apply(workload, context, stated)
+            yield _evaluate_workload(enriched, context.repository, context.policy)
+
+
+def _read_plain(adapter: ModuleType, document: Document, repository: Repository) -> Sequence[Workload]:
+    """Return the workloads of a document without its annotations for gpulint; none if it has none."""
+    if "gpulint" not in document.text and "\\" not in document.text:  # a key may be spelled with escapes
+        return ()
+    from gpulint.policy.waivers import declarations
+
+    plain = declarations.drop_annotations(document)
+    return () if plain is document else list(adapters.workloads(adapter, plain, repository))
 
 
 def _evaluate_workload(workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedWorkload:
@@ -207,11 +220,19 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
     for document in parsed.loaded.documents:
         if document.get(("kind",)) not in tuple(autoscaling.GROUPS):
             continue
-        for target in autoscaling.targets(document, context.repository):
-            elsewhere = enrichment.Context(context.repository, context.policy.resolve(target.path))
-            for workload in adapters.read(copy.copy(target), context.repository):
+        for scaled in autoscaling.targets(document, context.repository):
+            elsewhere = enrichment.Context(context.repository, context.policy.resolve(scaled.path))
+            target = _leave_out_hints(copy.copy(scaled), context.policy)
+            for workload in adapters.read(target, context.repository):
                 enriched = enrichment.apply(workload, elsewhere)
                 yield document, _evaluate_workload(enriched, context.repository, context.policy)
+
+
+def _leave_out_hints(document: Document, policy: ResolvedPolicy) -> Document:
+    """Return a document of another file without the hints that a commit does not vouch for."""
+    if policy.vouched is None:
+        return document
+    return policy.vouched.leave_out(document.path, Loaded((document,)))[1].documents[0]
 
 
 # ---- findings about documents
@@ -226,20 +247,16 @@ def _find_problems(problems: Iterable[Problem], known: Sequence[Rule]) -> Iterat
             )
 
 
-def _find_malformed(
-    malformed: Iterable[tuple[Comment, str]], parsed: ParsedFile, known: Iterable[Rule]
+def _find_hints(
+    malformed: Iterable[tuple[Comment, str]],
+    found: Iterable[EvaluatedDocument],
+    parsed: ParsedFile,
+    context: enrichment.Context,
 ) -> Iterator[Finding]:
-    """Yield the findings about `# gpulint:` comments that cannot be read."""
-    for rule in known if malformed else ():
-        if rule.name == "malformed-hint":
-            yield from (
-                evaluate.make_document_finding(rule, _locate(comment, parsed), reason) for comment, reason in malformed
-            )
+    """Yield the findings about hints: those that cannot be read, do not apply, or contradict the file."""
+    roles = [role for document in found for workload in document.workloads for role in workload.roles]
+    if not malformed and not parsed.pending and not any(role.facts.role.hints for role in roles):
+        return
+    from gpulint.pipeline import hint_findings
 
-
-def _locate(comment: Comment, parsed: ParsedFile) -> Location:
-    """Return the location of a comment, from its `#` to the end of its line."""
-    found = parsed.loaded.documents
-    line = found[0].text.split("\n")[comment.line - 1].rstrip("\r") if found else ""
-    path = found[0].path if found else ""
-    return Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
+    yield from hint_findings.find(malformed, roles, parsed, context)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated
-from gpulint.pipeline.suggest import Suggested, SuggestedWorkload
+from gpulint.pipeline.suggest import Suggested, SuggestedRole, SuggestedWorkload
 from gpulint.policy.config.governance import Budget
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import Rule
-from gpulint.report.model import Failure, Finding, Report, Skip, WorkloadSummary
+from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.source.repository import Source
 from gpulint.workload import Workload
 
@@ -77,10 +77,20 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
     found = workload.evaluated.workload
+    roles = tuple(_summarise_role(role) for role in workload.roles)
+    return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
+
+
+def _summarise_role(suggested: SuggestedRole) -> RoleSummary:
     from gpulint.pipeline.summary import role as summary_role
 
-    roles = tuple(summary_role.summarize(role.role.facts, role.outcome, role.role.rules) for role in workload.roles)
-    return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
+    role = suggested.role
+    summary = summary_role.summarize(role.facts, suggested.outcome, role.rules)
+    if not role.facts.role.hints:
+        return summary
+    from gpulint.pipeline import hint_findings
+
+    return summary._replace(hints=tuple(hint_findings.list_uses(role)))
 
 
 def _suppress(findings: Sequence[Finding], suggested: Suggested, missing: frozenset[str]) -> tuple[Finding, ...]:

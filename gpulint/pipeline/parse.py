@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
 from gpulint.catalog import resource_names
@@ -15,6 +15,10 @@ from gpulint.report.model import Recognised
 from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded, spellings
 from gpulint.source.repository import Repository, Source
+
+if TYPE_CHECKING:
+    from gpulint.policy.waivers.base_branch import PendingMarker
+    from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
 SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
@@ -32,11 +36,14 @@ class ParsedDocument(NamedTuple):
 class ParsedFile(NamedTuple):
     """A file with its text, its documents, its comments, and the reasons for which parts of it were
     not read.
+
+    `pending` are its hints that do not apply, because a commit that governs them lacks them.
     """
 
     source: Source
     loaded: Loaded
     documents: tuple[ParsedDocument, ...]
+    pending: tuple[Pending, ...] = ()
 
     @property
     def text(self) -> str:
@@ -45,11 +52,14 @@ class ParsedFile(NamedTuple):
         return found[0].text if found else self.source.content.decode("utf-8-sig", "replace")
 
 
-def file(source: Source) -> ParsedFile:
-    """Read the documents of a file."""
+def file(source: Source, vouched: PendingMarker | None = None) -> ParsedFile:
+    """Read the documents of a file, without the hints that a commit does not vouch for."""
     loaded = documents.load(source.path, source.content, adapters.is_relevant)
+    pending: tuple[Pending, ...] = ()
+    if vouched is not None:
+        pending, loaded = vouched.leave_out(source.path, loaded)
     found = (ParsedDocument(document, adapters.find_adapter(document)) for document in loaded.documents)
-    return ParsedFile(source, loaded, tuple(found))
+    return ParsedFile(source, loaded, tuple(found), pending)
 
 
 def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:

@@ -48,7 +48,7 @@ class Options:
     2026-11-22.
 
     With the commit `base`, only findings that the change from there to the commit `head` introduces
-    are reported. The policies and waivers are those of the commit `policy_from`. `changed` checks
+    are reported. The policies, waivers and hints are those of the commit `policy_from`. `changed` checks
     only files that differ from `base`, or from HEAD. With `fail_on_unread`, every file that was not
     checked fails the run, whatever the reason.
     """

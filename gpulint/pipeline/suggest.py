@@ -71,7 +71,7 @@ def generate(evaluated: Evaluated) -> Suggested:
     for scaler, workload in evaluated.targets:
         found = list(_suggest_workload(workload, policy).findings)
         findings += [finding for finding, _ in found if finding.location.path == scaler.path]
-    findings += evaluated.malformed
+    findings += evaluated.about_hints
     return Suggested(evaluated, tuple(findings), tuple(workloads), tuple(facilities), facts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,9 @@ from gpulint.policy.config.governance import NONE, PolicyRequirements
 from gpulint.policy.config.settings import Hint, NamedFabric, NamedPool
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
-from gpulint.source.documents import Document
 
 if TYPE_CHECKING:
+    from gpulint.policy.waivers.base_branch import PendingMarker
     from gpulint.policy.waivers.waivers import Suppression, WaiverRequirements
 
 
@@ -22,7 +22,8 @@ class ResolvedPolicy:
     """Resolved options and policies. `governed` returns those of one file, if they differ.
 
     `unchecked` is the rule about files that were not checked. `facility` is the shown path of the
-    facility file. `whole` is set if the run reads all files whose workloads may run there.
+    facility file. `whole` is set if the run reads all files whose workloads may run there. `vouched`
+    decides which waivers and hints of a file apply, if a commit does.
     """
 
     rules: tuple[Rule, ...]
@@ -42,7 +43,7 @@ class ResolvedPolicy:
     facility: str = ""
     whole: bool = False
     governed: Callable[[str], ResolvedPolicy] | None = None
-    vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
+    vouched: PendingMarker | None = None
 
     def resolve(self, path: str) -> ResolvedPolicy:
         """Return the resolved policy of one file: the nearest policy with its settings for that

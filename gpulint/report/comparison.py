@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from gpulint import units
 from gpulint.report.finding import Finding
 from gpulint.report.json_keys import DERIVED
-from gpulint.report.workload_summary import Figures
+from gpulint.report.workload_summary import Figures, HintUse
 
 LEAST = 1e-6
 """Sums of floats that should be zero stay below this."""
@@ -60,6 +60,8 @@ class Comparison(NamedTuple):
     """The findings that the change ends."""
     untold: tuple[Finding, ...] = ()
     """The findings of the base that can no longer be evaluated."""
+    hints: tuple[HintUse, ...] = ()
+    """The hints that the change adds or changes."""
 
     @property
     def total(self) -> Annotated[Totals, DERIVED]:

@@ -10,7 +10,16 @@ from gpulint.report.location import Location
 from gpulint.report.plan import Plan
 from gpulint.report.report import Comment, Failure, Recognised, Report, Skip, Spent
 from gpulint.report.suggestion import Edit, Replacement, Suggestion
-from gpulint.report.workload_summary import Aim, Explanation, Figures, Fit, NotEvaluated, RoleSummary, WorkloadSummary
+from gpulint.report.workload_summary import (
+    Aim,
+    Explanation,
+    Figures,
+    Fit,
+    HintUse,
+    NotEvaluated,
+    RoleSummary,
+    WorkloadSummary,
+)
 
 __all__ = [
     "Aim",
@@ -27,6 +36,7 @@ __all__ = [
     "Figures",
     "Finding",
     "Fit",
+    "HintUse",
     "Lacking",
     "Location",
     "Meter",

@@ -59,6 +59,21 @@ class Fit(NamedTuple):
     """The team's own nodes, if they have a name."""
 
 
+class HintUse(NamedTuple):
+    """A value that is stated for gpulint only, where the file leaves it open or states another one."""
+
+    text: str
+    """The hint as a comment states it, such as accelerator=l4."""
+    kind: str
+    """comment, annotation or settings"""
+    path: str
+    line: int
+    workload: str = ""
+    """Empty for settings, which may be about several workloads."""
+    stated: str = ""
+    """What the file states or suggests instead; empty: it leaves the value open."""
+
+
 class Figures(NamedTuple):
     """What a workload or a role takes; null: it is not known."""
 
@@ -98,6 +113,8 @@ class RoleSummary(NamedTuple):
     """The cost of a million output tokens or of the run; empty: not known."""
     prices: str = ""
     """Whose prices the costs are based on, where they apply, of which day and how old."""
+    hints: tuple[HintUse, ...] = ()
+    """The comments and annotations for gpulint that it is checked with."""
     figures: Annotated[Figures | None, HIDDEN] = None
     """None if another role counts its hardware."""
 

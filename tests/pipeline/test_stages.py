@@ -102,7 +102,7 @@ def test_evaluate_gives_each_role_its_verdicts() -> None:
         "tpot-below-physics-with-context",
         "tpot-likely-missed",
     }
-    assert (evaluated().findings, evaluated().targets, evaluated().malformed, evaluated().skips) == ((), (), (), ())
+    assert (evaluated().findings, evaluated().targets, evaluated().about_hints, evaluated().skips) == ((), (), (), ())
 
 
 def test_evaluating_one_workload_gives_the_same_verdicts() -> None:

@@ -30,8 +30,8 @@ from gpulint.workload import Value
 
 RULES = tuple(rule.load_shipped().values())
 NAMES = [one.name for one in RULES]
-OF_A_RUN = frozenset({"file-not-checked", "stale-baseline-entry"})
-"""Rules that no sample alone shows: they compare what a run found with a file beside it (test_acceptance)."""
+OF_A_RUN = frozenset({"file-not-checked", "stale-baseline-entry", "hint-not-applied", "new-hint-contradicts-file"})
+"""Rules that no sample alone shows: they compare what a run found with a baseline or a commit (test_acceptance, test_hints)."""
 SIDES = {
     side: [
         (one, text)

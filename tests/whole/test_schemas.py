@@ -26,6 +26,8 @@ from gpulint.report.formats import json as formats_json
 from gpulint.report.plan import PlanFile
 from gpulint.report.report import ReportFile
 
+OF_A_RUN = frozenset({"file-not-checked", "stale-baseline-entry", "hint-not-applied", "new-hint-contradicts-file"})
+"""Rules whose samples show only with a baseline or a commit."""
 OPEN_MAPS = {
     *("facts", "unknown", "values"),  # report: by fact name
     "refused",  # plan: by reason
@@ -70,10 +72,8 @@ def reported(text: str) -> dict[str, object]:
 
 
 def bad_samples() -> list[tuple[str, str]]:
-    """All but those of what a run compares with a file beside it."""
-    rules = [
-        one for one in rule.load_shipped().values() if one.name not in ("file-not-checked", "stale-baseline-entry")
-    ]
+    """All but those of what a run compares with a baseline or a commit."""
+    rules = [one for one in rule.load_shipped().values() if one.name not in OF_A_RUN]
     return [(one.name, str(text)) for one in rules for text in rule.load_examples(one)["bad"]]
 
 

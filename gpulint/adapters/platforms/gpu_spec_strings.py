@@ -48,11 +48,18 @@ def fields(platform: str, choices: Sequence[Choice], cloud: str = "") -> dict[st
         request["gpus_per_pod"] = Field(Unknown("a share of a GPU is requested", DECIDED), counted)
     products = {product((f"{platform} {cloud}", platform), choice.name) for choice in choices}
     names = ", ".join(dict.fromkeys(choice.name for choice in choices))
-    accelerator = products.pop() if len(products) == 1 else None
     several = len({choice.name for choice in choices}) > 1
-    why = Unknown(f"one of {names}", DECIDED) if several else Unknown(f"the accelerator {names} is not known")
-    request["accelerator"] = Field(accelerator or why, places)
+    known = tuple(sorted(filter(None, products)))
+    accelerator = known[0] if len(products) == 1 and known else None
+    request["accelerator"] = Field(accelerator or _explain_open(names, several, known), places)
     return {**request, **_find_smallest(choices, (f"{platform} {cloud}", platform))} if several else request
+
+
+def _explain_open(names: str, several: bool, known: tuple[str, ...]) -> Unknown:
+    """Return why the accelerator is not known, with the choices if the catalog has all of them."""
+    if not several:
+        return Unknown(f"the accelerator {names} is not known")
+    return Unknown(f"one of {names}", DECIDED, choices=known if len(known) == len(names.split(", ")) else ())
 
 
 def _find_smallest(choices: Sequence[Choice], platforms: Sequence[str]) -> dict[str, Field]:

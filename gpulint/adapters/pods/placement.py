@@ -162,7 +162,8 @@ def _choose_accelerator(terms: list[Selection]) -> Field | None:
         return Field(Unknown("one of the node selector terms names no accelerator"), origins)
     if not names:
         return Field(Unknown("the labels contradict each other"), origins)
-    return Field(Unknown(f"one of {', '.join(names)}", "queue or partition"), origins)
+    choices = () if any(term.unlisted for term in terms) else tuple(names)
+    return Field(Unknown(f"one of {', '.join(names)}", "queue or partition", choices=choices), origins)
 
 
 def _find_decider(value: str) -> str:

@@ -138,7 +138,7 @@ class Extras(NamedTuple):
     is_flag=True,
     help="Check only files that differ from the --base commit, or from HEAD if there is no --base.",
 )
-@click.option("--policy-from", metavar="COMMIT", help="Read policies and waivers from COMMIT.")
+@click.option("--policy-from", metavar="COMMIT", help="Read policies, waivers and hints from COMMIT.")
 @click.option(
     "--comment-key",
     metavar="NAME",

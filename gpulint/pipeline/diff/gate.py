@@ -8,20 +8,24 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.pipeline import run, session, unchecked
-from gpulint.pipeline.diff import changed_files, comparison
+from gpulint.pipeline.diff import changed_files, comparison, hints, settings_hints
 from gpulint.pipeline.diff.comparison import Context, Side
 from gpulint.pipeline.run import Progress
 from gpulint.pipeline.session import Options, Session, Stands, Unusable, disable_suggestions
+from gpulint.policy.config.files import DiskReader
 from gpulint.policy.resolved import ResolvedPolicy
-from gpulint.policy.rules import identity
+from gpulint.policy.rules import evaluate, identity
 from gpulint.policy.rules.rule import Rule
 from gpulint.policy.waivers import baseline
 from gpulint.policy.waivers.base_branch import CommitReader, PendingMarker
-from gpulint.report.model import Report, Skip
+from gpulint.report.model import Finding, HintUse, Location, Report, Skip
 from gpulint.source import documents, repository
 from gpulint.source.git import Git, GitError
 from gpulint.source.repository import Source
 from gpulint.source.repository.git_tree import GitTree
+
+Use = tuple[HintUse, Location]
+"""A setting that states a value, and its location."""
 
 
 class Sides(NamedTuple):
@@ -67,11 +71,25 @@ def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: S
     requested.
     """
     found = _prepare_under(git, paths, options) if options.policy_from else session.prepare(paths, options, policy)
-    if not options.changed:
-        return run.report(found, paths, watched)
-    changed = changed_files.find_changed(run.find_sources(found, paths), GitTree(git, git.commit("HEAD")))
-    report, seen = run.evaluate(found, watched(changed.files))
-    return run.suppress(found, unchecked.add_findings(report, found, changed.paths.__contains__), seen)
+    if options.changed:
+        changed = changed_files.find_changed(run.find_sources(found, paths), GitTree(git, git.commit("HEAD")))
+        report, seen = run.evaluate(found, watched(changed.files))
+        settled = run.suppress(found, unchecked.add_findings(report, found, changed.paths.__contains__), seen)
+    else:
+        settled = run.report(found, paths, watched)
+    if not options.policy_from:
+        return settled
+    uses = settings_hints.list_uses(DiskReader(found.tree.root))
+    return _add_pending_settings(settled, found, uses, CommitReader(GitTree(git, git.commit(options.policy_from))))
+
+
+def _add_pending_settings(report: Report, found: Session, uses: Sequence[Use], reader: CommitReader) -> Report:
+    """Return a report with a finding for each setting of a change that the commit of the policy lacks."""
+    known = [use for use, _ in settings_hints.list_uses(reader)]
+    new = settings_hints.list_new(known, uses)
+    pending = identity.add_subjects(settings_hints.find_pending(new, found.given.rules, found.options.policy_from), ())
+    findings = tuple(sorted((*report.findings, *pending), key=Finding.place))
+    return report._replace(findings=findings, rules={**report.rules, **evaluate.list_cards(pending, found.given.rules)})
 
 
 def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) -> Report:
@@ -80,11 +98,27 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
     paths = [*asked, *changed_files.find_oddly_named(sides.base, sides.head, asked)]
     now = _check_side(runs.head, sides.base, paths, lambda files: watched(touched(files)))
     before = _check_side(runs.base, sides.head, paths, lambda files: watched(touched(files)))
-    return comparison.compare(
+    renamed = _find_renamed(sides)
+    compared = comparison.compare(
         Side(sides.base_name, before, _build_holds(sides.base)),
         Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _build_holds(sides.head)),
-        Context(_find_renamed(sides), _find_absorbing(runs.head.given.rules)),
+        Context(renamed, _find_absorbing(runs.head.given.rules)),
     )
+    marked = hints.mark_new(compared, lambda path: runs.head.given.resolve(path).rules)
+    return _add_hints(marked, sides, runs.head, hints.list_new(before, now, renamed))
+
+
+def _add_hints(report: Report, sides: Sides, head: Session, new: Sequence[HintUse]) -> Report:
+    """Return a report with the hints that the change adds; those of policies apply unless a commit has the policy."""
+    uses = settings_hints.list_uses(CommitReader(sides.head))
+    if commit := head.options.policy_from:
+        tree = GitTree(sides.head.git, sides.head.git.commit(commit))
+        report = _add_pending_settings(report, head, uses, CommitReader(tree))
+    else:
+        known = [use for use, _ in settings_hints.list_uses(CommitReader(sides.base))]
+        new = [*new, *(use for use, _ in settings_hints.list_new(known, uses))]
+    found = report.comparison
+    return report if found is None or not new else report._replace(comparison=found._replace(hints=tuple(new)))
 
 
 def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:
@@ -109,7 +143,7 @@ def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: P
 
 
 def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Session:
-    """Return a session over the work tree under the policies and waivers of a commit."""
+    """Return a session over the work tree under the policies, waivers and hints of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
     found = session.prepare(paths, options, reader=CommitReader(tree, options.policy_from))
     return _require_committed_waivers(found, PendingMarker(tree, options.policy_from, {}))

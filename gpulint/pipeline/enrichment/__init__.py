@@ -25,7 +25,8 @@ class Context(NamedTuple):
     """What is merged into the workloads of one file: its Services and its comments, the repository
     and the policy.
 
-    `malformed` are the `# gpulint:` comments that cannot be read, each with the reason.
+    `malformed` are the `# gpulint:` comments that cannot be read, each with the reason. `vouched` are the
+    lines of the annotations for gpulint that apply, with what they state, if a commit governs them.
     """
 
     repository: Repository
@@ -33,16 +34,23 @@ class Context(NamedTuple):
     services: Mapping[tuple[str, str], Origin] = {}
     overrides: Sequence[hints.Override] = ()
     malformed: Sequence[tuple[Comment, str]] = ()
+    vouched: frozenset[tuple[int, str]] = frozenset()
 
 
 def read_context(loaded: Loaded, repository: Repository, policy: ResolvedPolicy) -> Context:
     """Return what is merged into the workloads of a file."""
+    context = Context(repository, policy, _find_services(loaded.documents))
+    if policy.vouched is not None:
+        from gpulint.policy.waivers import declarations
+
+        found = declarations.list_all_annotations(loaded.documents)
+        context = context._replace(vouched=frozenset((entry.location.line, entry.text) for entry in found))
     if not loaded.comments:
-        return Context(repository, policy, _find_services(loaded.documents))
+        return context
     from gpulint.pipeline.enrichment import hints
 
     overrides, malformed = hints.read_comments(loaded.comments)
-    return Context(repository, policy, _find_services(loaded.documents), overrides, malformed)
+    return context._replace(overrides=overrides, malformed=malformed)
 
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -51,14 +59,26 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
         yield apply_repository(workload, repository)
 
 
-def apply(workload: Workload, context: Context) -> Workload:
-    """Return a workload with what its repository, its file and the policy add to it."""
+def apply(workload: Workload, context: Context, stated: Workload | None = None) -> Workload:
+    """Return a workload with what its repository, its file and the policy add to it.
+
+    `stated` is the workload without the annotations for gpulint, if it has any.
+    """
     from gpulint.pipeline.enrichment import hints
 
     policy = context.policy
+    if policy.vouched is not None:
+        workload = hints.leave_out(workload, context.vouched, policy.vouched)
     found = apply_repository(workload, context.repository)
     merged = _merge(_link_services(found, context.services), context.repository, policy)
-    return hints.apply(merged, context.overrides, policy.hints, policy.accelerator)
+    return hints.apply(merged, context.overrides, policy.hints, policy.accelerator, _read_plain(stated, context))
+
+
+def _read_plain(stated: Workload | None, context: Context) -> Workload | None:
+    """Return a workload without hints as its file and its repository state it."""
+    if stated is None:
+        return None
+    return object_metadata.add_metadata(apply_repository(stated, context.repository), context.repository.read)
 
 
 def apply_repository(workload: Workload, repository: Repository) -> Workload:

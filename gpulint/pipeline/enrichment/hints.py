@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import units
 from gpulint.catalog import hardware, package_data
 from gpulint.facts import objective_words
 from gpulint.pipeline.enrichment.object_metadata import MAPS
 from gpulint.policy.config.settings import Hint, NamedFabric
-from gpulint.source.documents import Comment, Document
-from gpulint.workload import Field, Role, Unknown, Workload
+from gpulint.source.documents import Comment, Document, Loaded
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+from gpulint.workload import Hint as RoleHint
+
+if TYPE_CHECKING:
+    from gpulint.policy.waivers.base_branch import PendingMarker
 
 QUANTITIES: Mapping[str, str] = {
     "model": "checkpoint",
@@ -43,11 +47,19 @@ COUNTS = frozenset({"gpus", "nodes"})
 FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
+OWN_PREFIX = "gpulint/"
+"""The prefix of annotations and labels that state hints."""
+LEFT_OUT = "left out"
+"""The kind of a hint that does not apply, because a commit governs hints and is not known to have it."""
+
+
 class Override(NamedTuple):
-    """The values of one comment, and its line."""
+    """The values of one comment, its line, and the words that state them, by quantity."""
 
     line: int
     fields: Mapping[str, Field]
+    words: Mapping[str, str] = {}
+    comment: Comment | None = None
 
 
 def read_comments(comments: Iterable[Comment]) -> tuple[list[Override], list[tuple[Comment, str]]]:
@@ -64,8 +76,17 @@ def read_comments(comments: Iterable[Comment]) -> tuple[list[Override], list[tup
         if wrong:
             mistaken.append((comment, wrong))
         elif words:
-            found.append(Override(comment.line, dict(_parse_words(words, f"the comment on line {comment.line}"))))
+            parsed = dict(_parse_words(words, f"the comment on line {comment.line}"))
+            by_quantity = {_find_quantity(word): word for word in words}
+            found.append(Override(comment.line, parsed, by_quantity, comment))
     return found, mistaken
+
+
+def _find_quantity(word: str) -> str:
+    """Return the quantity of a valid word."""
+    name = word.partition("=")[0]
+    aim = objective_words.WORDS.get(name)
+    return aim.quantity if aim else {**QUANTITIES, **LINKS, **OBJECT}[name]
 
 
 def _find_error(word: str) -> str:
@@ -122,7 +143,7 @@ def _parse_words(words: Iterable[str], source: str) -> Iterator[tuple[str, Field
         if name in objective_words.WORDS:
             yield _build_objective(name, value, source)
             continue
-        quantity = {**QUANTITIES, **LINKS, **OBJECT}[name]
+        quantity = _find_quantity(word)
         yield quantity, _build_field(quantity, _parse_value(name, value), source)
 
 
@@ -159,16 +180,61 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
 
 
+def leave_out(workload: Workload, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Workload:
+    """Return a workload without the hints of annotations that a commit does not vouch for.
+
+    These are annotations of other files, and those that are spelled with escapes inside a text.
+    """
+    own = workload.document.path
+    return replace(workload, roles=tuple(_leave_out(role, own, vouched, marker) for role in workload.roles))
+
+
+def _leave_out(role: Role, own: str, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Role:
+    left = [
+        RoleHint(_render_annotation(place), LEFT_OUT, name, field, None, place)
+        for name, field in role.fields.items()
+        if (place := _find_annotation(field)) is not None and not _is_vouched(place, own, vouched, marker)
+    ]
+    names = {hint.quantity for hint in left}
+    kept = {name: field for name, field in role.fields.items() if name not in names}
+    return replace(role, fields=kept, hints=tuple(left)) if left else role
+
+
+def _is_vouched(place: Origin, own: str, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> bool:
+    if place.document.path == own:
+        return (place.location().line, _render_annotation(place)) in vouched
+    pending, _ = marker.leave_out(place.document.path, Loaded((place.document,)))
+    return all(entry.declaration.path != place.path for entry in pending)
+
+
+def _find_annotation(field: Field) -> Origin | None:
+    """Return the annotation or label for gpulint that states a field; None if something else does."""
+    place = field.origins[0] if field.origins else None
+    is_own = place is not None and place.path and str(place.path[-1]).startswith(OWN_PREFIX)
+    return place if is_own else None
+
+
 def apply(
-    workload: Workload, comments_read: Sequence[Override], settings: Sequence[Hint], accelerator: str
+    workload: Workload,
+    comments_read: Sequence[Override],
+    settings: Sequence[Hint],
+    accelerator: str,
+    stated: Workload | None = None,
 ) -> Workload:
-    """Apply overrides: comments beat the file; settings and --accelerator fill gaps."""
-    own = [comment.fields for comment in comments_read if _is_about(comment.line, workload)]
+    """Apply overrides: comments beat the file; settings and --accelerator fill gaps.
+
+    `stated` is the workload as its file states it without annotations for gpulint, if it has any.
+    """
+    own = [comment for comment in comments_read if _is_about(comment.line, workload)]
     further = [dict(_read_settings(hint)) for hint in settings if hint.matches(workload.document.path, workload.name)]
     if accelerator:
         further.append({"accelerator": _build_field("accelerator", accelerator, "--accelerator")})
-    if own or further:
-        workload = replace(workload, roles=tuple(_fill(role, own, further) for role in workload.roles))
+    if own or further or stated is not None:
+        plain = _pair_roles(workload, stated)
+        workload = replace(
+            workload,
+            roles=tuple(_fill(role, own, further, bare) for role, bare in zip(workload.roles, plain, strict=True)),
+        )
     workload = _add_objectives(workload)
     phases = _find_phases(workload)
     return replace(
@@ -289,21 +355,57 @@ def _find_line(document: Document, offset: int) -> int:
     return document.text.count("\n", 0, offset) + 1
 
 
-def _fill(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Mapping[str, Field]]) -> Role:
+def _pair_roles(workload: Workload, stated: Workload | None) -> tuple[Role, ...]:
+    """Return each role as its file states it."""
+    plain = stated.roles if stated is not None else workload.roles
+    alike = [role.name for role in plain] == [role.name for role in workload.roles]
+    return plain if alike else tuple(replace(role, fields={}) for role in workload.roles)
+
+
+def _fill(role: Role, own: Iterable[Override], further: Iterable[Mapping[str, Field]], bare: Role) -> Role:
     """Return the role with its own overrides, and with the others for what it does not declare."""
     stated: dict[str, Field] = {}
-    for fields in own:
+    found = [*role.hints, *_list_annotated(role, bare)]
+    for comment in own:
+        found += _list_commented(comment, bare)
         stated.update(
-            {name: _merge(field, stated.get(name) or role.fields.get(name)) for name, field in fields.items()}
+            {name: _merge(field, stated.get(name) or role.fields.get(name)) for name, field in comment.fields.items()}
         )
     for fields in further:
         for name, field in fields.items():
             if name not in stated and (role.value(name) is None or isinstance(role.value(name), Unknown)):
                 stated[name] = field
+                text = f"{_find_word(name)}={field.value}"
+                found.append(RoleHint(text, field.source, name, field, bare.fields.get(name)))
     if role.text("mig_profile"):
         stated.pop("accelerator", None)
-    filled = role.having(**stated)
+        found = [hint for hint in found if hint.quantity != "accelerator"]
+    filled = replace(role.having(**stated), hints=tuple(found))
     return filled.having(**_count_instance(filled)) if stated.keys() & {"gpus_per_pod", "pods_per_replica"} else filled
+
+
+def _list_annotated(role: Role, bare: Role) -> Iterator[RoleHint]:
+    """Yield the hints in annotations and labels that a role was read with."""
+    for name, field in role.fields.items():
+        if (place := _find_annotation(field)) is not None:
+            yield RoleHint(_render_annotation(place), "annotation", name, field, bare.fields.get(name), place)
+
+
+def _render_annotation(place: Origin) -> str:
+    """Return an annotation as a comment would state it."""
+    return f"{str(place.path[-1]).removeprefix(OWN_PREFIX)}={place.text().strip()}"
+
+
+def _list_commented(comment: Override, bare: Role) -> Iterator[RoleHint]:
+    for name, field in comment.fields.items():
+        yield RoleHint(comment.words.get(name, name), "comment", name, field, bare.fields.get(name), comment.comment)
+
+
+def _find_word(quantity: str) -> str:
+    """Return the word of a quantity."""
+    aims = {key.quantity: word for word, key in objective_words.WORDS.items()}
+    named = {name: word for word, name in {**QUANTITIES, **LINKS, **OBJECT}.items()}
+    return {**aims, **named}.get(quantity, quantity)
 
 
 def _merge(override: Field, before: Field | None) -> Field:

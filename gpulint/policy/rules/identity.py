@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -158,6 +160,11 @@ def _holder(document: Document, path: Path) -> str:
     return next(filter(None, names), "") if document.format in ("yaml", "json") else ""
 
 
+def find_holder(document: Document, path: Path) -> str:
+    """Return the innermost named object around a path, else the name of the file."""
+    return _holder(document, path) or _file(document.path)
+
+
 def _start(document: Document) -> int:
     return document.root.start
 
@@ -167,10 +174,13 @@ def _file(path: str) -> str:
 
 
 def _offset(text: str, place: Location) -> int:
-    start = 0
-    for _ in range(place.line - 1):
-        start = text.find("\n", start) + 1
-    return start + place.column - 1
+    starts = _list_line_starts(text)
+    return starts[min(place.line, len(starts)) - 1] + place.column - 1
+
+
+@functools.lru_cache(maxsize=2)
+def _list_line_starts(text: str) -> Sequence[int]:
+    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def _path_to(root: Node, offset: int) -> Path:

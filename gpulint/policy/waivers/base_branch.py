@@ -9,10 +9,11 @@ from pathlib import Path
 from gpulint.policy.config import files
 from gpulint.policy.config.files import RefusedFileError
 from gpulint.policy.rules import identity as rules_identity
-from gpulint.policy.waivers import comments
+from gpulint.policy.waivers import comments, declarations
+from gpulint.policy.waivers.declarations import Declaration, Pending
 from gpulint.policy.waivers.waivers import Suppression
 from gpulint.source import documents
-from gpulint.source.documents import Document
+from gpulint.source.documents import Document, Loaded
 from gpulint.source.repository.git_tree import GitTree
 from gpulint.source.repository.tree import NEVER_ENTERED
 
@@ -49,10 +50,11 @@ class CommitReader:
 
 
 class PendingMarker:
-    """Marks the waivers of a change that the reference commit lacks as pending."""
+    """Marks the waivers and hints of a change that the reference commit lacks as pending."""
 
     def __init__(self, tree: GitTree, name: str, renamed: Mapping[str, str]) -> None:
         self.tree = tree
+        self.name = name
         self.renamed = renamed
         self.pending = f"the waiver is new in this change and takes effect once {name} has it"
 
@@ -70,6 +72,26 @@ class PendingMarker:
             marked.append(suppression if is_known else suppression._replace(pending=self.pending))
             known[identity] -= 1
         return marked
+
+    def leave_out(self, path: str, loaded: Loaded) -> tuple[tuple[Pending, ...], Loaded]:
+        """Return the hints of a file that the commit lacks for the same object, and the file as the commit allows it.
+
+        A value that the commit has for the same hint applies instead.
+        """
+        found = declarations.list_declarations(loaded)
+        known: dict[object, list[str]] = {}
+        for place in dict.fromkeys(self._places(path, loaded.documents)) if found else ():
+            for declaration in declarations.list_declarations(self._load(place)):
+                known.setdefault(declaration.key, []).append(declaration.value)
+        new = list(_take_known(found, known))
+        pending = tuple(
+            Pending(entry, self.name, _take_first(known.get(entry.key)) if entry.kind != declarations.TEXT else None)
+            for entry in new
+        )
+        return pending, declarations.replace(loaded, {entry.declaration: entry.instead for entry in pending})
+
+    def _load(self, path: str) -> Loaded:
+        return documents.load(path, self.tree.read(path) or b"")
 
     def _places(self, path: str, held: Sequence[Document]) -> Iterator[str]:
         """Yield the file itself, its path in the commit, or the files that have the same objects there."""
@@ -89,11 +111,28 @@ class PendingMarker:
                 )
 
     def _identities(self, path: str, names: set[str]) -> list[object]:
-        content = self.tree.read(path) or b""
-        loaded = documents.load(path, content)
-        text = loaded.documents[0].text if loaded.documents else content.decode("utf-8-sig", "replace")
+        loaded = self._load(path)
+        text = (
+            loaded.documents[0].text
+            if loaded.documents
+            else (self.tree.read(path) or b"").decode("utf-8-sig", "replace")
+        )
         found, _ = comments.read(path, text, loaded.documents, loaded.comments, names)
         return [_identity(suppression, loaded.documents) for suppression in found]
+
+
+def _take_known(found: Sequence[Declaration], known: Mapping[object, list[str]]) -> Iterator[Declaration]:
+    """Take the values of hints from those known for their object and word; yield the hints whose value is not left."""
+    for declaration in found:
+        values = known.get(declaration.key, [])
+        if declaration.value in values:
+            values.remove(declaration.value)
+        else:
+            yield declaration
+
+
+def _take_first(values: list[str] | None) -> str | None:
+    return values.pop(0) if values else None
 
 
 def _identity(suppression: Suppression, held: Sequence[Document]) -> object:

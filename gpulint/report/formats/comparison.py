@@ -9,7 +9,7 @@ from gpulint.report import comparison as report_comparison
 from gpulint.report import headroom
 from gpulint.report.comparison import Change, Comparison, Quantity, Total, Totals
 from gpulint.report.report import Report
-from gpulint.report.workload_summary import Figures
+from gpulint.report.workload_summary import Figures, HintUse
 
 TITLES = ("workload", "GPUs", "USD a month", "kW", "headroom")
 NOUNS = ("GPUs", "cost", "power")
@@ -72,6 +72,19 @@ def _name(change: Change, places: Collection[str]) -> str:
     return f"{change.workload} ({next(unique, change.path)})"
 
 
+def render_hint(use: HintUse) -> str:
+    """Return a hint with its workload, and what the file states instead if it states anything."""
+    if not use.workload:
+        return use.text
+    instead = f"instead of {use.stated}" if use.stated else "which the file leaves open"
+    return f"{use.text} for {use.workload}, {instead}"
+
+
+def name_hints(number: int) -> str:
+    """Return the title of the list of hints."""
+    return f"{number} hint{'' if number == 1 else 's'} added or changed, which all checks take as stated"
+
+
 def is_quiet(report: Report) -> bool:
     """True if nothing is worth a comment: no open finding, no internal error, no change over the threshold."""
     if report.open or report.failures:
@@ -79,7 +92,7 @@ def is_quiet(report: Report) -> bool:
     comparison = report.comparison
     if comparison is None:
         return True
-    if comparison.untold:
+    if comparison.untold or comparison.hints:
         return False
     sums, threshold = comparison.total, report.comment
     if threshold.usd_per_month is None and threshold.gpus is None:

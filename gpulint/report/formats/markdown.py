@@ -12,7 +12,7 @@ from gpulint.report.escaping import safe
 from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import summary_line, text
 from gpulint.report.formats.text import CONFIDENCE
-from gpulint.report.model import Comparison, Failure, Finding, Report, RuleCard, Skip
+from gpulint.report.model import Comparison, Failure, Finding, HintUse, Report, RuleCard, Skip
 
 MARKER = "<!-- gpulint report{} -->"
 """The first line of every comment, with its key if a repository has several gates."""
@@ -84,6 +84,11 @@ def _render_comparison(comparison: Comparison | None) -> Iterator[tuple[str, str
         _render_list([*map(_render_resolved, comparison.untold)]),
     )
     yield f"{len(comparison.gone)} fixed", _render_list([*map(_render_resolved, comparison.gone)])
+    yield formats_comparison.name_hints(len(comparison.hints)), _render_list([*map(_render_hint, comparison.hints)])
+
+
+def _render_hint(use: HintUse) -> str:
+    return f"{format_code(formats_comparison.render_hint(use))} at {format_code(f'{use.path}:{use.line}')}"
 
 
 def _render_resolved(finding: Finding) -> str:

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
+from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import fingerprints, json, markdown, summary_line, text
 from gpulint.report.model import (
     Failure,
     Finding,
+    HintUse,
     Location,
     Replacement,
     Report,
@@ -49,6 +51,10 @@ NOTIFICATIONS = {
     "not-evaluated": (
         "Checks were not evaluated because facts are missing",
         "They neither passed nor failed; declare the facts in an annotation, a comment or gpulint.yaml.",
+    ),
+    "hint": (
+        "A change adds or changes a hint",
+        "All checks take the value of the hint as stated; review whether it is true.",
     ),
 }
 Object = dict[str, object]
@@ -289,6 +295,7 @@ def _invocation(report: Report) -> Object:
         *(_not_evaluated(workload, role) for workload, role in roles),
         *(_unknown_budget(spent) for spent in report.budgets if spent.verdict == NOT_EVALUATED),
         *map(_no_longer_evaluated, report.comparison.untold if report.comparison else ()),
+        *map(_hint, report.comparison.hints if report.comparison else ()),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}
 
@@ -317,6 +324,11 @@ def _unknown_budget(spent: Spent) -> Object:
 def _no_longer_evaluated(finding: Finding) -> Object:
     message = f"{finding.rule} was found before and is no longer evaluated: {finding.message}"
     return _notification("not-evaluated", "warning", message, finding.location.path)
+
+
+def _hint(use: HintUse) -> Object:
+    message = f"hint added or changed: {formats_comparison.render_hint(use)}"
+    return _notification("hint", "note", message, use.path)
 
 
 def _notification(name: str, level: str, message: str, path: str) -> Object:

@@ -138,11 +138,12 @@ def count_not_evaluated(report: Report) -> str:
 
 
 def render_change(comparison: Comparison) -> str:
-    """Return what a change adds and how many findings it resolves on one line."""
+    """Return what a change adds, how many findings it resolves and how many hints it adds on one line."""
     from gpulint.report.formats import comparison as formats_comparison
 
     resolved = {"fixed": len(comparison.gone), "no longer evaluated": len(comparison.untold)}
     parts = [f"{count(number, 'finding')} {word}" for word, number in resolved.items() if number]
+    parts += [f"{count(len(comparison.hints), 'hint')} added or changed"] if comparison.hints else []
     return ", ".join((f"change from {safe(comparison.base)}: {formats_comparison.render_sentence(comparison)}", *parts))
 
 

@@ -12,6 +12,7 @@ from gpulint.report.model import (
     Edit,
     Finding,
     Fit,
+    HintUse,
     Location,
     Report,
     RoleSummary,
@@ -187,6 +188,19 @@ def _render_comparison(comparison: Comparison) -> Iterator[str]:
     ]
     if ended:
         yield "\n".join(ended)
+    if comparison.hints:
+        yield "\n".join(_list_hints(comparison.hints))
+
+
+def _list_hints(uses: Sequence[HintUse]) -> Iterator[str]:
+    """Yield the hints that a change adds, each with its place."""
+    from gpulint.report.formats import comparison as formats_comparison
+
+    yield formats_comparison.name_hints(len(uses))
+    for use in uses[:CHANGED_MAX]:
+        yield f"  {safe(formats_comparison.render_hint(use))}  ({safe(f'{use.path}:{use.line}')})"
+    if len(uses) > CHANGED_MAX:
+        yield f"  and {len(uses) - CHANGED_MAX} more"
 
 
 def _list_resolved(title: str, findings: Sequence[Finding]) -> Iterator[str]:

@@ -217,6 +217,7 @@ def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
         },
         "gone": ["a-rule"],
         "untold": [],
+        "hints": [],
     }
     assert rendered(SPEC)["comparison"] is None
 

@@ -153,7 +153,7 @@ def test_what_was_not_looked_at_is_a_notification_and_a_fault_of_ours_fails_the_
         ("not-evaluated", "note", lacking, file("apps/chat.yaml")),
     ]
     described = run(REPORT)["tool"]["driver"]["notifications"]
-    assert [one["id"] for one in described] == ["internal-error", "not-checked", "not-evaluated"]
+    assert [one["id"] for one in described] == ["internal-error", "not-checked", "not-evaluated", "hint"]
     assert all({"shortDescription", "fullDescription", "help"} < set(one) for one in described)
     assert run(Report())["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
