@@ -78,7 +78,7 @@ def _read_plain(stated: Workload | None, context: Context) -> Workload | None:
     """Return a workload without hints as its file and its repository state it."""
     if stated is None:
         return None
-    return object_metadata.add_metadata(apply_repository(stated, context.repository), context.repository.read)
+    return object_metadata.add_metadata(apply_repository(stated, context.repository), context.repository)
 
 
 def apply_repository(workload: Workload, repository: Repository) -> Workload:
