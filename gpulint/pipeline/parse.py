@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,15 +13,15 @@ from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
-from gpulint.source.documents import Document, Loaded
-from gpulint.source.repository import Source
+from gpulint.source.documents import Document, Loaded, spellings
+from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
     from gpulint.policy.waivers.base_branch import PendingMarker
     from gpulint.policy.waivers.declarations import Pending
 
-SCALERS = tuple(f"kind: {kind}".encode() for kind in autoscaling.GROUPS)
-"""Objects that change a workload of another file without naming GPUs."""
+PATCH = "patch"
+SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 
@@ -68,9 +68,12 @@ def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
     """
     if any(document_rules.reads_object(rule) for rule in rules):
         return True
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):
-        return True
-    return adapters.mentions_gpus(content.decode("latin-1"))
+    text = content.decode("latin-1")
+    return adapters.mentions_gpus(text) or _mentions_scaler(text)
+
+
+def _mentions_scaler(text: str) -> bool:
+    return any(kind in spelling for kind in autoscaling.GROUPS for spelling in (text, spellings.read_plainly(text)))
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:
@@ -88,6 +91,29 @@ def _is_unread(entry: ParsedDocument) -> bool:
     """Whether no adapter reads a document; an adapter that claims it may say so itself."""
     adapter = entry.adapter
     return adapter is None or (hasattr(adapter, "unread") and bool(adapter.unread(entry.document)))
+
+
+def find_patches(parsed: ParsedFile, repository: Repository) -> Iterator[Document]:
+    """Yield the documents that change another object and are not checked as one."""
+    for document, adapter in parsed.documents:
+        if adapter is not None and hasattr(adapter, "is_patch") and adapter.is_patch(document, repository):
+            yield document
+
+
+def has_unread_settings(parsed: ParsedFile) -> bool:
+    """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
+    unclaimed = [entry.document.data for entry in parsed.documents if entry.adapter is None]
+    return any(isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH) for data in unclaimed)
+
+
+def _has_gpu_key(value: object, depth: int) -> bool:
+    if isinstance(value, list):
+        return depth > 0 and any(_has_gpu_key(item, depth - 1) for item in value)
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    return any(adapters.has_trigger(key) for key in value) or any(
+        _has_gpu_key(item, depth - 1) for item in value.values()
+    )
 
 
 def _requests_gpus(value: object, depth: int) -> bool:

@@ -30,7 +30,7 @@ from gpulint.workload import Value
 
 RULES = tuple(rule.load_shipped().values())
 NAMES = [one.name for one in RULES]
-OF_A_RUN = frozenset({"stale-baseline-entry", "hint-not-applied", "new-hint-contradicts-file"})
+OF_A_RUN = frozenset({"file-not-checked", "stale-baseline-entry", "hint-not-applied", "new-hint-contradicts-file"})
 """Rules that no sample alone shows: they compare what a run found with a baseline or a commit (test_acceptance, test_hints)."""
 SIDES = {
     side: [
@@ -172,7 +172,9 @@ def test_it_has_a_bad_and_a_good_sample(one: Rule) -> None:
 # ---- the samples, through the whole pipeline
 
 
-ABOUT_THE_WHOLE = [one for one in RULES if one.family == "suppressions" or one.name == "input-limit"]
+ABOUT_THE_WHOLE = [
+    one for one in RULES if one.family == "suppressions" or one.name in ("input-limit", "file-not-checked")
+]
 """Rules about comments and about size: a mark would change what their samples say, and other rules what they show."""
 
 

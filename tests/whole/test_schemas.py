@@ -26,7 +26,7 @@ from gpulint.report.formats import json as formats_json
 from gpulint.report.plan import PlanFile
 from gpulint.report.report import ReportFile
 
-OF_A_RUN = frozenset({"stale-baseline-entry", "hint-not-applied", "new-hint-contradicts-file"})
+OF_A_RUN = frozenset({"file-not-checked", "stale-baseline-entry", "hint-not-applied", "new-hint-contradicts-file"})
 """Rules whose samples show only with a baseline or a commit."""
 OPEN_MAPS = {
     *("facts", "unknown", "values"),  # report: by fact name

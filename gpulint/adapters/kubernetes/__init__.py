@@ -84,6 +84,11 @@ def unread(document: Document) -> bool:
     return identity not in {*KINDS_READ, *TEMPLATES, *WRAPPERS} and identity[0] not in DESCRIPTIVE
 
 
+def is_patch(document: Document, repository: Repository) -> bool:
+    """Return whether an object is a patch, which is never checked as a whole object."""
+    return isinstance(document.data, dict) and kustomize_patches.is_patch(document, repository)
+
+
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     """Return what identifies a kind: its API group without the version, and its name."""
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))
@@ -94,7 +99,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     data = document.data
     if not isinstance(data, dict):
         return
-    if "resourceClaim" in document.text:
+    if "resourceClaim" in document.words:
         from gpulint.adapters.pods import device_claims
 
         device_claims.complete(document, repository)
