@@ -56,6 +56,7 @@ class PendingMarker:
         self.tree = tree
         self.name = name
         self.renamed = renamed
+        self._last: dict[str, Loaded] = {}
         self.pending = f"the waiver is new in this change and takes effect once {name} has it"
 
     def __call__(self, path: str, found: Sequence[Suppression], held: Sequence[Document]) -> Sequence[Suppression]:
@@ -91,7 +92,10 @@ class PendingMarker:
         return pending, declarations.replace(loaded, {entry.declaration: entry.instead for entry in pending})
 
     def _load(self, path: str) -> Loaded:
-        return documents.load(path, self.tree.read(path) or b"")
+        """Return a file of the commit; the last one is kept, because suggestions check the same file again."""
+        if path not in self._last:
+            self._last = {path: documents.load(path, self.tree.read(path) or b"")}
+        return self._last[path]
 
     def _places(self, path: str, held: Sequence[Document]) -> Iterator[str]:
         """Yield the file itself, its path in the commit, or the files that have the same objects there."""
