@@ -158,8 +158,9 @@ def find_folder(paths: Sequence[str]) -> Path:
 
 
 def _find_folder(path: str) -> Path:
+    """Return the folder that a path names, or the one that holds its file or link."""
     place = Path(path) if path != "-" else Path.cwd()
-    return (place if place.is_dir() else place.parent).resolve()
+    return (place if place.is_dir() and not place.is_symlink() else place.parent).resolve()
 
 
 def _list_whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:

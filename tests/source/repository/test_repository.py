@@ -8,6 +8,7 @@ import pathlib
 import pytest
 from trees import Opener, from_commit, names, write
 
+from gpulint.pipeline import session
 from gpulint.report.model import Skip
 from gpulint.source import repository
 
@@ -201,3 +202,16 @@ def test_the_root_is_the_nearest_folder_that_holds_git(tree: pathlib.Path) -> No
 
 def test_without_git_the_root_is_the_start(tmp_path: pathlib.Path) -> None:
     assert repository.find_root(tmp_path) == tmp_path
+
+
+def test_the_order_of_paths_in_two_repositories_does_not_matter(tmp_path: pathlib.Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / name, "x.yaml", ".git/HEAD")
+    paths = [str(tmp_path / name / "x.yaml") for name in ("a", "b")]
+    assert session.find_folder(paths) == session.find_folder(paths[::-1]) == tmp_path / "a"
+
+
+def test_a_named_link_does_not_lead_to_the_folder_that_is_searched(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "a/x.yaml")
+    (tmp_path / "a" / "out").symlink_to("..")
+    assert session.find_folder([str(tmp_path / "a" / "out")]) == tmp_path / "a"
