@@ -153,8 +153,12 @@ def disable_suggestions(run: Session) -> Session:
 
 
 def find_folder(paths: Sequence[str]) -> Path:
-    """Return the folder of the path that comes first in sorted order; its repository is searched for sibling files."""
-    return min(map(_find_folder, paths or ("-",)))
+    """Return the folder whose repository is searched for sibling files: the first in sorted order that lies in one."""
+    return min(map(_find_folder, paths or ("-",)), key=lambda folder: (not _is_in_repository(folder), folder))
+
+
+def _is_in_repository(folder: Path) -> bool:
+    return os.path.lexists(repository.find_root(folder) / ".git")
 
 
 def _find_folder(path: str) -> Path:
