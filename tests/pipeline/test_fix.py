@@ -586,8 +586,8 @@ def test_a_link_is_not_followed(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_file_outside_the_repository_is_not_written(run: Run, tmp_path: Path) -> None:
-    Path("inside").mkdir()
-    Path("inside/.git").mkdir()
+    Path(".git").rename("git")
+    Path("inside/.git").mkdir(parents=True)
     Path("inside/chat.yaml").write_bytes(CHAT.encode())
     result = run("--fix", "inside/chat.yaml", "chat.yaml")
     assert Path("chat.yaml").read_bytes() == CHAT.encode()
