@@ -115,10 +115,15 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
         return [finding._replace(suggestions=()) for finding in suggested.findings]
     if not any(finding.suggestions for finding in suggested.findings):
         return suggested.findings
+    from gpulint.pipeline.changed_document import UnchangedFile
     from gpulint.suggestions import verification
 
-    evaluator = build_evaluator(repository, policy, suggested.evaluated.facilities)
-    return list(verification.verify(suggested.findings, source, repository.read, evaluator))
+    evaluated = suggested.evaluated
+    evaluator = build_evaluator(repository, policy, evaluated.facilities)
+    unchanged = UnchangedFile(evaluated, repository)
+    verifying = verification.Verification(source, evaluator, evaluated.parsed.loaded, unchanged)
+    found = zip(suggested.findings, suggested.twins, strict=True)
+    return list(verification.verify(found, verifying, source, repository.read))
 
 
 # ---- the report on a run

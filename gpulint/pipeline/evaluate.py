@@ -15,7 +15,7 @@ from gpulint.policy.rules import document_rules, evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Recognised, Skip
-from gpulint.source.documents import Comment, Document, Loaded, Problem
+from gpulint.source.documents import Comment, Document, Loaded, Problem, places
 from gpulint.source.repository import Repository, Source
 from gpulint.workload import Role, Workload
 
@@ -149,7 +149,7 @@ def _evaluate_documents(
             parse.recognise(adapter, document),
             problems,
             _evaluate_facility(adapter, document, context, facilities),
-            tuple(_evaluate_workloads(adapter, document, context, workload)),
+            tuple(find_workloads(adapter, document, context, workload)),
         )
 
 
@@ -171,9 +171,10 @@ def _evaluate_facility(
     return EvaluatedFacility(root, components)
 
 
-def _evaluate_workloads(
+def find_workloads(
     adapter: ModuleType, document: Document, context: enrichment.Context, name: str | None
 ) -> Iterator[EvaluatedWorkload]:
+    """Yield the evaluated workloads of one document, or those of one name."""
     for workload in adapters.workloads(adapter, document, context.repository):
         if name is None or workload.name == name:
             yield _evaluate_workload(enrichment.apply(workload, context), context.repository, context.policy)
@@ -217,8 +218,9 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
 
 
 def _find_problems(problems: Iterable[Problem], known: Sequence[Rule]) -> Iterator[Finding]:
-    by_name = {rule.name: rule for rule in known}
+    by_name: dict[str, Rule] = {}
     for problem in problems:
+        by_name = by_name or {rule.name: rule for rule in known}
         if rule := by_name.get(problem.kind):
             yield evaluate.make_document_finding(
                 rule, problem.location, problem.message, problem.related, problem.instead
@@ -239,6 +241,6 @@ def _find_malformed(
 def _locate(comment: Comment, parsed: ParsedFile) -> Location:
     """Return the location of a comment, from its `#` to the end of its line."""
     found = parsed.loaded.documents
-    line = found[0].text.split("\n")[comment.line - 1].rstrip("\r") if found else ""
+    line = places.read_line(found[0].text, comment.line) if found else ""
     path = found[0].path if found else ""
     return Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)

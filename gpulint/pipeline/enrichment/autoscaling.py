@@ -99,7 +99,7 @@ def _read_fields(workload: Workload, kind: str, name: str, repository: Repositor
 
 def _find_objects(document: Document, kind: str, name: str, repository: Repository) -> Iterator[Document]:
     """Yield the objects of a kind in the file itself, else in its folder."""
-    here = [resource for resource in document.beside if resource.get(("kind",)) == kind]
+    here = document.find_beside(kind)
     for resource in here or repository.neighbours(kind, name, document.path):
         if str(resource.get(("apiVersion",))).startswith(f"{GROUPS[kind]}/") and _read_namespace(
             resource

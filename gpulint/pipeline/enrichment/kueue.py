@@ -42,7 +42,7 @@ class Quota(NamedTuple):
 
 def merge_queue(workload: Workload, repository: Repository) -> Workload:
     """Return a queued workload with the accelerator of its queue's flavours and with its quota."""
-    if LABEL not in workload.document.text:
+    if not workload.document.mentions(LABEL):
         return workload
     documents = nodes.list_documents(workload.document, repository)
     roles = tuple(_match(role, workload.document, documents, repository) for role in workload.roles)
