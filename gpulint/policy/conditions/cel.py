@@ -13,7 +13,7 @@ from gpulint.facts.glossary import glossary
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w+)")
 TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
-GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
+GROUP = re.compile(r"(?<!\w)\w*+(\.\w++)?\([^()]*\)")
 KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
 EXPONENT = re.compile(r"(?<=\d)[eE][+-]?\d+")
 OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")

@@ -167,7 +167,9 @@ class ScriptReader:
         start, end = self.script.span(node)
         if self.expansion.arithmetic(node, start + 2, end - 2) is None:
             self.variables.forget(
-                re.findall(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)", self.script.text_of(node))
+                re.findall(
+                    r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)", self.script.text_of(node)
+                )
             )
             self.variables.forget(re.findall(r"(?:\+\+|--)\s*([A-Za-z_]\w*)", self.script.text_of(node)))
 

@@ -225,7 +225,7 @@ def _add_argument(edit: Edit, document: Document, text: str, start: int, end: in
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
-    several = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
+    several = SEVERAL_WORDS.fullmatch(edit.new) if listed else QUOTED_WORDS.fullmatch(edit.new)
     words = [edit.new] if several else edit.new.split(" ")
     if not several and not all(WORD.fullmatch(word) for word in words):
         raise Inexact(f"`{edit.new}` is more than plain words")

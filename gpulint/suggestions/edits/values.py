@@ -19,7 +19,7 @@ WORD = re.compile(rf"(?P<head>{FLAG}[\"']?)(?P<word>[\w.:+/-]*)(?P<tail>[\"']?)"
 LEFT_OPEN = frozenset({"auto", "-1"})
 """Words that let an engine choose a length or a share."""
 DEVICES = re.compile(
-    r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?\s*[:= ]|\bdevice=)\s*[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
+    r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?(?:\s*+[:=]|\s)|\bdevice=)\s*+[\"'\[({]*+(?:[\w.-]++:)?[\d,\s]*+$"
 )
 INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
 DEFAULT = re.compile(r"\$\{\w+:?-[\"']?$")
