@@ -212,8 +212,9 @@ def _read_role(document: Document, at: int) -> Role:
         fields[objective_words.WORDS[word].quantity] = Field(aim, stated_at)
     for name, value in stated.items() if isinstance(stated, dict) else ():
         if name == "architecture" and isinstance(value, dict):
-            fields.update((part, _read_field(document, (*path, name, part), part)) for part in value)
-        elif name != "name":
+            stated_parts = (part for part, inner in value.items() if inner is not None)
+            fields.update((part, _read_field(document, (*path, name, part), part)) for part in stated_parts)
+        elif name != "name" and value is not None:
             fields[name] = _read_field(document, (*path, name), name)
     if "max_model_len" in fields or fields.get("engine"):
         fields["max_model_len_stated"] = Field("max_model_len" in fields)

@@ -69,6 +69,8 @@ The format is empty where it does not matter: the text is too large to be read, 
 """
 _OBJECT = r"(?:\s|#.*\n|---.*\n)*+(?:[\"']?(?:apiVersion|kind)[\"']?[ \t]*:|\{\s*\"(?:apiVersion|kind)\"\s*:)"
 """The start of a Kubernetes object in YAML or JSON."""
+_TOO_MANY_DIGITS = r"(?<![\d_])\d[\d_]{4300}"
+"""More than Python turns into a number."""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
@@ -236,6 +238,9 @@ class _Loading:
         self.index = 0
 
     def read(self) -> None:
+        if too_long := re.search(_TOO_MANY_DIGITS, self.text):
+            self._refuse(LimitError("a number has more than 4,300 digits", too_long.start()), self.text)
+            return
         match self.format:
             case "toml":
                 self._toml()
