@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -246,6 +247,12 @@ def _read_field(document: Document, path: Path, name: str) -> Field:
 
 def _parse_value(value: object, quantity: Quantity) -> Value:
     """Read a value. A number may have a unit ("80Gi", "64k")."""
+    if quantity.type == "number" and (
+        isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value))
+    ):
+        raise ValueError(f"{value} is not a number")
+    if quantity.type == "number" and isinstance(value, float) and value.is_integer() and not quantity.unit:
+        return int(value)
     if quantity.type != "number" or not isinstance(value, str):
         return value  # type: ignore[return-value]
     if quantity.unit == "s":
