@@ -28,6 +28,10 @@ class ConditionError(ValueError):
     """A condition that does not compile or is not boolean."""
 
 
+class WorkExceeded(Exception):
+    """A condition takes more steps than the bound on its work allows."""
+
+
 class KeyAbsent(ConditionError):
     """A map lacks a key that a condition reads without checking first."""
 
@@ -95,7 +99,10 @@ def _evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     converted = {
         name: _convert_to_float(value) if uses_floats else _convert_to_cel(value) for name, value in values.items()
     }
-    result = compile(expression).eval(data=converted)
+    try:
+        result = compile(expression).eval(data=converted)
+    except RuntimeError as error:
+        raise WorkExceeded(f"its condition takes more steps than CEL allows ({error})") from None
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(find_names(expression)) - set(values):
