@@ -110,7 +110,7 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
     Values of other files that the document refers to are merged in.
     """
-    if "configMap" in document.words:
+    if document.mentions("configMap"):
         from gpulint.adapters.objects import references
 
         references.complete(document, repository)
@@ -119,15 +119,15 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems of a document: of its format, as a Kubernetes object, and of its nodes."""
-    if document.get(("apiVersion",)) is not None and any(word in document.words for word in OF_OBJECTS):
+    if document.get(("apiVersion",)) is not None and document.mentions(*OF_OBJECTS):
         from gpulint.adapters.objects import problems as objects_problems
 
         yield from objects_problems.find_problems(document)
-    if "gpulint/" in document.words:
+    if document.mentions("gpulint/"):
         from gpulint.adapters.objects import objective_annotations
 
         yield from objective_annotations.find_malformed(document)
-    if any(word in document.words for word in OF_NODES):
+    if document.mentions(*OF_NODES):
         from gpulint.adapters.nodes import problems as nodes_problems
 
         yield from nodes_problems.find_problems(document, repository)

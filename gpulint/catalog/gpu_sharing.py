@@ -8,7 +8,7 @@ TURNS = "time-sharing"
 STRATEGY_KEY = "cloud.google.com/gke-gpu-sharing-strategy"
 CLIENTS_KEY = "cloud.google.com/gke-max-shared-clients-per-gpu"
 """Labels of GKE's nodes: cloud.google.com/kubernetes-engine/docs/concepts/timesharing-gpus."""
-CLIENTS = re.compile(r"(\d+) clients$")
+CLIENTS = re.compile(r"(?<!\d)(\d++) clients$")
 
 
 def describe(strategy: str, clients: int | str) -> str:

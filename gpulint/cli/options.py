@@ -41,6 +41,22 @@ SELECT = click.option(
     help="Run only this rule or family; repeatable, or comma-separated.",
 )
 
+FILE_TIMEOUT = click.option(
+    "--file-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, max=1e6),
+    default=10.0,
+    show_default=True,
+    help="CPU time for one file. A file that takes longer fails as not checked; 0 is no limit.",
+)
+TIMEOUT = click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, max=1e6),
+    default=0.0,
+    help="CPU time for all files. Those that are not reached fail as not checked.  [default: no limit]",
+)
+
 
 def collect(**records: type[tuple[Any, ...]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take its options as records: each parameter gets the options that its record

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from gpulint.catalog import tables
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, file_report, suggest, totals
+from gpulint.pipeline import watchdog as watchdogs
 from gpulint.pipeline.file_report import FileReport
 from gpulint.pipeline.suggest import Suggested
+from gpulint.pipeline.watchdog import OutOfTime, Watchdog
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
@@ -25,11 +27,16 @@ if TYPE_CHECKING:
     from gpulint.suggestions.verification import Evaluate
 
 
-def check_files(sources: Iterable[Source | Skip], repository: Repository, policy: ResolvedPolicy) -> Report:
+def check_files(
+    sources: Iterable[Source | Skip],
+    repository: Repository,
+    policy: ResolvedPolicy,
+    watchdog: Watchdog = watchdogs.NONE,
+) -> Report:
     """Return the report on all sources; a failure of gpulint in one file is counted, and the others
     are still checked.
     """
-    files = [_check_source(source, repository, policy) for source in sources]
+    files = [_check_source(source, repository, policy, watchdog) for source in sources]
     files += totals.check(files, repository, policy)
     return _merge(files, policy)
 
@@ -85,24 +92,32 @@ class Evaluation:
         return check_files(self._sources.values(), self._repository, policy)
 
 
-def _check_source(source: Source | Skip, repository: Repository, policy: ResolvedPolicy) -> FileReport:
-    """Check one source; if gpulint itself fails, report that."""
+def _check_source(
+    source: Source | Skip, repository: Repository, policy: ResolvedPolicy, watchdog: Watchdog
+) -> FileReport:
+    """Check one source; if gpulint itself fails, or its time is up, report that."""
     if isinstance(source, Skip):
         return file_report.skip(source)
     governing = policy.resolve(source.path)
     try:
-        return _check_file(source, repository, governing)
+        return watchdog.watch(lambda: _check_file(source, repository, governing, watchdog))
+    except OutOfTime as reason:
+        watchdog.rest()
+        return file_report.cut_short(source.path, str(reason), governing)
     except Exception as error:  # counted: the report and the exit code say so
         return FileReport(file_report.fail(source.path, "checking the file", error)._replace(files=1))
 
 
-def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy) -> FileReport:
+def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy, watchdog: Watchdog) -> FileReport:
     """Put one file through every stage."""
     evaluated = evaluate.file(source, repository, policy)
     if not evaluated.is_relevant:
         return file_report.pass_by(policy)
+    watchdog.look()
     suggested = suggest.generate(evaluated)
+    watchdog.look()
     findings = _verify(suggested, repository)
+    watchdog.look()
     return file_report.build(suggested, findings)
 
 
@@ -115,10 +130,15 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
         return [finding._replace(suggestions=()) for finding in suggested.findings]
     if not any(finding.suggestions for finding in suggested.findings):
         return suggested.findings
+    from gpulint.pipeline.changed_document import UnchangedFile
     from gpulint.suggestions import verification
 
-    evaluator = build_evaluator(repository, policy, suggested.evaluated.facilities)
-    return list(verification.verify(suggested.findings, source, repository.read, evaluator))
+    evaluated = suggested.evaluated
+    evaluator = build_evaluator(repository, policy, evaluated.facilities)
+    unchanged = UnchangedFile(evaluated, repository)
+    verifying = verification.Verification(source, evaluator, evaluated.parsed.loaded, unchanged)
+    found = zip(suggested.findings, suggested.twins, strict=True)
+    return list(verification.verify(found, verifying, source, repository.read))
 
 
 # ---- the report on a run

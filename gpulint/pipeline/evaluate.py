@@ -150,7 +150,7 @@ def _evaluate_documents(
             parse.recognise(adapter, document),
             problems,
             _evaluate_facility(adapter, document, context, facilities),
-            tuple(_evaluate_workloads(adapter, document, context, workload)),
+            tuple(find_workloads(adapter, document, context, workload)),
         )
 
 
@@ -172,7 +172,7 @@ def _evaluate_facility(
     return EvaluatedFacility(root, components)
 
 
-def _evaluate_workloads(
+def find_workloads(
     adapter: ModuleType, document: Document, context: enrichment.Context, name: str | None
 ) -> Iterator[EvaluatedWorkload]:
     plain = _read_plain(adapter, document, context.repository)
@@ -239,8 +239,9 @@ def _leave_out_hints(document: Document, policy: ResolvedPolicy) -> Document:
 
 
 def _find_problems(problems: Iterable[Problem], known: Sequence[Rule]) -> Iterator[Finding]:
-    by_name = {rule.name: rule for rule in known}
+    by_name: dict[str, Rule] = {}
     for problem in problems:
+        by_name = by_name or {rule.name: rule for rule in known}
         if rule := by_name.get(problem.kind):
             yield evaluate.make_document_finding(
                 rule, problem.location, problem.message, problem.related, problem.instead

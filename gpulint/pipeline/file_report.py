@@ -12,8 +12,9 @@ from gpulint.pipeline.evaluate import Evaluated
 from gpulint.pipeline.suggest import Suggested, SuggestedRole, SuggestedWorkload
 from gpulint.policy.config.governance import Budget
 from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import evaluate, identity
 from gpulint.policy.rules.rule import Rule
-from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.report.model import Failure, Finding, Location, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.source.repository import Source
 from gpulint.workload import Workload
 
@@ -48,6 +49,18 @@ def pass_by(policy: ResolvedPolicy) -> FileReport:
 def fail(path: str, action: str, error: Exception) -> Report:
     """Return the report on a file, or a policy, in which gpulint itself failed."""
     return Report(failures=(Failure(path, action, f"{type(error).__name__}: {error}"),))
+
+
+def cut_short(path: str, reason: str, policy: ResolvedPolicy) -> FileReport:
+    """Return the report on a file whose check took too long: it was not checked, and that fails the run."""
+    skipped = Report(files=1, skipped=(Skip(path, reason, "limit"),))
+    rule = policy.unchecked
+    if rule is None:
+        return FileReport(skipped, policy.rules)
+    message = f"this file was not checked: {reason}"
+    finding = evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
+    findings = tuple(identity.add_subjects((finding,), ()))
+    return FileReport(skipped._replace(findings=findings), (*policy.rules, rule))
 
 
 def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.pipeline import check
+from gpulint.pipeline import watchdog as watchdogs
+from gpulint.pipeline.watchdog import Watchdog
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
@@ -29,11 +31,17 @@ class FixRun(NamedTuple):
     outcome: Outcome
 
 
-def compute(sources: Iterable[Source | Skip], tree: Tree, rules: ResolvedPolicy, unsafe: bool) -> FixRun:
+def compute(
+    sources: Iterable[Source | Skip],
+    tree: Tree,
+    rules: ResolvedPolicy,
+    unsafe: bool,
+    watchdog: Watchdog = watchdogs.NONE,
+) -> FixRun:
     """Check sources and compute their fixes; nothing is written."""
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
-    report = check.check_files(found, tree, rules)
+    report = check.check_files(found, tree, rules, watchdog)
     skipped = tuple(source for source in found if isinstance(source, Skip))
     return FixRun(files, skipped, report, fix_findings(report, files, tree, rules, unsafe))
 

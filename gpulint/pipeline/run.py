@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.pipeline import check, unchecked
-from gpulint.pipeline.session import Session, Unusable
+from gpulint.pipeline.session import Options, Session, Unusable
+from gpulint.pipeline.watchdog import Watchdog
 from gpulint.policy.config.files import SettingsError
 from gpulint.policy.rules.rule import RuleError
 from gpulint.report.model import Report, Skip
@@ -48,8 +49,13 @@ def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
 def evaluate(run: Session, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
-    found = check.check_files(_record(files, seen), run.tree, run.given)
+    found = check.check_files(_record(files, seen), run.tree, run.given, build_watchdog(run.options))
     return found._replace(comment=run.settings.comment), tuple(seen)
+
+
+def build_watchdog(options: Options) -> Watchdog:
+    """Return the watchdog of a run that begins now."""
+    return Watchdog(options.file_timeout_s, options.timeout_s)
 
 
 def suppress(run: Session, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:

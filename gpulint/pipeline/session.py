@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +51,8 @@ class Options:
     With the commit `base`, only findings that the change from there to the commit `head` introduces
     are reported. The policies, waivers and hints are those of the commit `policy_from`. `changed` checks
     only files that differ from `base`, or from HEAD. With `fail_on_unread`, every file that was not
-    checked fails the run, whatever the reason.
+    checked fails the run, whatever the reason. `file_timeout_s` and `timeout_s` are the CPU seconds
+    that a file and the run may take; 0 is no limit.
     """
 
     today: str = ""
@@ -68,6 +70,8 @@ class Options:
     baseline: str = ""
     ignores: bool = True
     fail_on_unread: bool = False
+    file_timeout_s: float = 0
+    timeout_s: float = 0
 
     def __post_init__(self) -> None:
         """Raise Unusable for a text instead of a list, and for an invalid date or severity."""
@@ -76,6 +80,8 @@ class Options:
                 raise Unusable(f'{name} is a list of names: write ("{value}",)')
         if self.today and not _is_date(self.today):
             raise Unusable(f"today is a day such as 2026-11-22, not {self.today}")
+        if not (0 <= self.file_timeout_s < math.inf and 0 <= self.timeout_s < math.inf):
+            raise Unusable("file_timeout_s and timeout_s are seconds; 0 is no limit")
         if self.fail_on and self.fail_on.upper() not in Severity.__members__:
             raise Unusable(f"fail_on is error, warning or note, not {self.fail_on}")
 

@@ -4,8 +4,9 @@ accept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated, EvaluatedDocument, EvaluatedWorkload
@@ -15,6 +16,9 @@ from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import FacilitySummary, Finding, Suggestion
 
+if TYPE_CHECKING:
+    from gpulint.suggestions.twins import Twins
+
 Behind = tuple[Finding, Facts]
 """A finding, and the facts that it rests on."""
 
@@ -22,11 +26,14 @@ Behind = tuple[Finding, Facts]
 class SuggestedRole(NamedTuple):
     """A role with its findings, and its outcome without the rules that fire only with a suggestion
     and have none.
+
+    `twins` has for each finding what it has in common with those of the role's twins.
     """
 
     role: EvaluatedRole
     outcome: Outcome
     findings: tuple[Behind, ...]
+    twins: tuple[Hashable, ...]
 
 
 class SuggestedWorkload(NamedTuple):
@@ -40,10 +47,17 @@ class SuggestedWorkload(NamedTuple):
         """The findings of every role."""
         return (entry for role in self.roles for entry in role.findings)
 
+    @property
+    def twins(self) -> Iterator[Hashable]:
+        """What each of these findings has in common with those of twins."""
+        return (key for role in self.roles for key in role.twins)
+
 
 class Suggested(NamedTuple):
     """An evaluated file with its findings, its workloads and its facilities, and the facts by
     object and role.
+
+    `twins` has for each finding what it has in common with those of twins of its object; None for a finding without.
     """
 
     evaluated: Evaluated
@@ -51,28 +65,33 @@ class Suggested(NamedTuple):
     workloads: tuple[SuggestedWorkload, ...]
     facilities: tuple[FacilitySummary, ...]
     facts: Mapping[tuple[str, str], Facts]
+    twins: tuple[Hashable, ...] = ()
 
 
 def generate(evaluated: Evaluated) -> Suggested:
     """Return the findings of a file in its order, each with its suggestions."""
-    policy = evaluated.policy
+    policy, suggesting = evaluated.policy, _Suggesting(evaluated)
     findings = list(evaluated.findings)
+    twins: list[Hashable] = [None for _ in findings]
     workloads: list[SuggestedWorkload] = []
     facilities: list[FacilitySummary] = []
     facts: dict[tuple[str, str], Facts] = {}
     for document in evaluated.documents:
         about_components, summaries = _describe_facility(document, policy)
         facilities += summaries
-        suggested = [_suggest_workload(workload, policy) for workload in document.workloads]
+        suggested = [suggesting.suggest(workload) for workload in document.workloads]
         workloads += suggested
         found = [*about_components, *(entry for workload in suggested for entry in workload.findings)]
         findings += [*document.problems, *(finding for finding, _ in found)]
+        twins += [None for _ in (*document.problems, *about_components)]
+        twins += [key for workload in suggested for key in workload.twins]
         facts |= {(finding.subject.object, finding.role): known for finding, known in found}
     for scaler, workload in evaluated.targets:
-        found = list(_suggest_workload(workload, policy).findings)
+        found = list(suggesting.suggest(workload).findings)
         findings += [finding for finding, _ in found if finding.location.path == scaler.path]
     findings += evaluated.about_hints
-    return Suggested(evaluated, tuple(findings), tuple(workloads), tuple(facilities), facts)
+    twins += [None] * (len(findings) - len(twins))
+    return Suggested(evaluated, tuple(findings), tuple(workloads), tuple(facilities), facts, tuple(twins))
 
 
 def _describe_facility(
@@ -87,41 +106,62 @@ def _describe_facility(
     return list(described.findings), [described.summary]
 
 
-def _suggest_workload(workload: EvaluatedWorkload, policy: ResolvedPolicy) -> SuggestedWorkload:
-    return SuggestedWorkload(workload, tuple(_suggest_role(role, policy) for role in workload.roles))
+class _Suggesting:
+    """The search for suggestions in one file, which twins of a role share."""
 
+    def __init__(self, evaluated: Evaluated) -> None:
+        self._has_alternatives = evaluated.policy.alternatives
+        self._namesakes = Counter(workload.workload.name for workload in evaluated.workloads)
+        self._twins: Twins | None = None
 
-def _suggest_role(role: EvaluatedRole, policy: ResolvedPolicy) -> SuggestedRole:
-    outcome, suggestions = _resolve_conditional(role)
-    findings: list[Behind] = []
-    for verdict in outcome.verdicts:
-        name = verdict.rule.name
-        if policy.alternatives and name not in suggestions:
-            suggestions[name] = _suggest(verdict, role)
-        finding = evaluate.make_finding(verdict, role.workload, role.facts)
-        findings.append((finding._replace(suggestions=suggestions.get(name, ())), role.facts))
-    return SuggestedRole(role, outcome, tuple(findings))
+    def suggest(self, workload: EvaluatedWorkload) -> SuggestedWorkload:
+        """Return a workload with the findings of each role, each with its suggestions."""
+        return SuggestedWorkload(workload, tuple(self._suggest_role(role) for role in workload.roles))
 
+    def _suggest_role(self, role: EvaluatedRole) -> SuggestedRole:
+        outcome, suggestions = self._resolve_conditional(role)
+        findings: list[Behind] = []
+        for verdict in outcome.verdicts:
+            name = verdict.rule.name
+            if self._has_alternatives and name not in suggestions:
+                suggestions[name] = self._suggest(verdict, role)
+            finding = evaluate.make_finding(verdict, role.workload, role.facts)
+            findings.append((finding._replace(suggestions=suggestions.get(name, ())), role.facts))
+        keys = tuple(
+            self._identify(verdict, role) if finding.suggestions else None
+            for verdict, (finding, _) in zip(outcome.verdicts, findings, strict=True)
+        )
+        return SuggestedRole(role, outcome, tuple(findings), keys)
 
-def _resolve_conditional(role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[Suggestion, ...]]]:
-    """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb
-    nothing.
-    """
-    suggestions: dict[str, tuple[Suggestion, ...]] = {}
-    outcome = role.outcome
-    while conditional := [
-        verdict for verdict in outcome.verdicts if verdict.rule.only_with and verdict.rule.name not in suggestions
-    ]:
-        suggestions.update({verdict.rule.name: _suggest(verdict, role) for verdict in conditional})
-        firing = [rule for rule in role.rules if suggestions.get(rule.name) != ()]
-        outcome = evaluate.evaluate(firing, role.facts)
-    return outcome, {name: found for name, found in suggestions.items() if found}
+    def _resolve_conditional(self, role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[Suggestion, ...]]]:
+        """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb
+        nothing.
+        """
+        suggestions: dict[str, tuple[Suggestion, ...]] = {}
+        outcome = role.outcome
+        while conditional := [
+            verdict for verdict in outcome.verdicts if verdict.rule.only_with and verdict.rule.name not in suggestions
+        ]:
+            suggestions.update({verdict.rule.name: self._suggest(verdict, role) for verdict in conditional})
+            firing = [rule for rule in role.rules if suggestions.get(rule.name) != ()]
+            outcome = evaluate.evaluate(firing, role.facts)
+        return outcome, {name: found for name, found in suggestions.items() if found}
 
+    def _suggest(self, verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
+        from gpulint.suggestions import alternatives, twins
 
-def _suggest(verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
-    from gpulint.suggestions import alternatives
+        if self._twins is None:
+            self._twins = twins.Twins()
+        return self._twins.suggest(
+            self._identify(verdict, role),
+            role,
+            lambda: alternatives.generate(verdict, role) or _replace_word(verdict.rule, role.facts),
+        )
 
-    return alternatives.generate(verdict, role) or _replace_word(verdict.rule, role.facts)
+    def _identify(self, verdict: Verdict, role: EvaluatedRole) -> Hashable:
+        from gpulint.suggestions import twins
+
+        return twins.identify(verdict, role, self._namesakes[role.workload.name])
 
 
 def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:

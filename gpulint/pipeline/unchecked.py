@@ -14,7 +14,7 @@ from gpulint.report.report import SUSPICIOUS
 from gpulint.source import documents
 from gpulint.source.repository import Repository
 
-SAID_BY = frozenset({"invalid-syntax", "input-limit"})
+SAID_BY = frozenset({"invalid-syntax", "input-limit", "file-not-checked"})
 """Rules whose findings say the same of a file."""
 SCANNED_BYTES = 20_000_000
 """How much of a file is searched for words about GPUs that is too large to be read."""

@@ -11,7 +11,7 @@ from gpulint.report.fact import Facts, Scalar
 from gpulint.report.json_keys import HIDDEN, Inlined, Key, Words
 from gpulint.report.location import Location
 
-COUNT = re.compile(r"\d+(?:\.\d+)?$")
+COUNT = re.compile(r"(?<!\d)\d++(?:\.\d++)?$")
 COUNTED = frozenset({"gpus_per_pod", "gpu_request", "replicas", "pods_per_replica", "instance_type", "accelerator"})
 """Quantities that cost money; where no price is known, more of them is not the same cost."""
 HOW = Words(("replace", "argument", "key", "remove"))

@@ -5,8 +5,9 @@ it.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome
@@ -15,7 +16,7 @@ from gpulint.source import documents
 from gpulint.source.documents import Loaded
 from gpulint.source.repository import Source
 from gpulint.suggestions.edits import apply
-from gpulint.suggestions.edits.apply import Files
+from gpulint.suggestions.edits.apply import ChangedDocument, Files
 from gpulint.suggestions.edits.splices import Inexact
 
 Owner = tuple[str, str]
@@ -37,6 +38,16 @@ class Evaluation(Protocol):
 
 Evaluate = Callable[[Files], Evaluation]
 """Evaluates files with other contents; every other file of the repository stays as it is."""
+
+
+class Unchanged(Protocol):
+    """An evaluated file, of which one document can be changed without reading the others again."""
+
+    def roles(self, workload: str) -> Sequence[EvaluatedRole]:
+        """Return the roles of the workloads of one name as the file is."""
+
+    def change(self, changed: ChangedDocument, workload: str) -> Sequence[EvaluatedRole] | None:
+        """Return the same roles after a change; None if it may reach more than one document."""
 
 
 class Verdicts(NamedTuple):
@@ -63,12 +74,19 @@ def clears(rules: Iterable[str], before: Outcome, after: Outcome) -> bool:
 class Verification:
     """The verification of suggestions for one file; each text is evaluated once."""
 
-    def __init__(self, source: Source, evaluate: Evaluate) -> None:
+    def __init__(
+        self, source: Source, evaluate: Evaluate, loaded: Loaded | None = None, unchanged: Unchanged | None = None
+    ) -> None:
         path = source.path
         self._source = source
+        self.loaded = loaded
+        self._unchanged = unchanged
         self._evaluate = functools.cache(lambda content: evaluate({path: content}))
         self._verdicts = functools.cache(
             lambda content, workload: _collect_verdicts(self._evaluate(content).roles(path, workload))
+        )
+        self._verdicts_before = functools.cache(
+            lambda workload: _collect_verdicts(unchanged.roles(workload) if unchanged is not None else ())
         )
 
     def find_objection(self, suggestion: Suggestion, rules: Iterable[str], owner: Owner) -> str:
@@ -81,12 +99,22 @@ class Verification:
         path, content = self._source.path, self._source.content
         if any(edit.location is None or edit.location.path != path for edit in suggestion.edits):
             return ""
+        cleared = {(owner, rule) for rule in rules}
         try:
+            if (pair := self._change_document(suggestion, owner[0])) is not None:
+                return _compare_verdicts(cleared, *pair)
             changed = apply.apply_edits(suggestion, {path: content})[path]
         except Inexact:
             return ""
-        cleared = {(owner, rule) for rule in rules}
         return _compare_verdicts(cleared, self._verdicts(content, owner[0]), self._verdicts(changed, owner[0]))
+
+    def _change_document(self, suggestion: Suggestion, workload: str) -> tuple[Verdicts, Verdicts] | None:
+        """Return the verdicts before and after a suggestion that changes one document of several; None for others."""
+        if self.loaded is None or self._unchanged is None or not suggestion.edits:
+            return None
+        changed = apply.change_document(suggestion, self.loaded, self._source.content)
+        after = self._unchanged.change(changed, workload) if changed is not None else None
+        return None if after is None else (self._verdicts_before(workload), _collect_verdicts(after))
 
     def is_verified(self, finding: Finding, suggestion: Suggestion) -> bool:
         """Whether a suggestion answers its finding in the text: one of values by the verdicts,
@@ -106,15 +134,26 @@ class Verification:
 
 
 def verify(
-    findings: Iterable[Finding], source: Source, read: Callable[[str], bytes | None], evaluate: Evaluate
+    findings: Iterable[tuple[Finding, Hashable]],
+    verification: Verification,
+    source: Source,
+    read: Callable[[str], bytes | None],
 ) -> Iterator[Finding]:
     """Yield the findings of a file with the suggestions that its changed text accepts, each with
     the exact edits.
+
+    Each finding comes with what it has in common with those of twins, which are verified once.
     """
-    verification = Verification(source, evaluate)
-    for finding in findings:
-        accepted = [entry for entry in finding.suggestions if verification.is_verified(finding, entry)]
-        yield finding._replace(suggestions=locate_edits(accepted, source, read))
+    locate = EditLocator(source, read, verification.loaded)
+    accepted: dict[Hashable, list[bool]] = {}
+    for finding, twins in findings:
+        verdicts = accepted.get(twins)
+        if verdicts is None:
+            verdicts = [verification.is_verified(finding, entry) for entry in finding.suggestions]
+            if twins is not None:
+                accepted[twins] = verdicts
+        kept = tuple(itertools.compress(finding.suggestions, verdicts))
+        yield finding._replace(suggestions=locate(kept))
 
 
 def locate_edits(
@@ -123,14 +162,29 @@ def locate_edits(
     """Return suggestions whose edits say which characters they change, in a file and in others that
     `read` reads.
     """
+    return EditLocator(source, read)(suggestions)
 
-    @functools.cache
-    def load(path: str) -> tuple[Loaded, str] | None:
-        content = source.content if path == source.path else read(path)
-        loaded = documents.load(path, content or b"")
-        return (loaded, apply.decode(content)) if content and loaded.documents else None
 
-    return tuple(apply.locate_edits(suggestion, load) for suggestion in suggestions)
+class EditLocator:
+    """Says which characters of their files the edits of suggestions change; each file is read once."""
+
+    def __init__(self, source: Source, read: Callable[[str], bytes | None], loaded: Loaded | None = None) -> None:
+        self._source = source
+        self._read = read
+        self._loaded: dict[str, tuple[Loaded, str] | None] = {}
+        if loaded is not None and loaded.documents:
+            self._loaded[source.path] = loaded, loaded.documents[0].text
+
+    def __call__(self, suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
+        """Return suggestions whose edits say which characters they change."""
+        return tuple(apply.locate_edits(suggestion, self._load) for suggestion in suggestions)
+
+    def _load(self, path: str) -> tuple[Loaded, str] | None:
+        if path not in self._loaded:
+            content = self._source.content if path == self._source.path else self._read(path)
+            loaded = documents.load(path, content or b"")
+            self._loaded[path] = (loaded, apply.decode(content)) if content and loaded.documents else None
+        return self._loaded[path]
 
 
 def apply_verified(finding: Finding, suggestion: Suggestion, path: str, files: Files, evaluate: Evaluate) -> Files:

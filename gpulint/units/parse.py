@@ -82,7 +82,7 @@ _SUFFIXES: dict[str, Fraction] = {
     "u": Fraction(1, 10**6),
     "n": Fraction(1, 10**9),
 }
-_QUANTITY = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,2})|([A-Za-z]*))", re.ASCII)
+_QUANTITY = re.compile(r"([+-]?)(\d++\.?+\d*+|\.\d++)(?:[eE]([+-]?\d{1,2})|([A-Za-z]*+))", re.ASCII)
 _HUMAN_INT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
 _BINARY = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?(?:([kmgtp])(?:i?b)?|b)?", re.ASCII)
 _DURATION_PART = re.compile(

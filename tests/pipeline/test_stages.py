@@ -54,8 +54,9 @@ def suggested() -> Suggested:
 
 @functools.cache
 def verified() -> tuple[Finding, ...]:
-    evaluator = check.build_evaluator(ALONE, POLICY)
-    return tuple(verification.verify(suggested().findings, SOURCE, ALONE.read, evaluator))
+    verifying = verification.Verification(SOURCE, check.build_evaluator(ALONE, POLICY))
+    found = zip(suggested().findings, suggested().twins, strict=True)
+    return tuple(verification.verify(found, verifying, SOURCE, ALONE.read))
 
 
 def test_parse_gives_each_document_its_adapter() -> None:
@@ -151,8 +152,8 @@ def test_verify_keeps_what_the_changed_text_accepts_and_locates_its_edits() -> N
 def test_verify_drops_a_suggestion_that_the_changed_text_does_not_accept() -> None:
     (finding,) = (finding for finding in suggested().findings if finding.rule == "gpus-left-idle")
     useless = finding.suggestions[0]._replace(edits=(finding.suggestions[1].edits[0]._replace(new="4"),))
-    evaluator = check.build_evaluator(ALONE, POLICY)
-    (kept,) = verification.verify([finding._replace(suggestions=(useless,))], SOURCE, ALONE.read, evaluator)
+    verifying = verification.Verification(SOURCE, check.build_evaluator(ALONE, POLICY))
+    (kept,) = verification.verify([(finding._replace(suggestions=(useless,)), None)], verifying, SOURCE, ALONE.read)
     assert kept.suggestions == ()
 
 

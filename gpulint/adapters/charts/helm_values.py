@@ -16,7 +16,7 @@ READS = ("plain",)
 CLAIMS = ("guess",)
 
 NAMED = re.compile(
-    r"(?:^|/)(?:[\w.-]*[-_.])?values(?:[-_.][\w.-]*)?\.[a-z0-9.]+$|(?:^|/)(?:helm[-_])?values/[^/]+$", re.IGNORECASE
+    r"(?:^|/)(?:[\w.-]*[-_.])?values(?:[-_.][\w.-]*)?\.[a-z0-9]+$|(?:^|/)(?:helm[-_])?values/[^/]+$", re.IGNORECASE
 )
 OF_OBJECTS = frozenset({"metadata", "spec"})
 SCENARIO = frozenset({"common", "model", "decode", "prefill", "modelservice", "standalone", "vllmCommon", "router"})

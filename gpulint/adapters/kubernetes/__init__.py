@@ -20,7 +20,7 @@ from gpulint.adapters.objects.pod_templates import Kind, Template
 from gpulint.adapters.pods import network
 from gpulint.adapters.programs import replica
 from gpulint.facts.glossary import glossary
-from gpulint.source.documents import Document, Path
+from gpulint.source.documents import Beside, Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -99,7 +99,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     data = document.data
     if not isinstance(data, dict):
         return
-    if "resourceClaim" in document.words:
+    if document.mentions("resourceClaim"):
         from gpulint.adapters.pods import device_claims
 
         device_claims.complete(document, repository)
@@ -123,8 +123,9 @@ def _unwrap(document: Document, data: Mapping[str, object]) -> Iterator[Document
         for at in places
         if (node := document.node(at))
     ]
+    beside = Beside((*document.beside, *objects)) if objects else Beside()
     for wrapped in objects:
-        wrapped.beside = (*document.beside, *objects)
+        wrapped.beside = beside
         yield wrapped
 
 

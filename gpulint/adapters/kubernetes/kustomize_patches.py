@@ -43,9 +43,15 @@ def _is_listed(document: Document, repository: Repository) -> bool:
 
     It may be in the same folder or in one above.
     """
-    folder = posixpath.dirname(document.path)
+    return _is_file_listed(document.path, repository)  # type: ignore[arg-type]  # every object has a hash
+
+
+@functools.lru_cache(maxsize=8)
+def _is_file_listed(path: str, repository: Repository) -> bool:
+    """Return the same for a file, whose documents all ask it."""
+    folder = posixpath.dirname(path)
     for _ in range(FOLDERS_UP + 1):
-        if any(document.path in _list_patch_files(repository, folder, name) for name in KUSTOMIZATIONS):
+        if any(path in _list_patch_files(repository, folder, name) for name in KUSTOMIZATIONS):
             return True
         if not folder:
             return False

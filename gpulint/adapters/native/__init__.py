@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -212,8 +213,9 @@ def _read_role(document: Document, at: int) -> Role:
         fields[objective_words.WORDS[word].quantity] = Field(aim, stated_at)
     for name, value in stated.items() if isinstance(stated, dict) else ():
         if name == "architecture" and isinstance(value, dict):
-            fields.update((part, _read_field(document, (*path, name, part), part)) for part in value)
-        elif name != "name":
+            stated_parts = (part for part, inner in value.items() if inner is not None)
+            fields.update((part, _read_field(document, (*path, name, part), part)) for part in stated_parts)
+        elif name != "name" and value is not None:
             fields[name] = _read_field(document, (*path, name), name)
     if "max_model_len" in fields or fields.get("engine"):
         fields["max_model_len_stated"] = Field("max_model_len" in fields)
@@ -245,6 +247,12 @@ def _read_field(document: Document, path: Path, name: str) -> Field:
 
 def _parse_value(value: object, quantity: Quantity) -> Value:
     """Read a value. A number may have a unit ("80Gi", "64k")."""
+    if quantity.type == "number" and (
+        isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value))
+    ):
+        raise ValueError(f"{value} is not a number")
+    if quantity.type == "number" and isinstance(value, float) and value.is_integer() and not quantity.unit:
+        return int(value)
     if quantity.type != "number" or not isinstance(value, str):
         return value  # type: ignore[return-value]
     if quantity.unit == "s":

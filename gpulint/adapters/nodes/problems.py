@@ -21,7 +21,7 @@ docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html.
 """
 MACHINES = ("google_compute_instance", "google_compute_instance_template", "google_compute_region_instance_template")
 SLICES = ("mig-devices",)
-PROFILE = re.compile(r"(\d+)g\.\d+gb")
+PROFILE = re.compile(r"(?<!\d)(\d++)g\.\d+gb")
 COMPUTE_SLICES_MAX = 7
 """At most seven instances per GPU, each of one or more compute slices:
 docs.nvidia.com/datacenter/tesla/mig-user-guide.

@@ -70,10 +70,8 @@ def _find_config_map(document: Document, name: object) -> Document | None:
     where = document.get(("metadata", "namespace"))
     candidates = [
         candidate
-        for candidate in document.beside
-        if candidate.get(("kind",)) == "ConfigMap"
-        and candidate.get(("apiVersion",)) == "v1"
-        and candidate.get(("metadata", "name")) == name
+        for candidate in (document.find_beside("ConfigMap", name) if isinstance(name, str) else ())
+        if candidate.get(("apiVersion",)) == "v1"
         and (candidate.path != document.path or candidate.get(("metadata", "namespace")) == where)
     ]
     return candidates[0] if len(candidates) == 1 else None

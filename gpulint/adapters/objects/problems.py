@@ -9,7 +9,7 @@ from gpulint.catalog import tables
 from gpulint.report import escaping
 from gpulint.source.documents import Document, Path, Problem
 
-PER_POD = re.compile(r"\s*((?:vllm|sglang|trtllm|nv_trt_llm|tgi)[:_]\w+)\s*(\{[^{}]*\})?\s*")
+PER_POD = re.compile(r"\s*+((?:vllm|sglang|trtllm|nv_trt_llm|tgi)[:_]\w++)\s*+(\{[^{}]*\})?\s*+")
 """A bare selector of a metric that every server exports for itself."""
 CLUSTERS: tuple[Path, ...] = (
     ("spec",),

@@ -22,13 +22,9 @@ REFERENCES = frozenset({"configMapRef", "configMapKeyRef", "configMap"})
 
 def complete(document: Document, repository: Repository) -> None:
     """Add the ConfigMaps of other files that a document names to its neighbours."""
-    if "configMap" not in document.words or document.get(("apiVersion",)) is None:
+    if not document.mentions("configMap") or document.get(("apiVersion",)) is None:
         return
-    here = {
-        str(config_map.get(("metadata", "name")))
-        for config_map in document.beside
-        if config_map.get(("kind",)) == "ConfigMap"
-    }
+    here = {str(config_map.get(("metadata", "name"))) for config_map in document.find_beside("ConfigMap")}
     wanted = sorted(set(_find_names(document.data, DEPTH)) - here)
     if not wanted:
         return

@@ -196,7 +196,9 @@ def _read_config(config: Origin, repository: Repository) -> dict[str, Field]:
     name = config.document.get(config.path)
     if not isinstance(name, str):
         return {}
-    beside = [candidate for candidate in config.document.beside if _is_config_map(candidate, name)]
+    beside = [
+        candidate for candidate in config.document.find_beside("ConfigMap", name) if _is_config_map(candidate, name)
+    ]
     config_maps = beside or [
         candidate
         for candidate in repository.objects("ConfigMap", name, config.document.path)

@@ -98,12 +98,7 @@ def _find_configurations(document: Document, repository: Repository) -> Iterator
 
 
 def _find_objects(document: Document, name: str, repository: Repository) -> Sequence[Document]:
-    same_file = [
-        candidate
-        for candidate in document.beside
-        if (candidate.get(("kind",)), candidate.get(("metadata", "name"))) == (CONFIG, name)
-    ]
-    candidates = same_file or repository.objects(CONFIG, name, document.path)
+    candidates = document.find_beside(CONFIG, name) or repository.objects(CONFIG, name, document.path)
     return [candidate for candidate in candidates if str(candidate.get(("apiVersion",))).startswith(f"{GROUP}/")]
 
 

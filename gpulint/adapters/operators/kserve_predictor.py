@@ -119,7 +119,7 @@ CONTAINER = "kserve-container"
 def _find_runtime(document: Document, name: str, repository: Repository) -> Document | None:
     """Return the one runtime of that name, in the same file or the repository."""
     for kind in RUNTIME_KINDS:
-        beside = [candidate for candidate in document.beside if _is_runtime(candidate, kind, name)]
+        beside = [candidate for candidate in document.find_beside(kind, name) if _is_runtime(candidate, kind, name)]
         candidates = beside or [
             candidate
             for candidate in repository.objects(kind, name, document.path)

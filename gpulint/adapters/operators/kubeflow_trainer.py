@@ -48,12 +48,7 @@ def _find_runtime(document: Document, repository: Repository) -> Document | None
     """Return the one runtime of that kind and name in the repository."""
     kind = str(document.get(("spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     name = str(document.get(REFERENCE))
-    beside = [
-        sibling
-        for sibling in document.beside
-        if (sibling.get(("kind",)), sibling.get(("metadata", "name"))) == (kind, name)
-    ]
-    runtimes = beside or repository.objects(kind, name, document.path)
+    runtimes = document.find_beside(kind, name) or repository.objects(kind, name, document.path)
     own = [runtime for runtime in runtimes if str(runtime.get(("apiVersion",))).startswith(f"{GROUP}/")]
     return own[0] if len(own) == 1 else None
 

@@ -134,7 +134,7 @@ def _find_cached_model(document: Document, spec: Path, repository: Repository) -
     name = document.get(origin.path)
     if not isinstance(name, str):
         return {}
-    caches = [sibling for sibling in document.beside if _is_cache(sibling, name)]
+    caches = [sibling for sibling in document.find_beside("NIMCache", name) if _is_cache(sibling, name)]
     caches = caches or [
         document_ for document_ in repository.objects("NIMCache", name, document.path) if _is_cache(document_, name)
     ]

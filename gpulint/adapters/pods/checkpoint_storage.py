@@ -117,7 +117,7 @@ def scratch(role: Role, document: Document) -> dict[str, Field]:
     back.
     """
     stated = role.fields.get("checkpoint_folder")
-    if stated is None or not stated.origins or ("partition" not in role.fields and "#SBATCH" not in document.text):
+    if stated is None or not stated.origins or ("partition" not in role.fields and not document.mentions("#SBATCH")):
         return {}
     value = stated.value if isinstance(stated.value, str) else stated.origins[0].text()
     if not SCRATCH.match(value) or CARRIED.search(document.text) or BROUGHT.search(document.text):

@@ -230,11 +230,8 @@ def _find_object(document: Document, kind: str, name: str) -> Document | None:
     """Return the one object of that kind and name next to the document."""
     candidates = [
         candidate
-        for candidate in document.beside
-        if candidate.get(("kind",)) == kind
-        and str(candidate.get(("apiVersion",))).startswith(f"{GROUP}/")
-        and candidate.get(("metadata", "name")) == name
-        and _is_same_namespace(candidate, document)
+        for candidate in document.find_beside(kind, name)
+        if str(candidate.get(("apiVersion",))).startswith(f"{GROUP}/") and _is_same_namespace(candidate, document)
     ]
     return candidates[0] if len(candidates) == 1 else None
 

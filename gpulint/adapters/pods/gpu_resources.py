@@ -14,7 +14,8 @@ from gpulint.workload import Field, Origin, Unknown
 
 RENAMED = (
     r"nvidia\.com/(?!.*-\d+[abcqABCQ]$)"
-    r"(?P<product>(?i:gpu-)?(?i:(?:tesla|quadro|geforce|titan|rtx|gtx)[\w-]*\d[\w-]*|(?:[abhlptv]|gh|gb)\d+[\w-]*))"
+    r"(?P<product>(?i:gpu-)?(?i:(?:tesla|quadro|geforce|titan|rtx|gtx)(?:[^\W\d]|-)*+\d[\w-]*+|"
+    r"(?:[abhlptv]|gh|gb)\d[\w-]*+))"
     r"(?:\.shared)?"
 )
 """Names that contain a GPU model, as those of the National Research Platform do.
@@ -23,7 +24,7 @@ The name of a virtual GPU ends in its profile (A100-10C) and is not one of them.
 """
 GPU = re.compile(f"{resource_names.pattern('gpus', 'slices')}|{RENAMED}")
 SLICE = resource_names.slice_prefix()
-MIG = re.compile(rf"{re.escape(SLICE)}(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
+MIG = re.compile(rf"{re.escape(SLICE)}(?P<profile>\w++\.\w++)(?P<more>[\w.]*)")
 
 
 def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:

@@ -67,7 +67,7 @@ def _read_source(document: Document, at: Path, repository: Repository) -> Volume
 
 def _read_claim(document: Document, name: str, origin: Origin, repository: Repository) -> Volume:
     """Read a claim of the same file, else the only one of that name in the repository."""
-    candidates = [candidate for candidate in document.beside if _is_claim(candidate, name)]
+    candidates = [*document.find_beside("PersistentVolumeClaim", name)]
     candidates = candidates or [
         candidate
         for candidate in repository.objects("PersistentVolumeClaim", name, document.path)
@@ -101,7 +101,7 @@ def _find_row(
 
     The provisioner decides the row if the repository defines the class, else its name does.
     """
-    defined = [candidate for candidate in document.beside if _is_class(candidate, name)]
+    defined = [*document.find_beside("StorageClass", name)]
     defined = defined or list(repository.objects("StorageClass", name, document.path))
     if len(defined) == 1:
         row = _find_provisioner_row(defined[0])

@@ -20,11 +20,11 @@ INSTALLER = re.compile(r"\b(?:pip3?|uv|conda|mamba)\b.*\binstall\b", re.S)
 
 _JOINED = re.compile(r"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
-_INSTRUCTION = re.compile(r"[ \t]*(?P<name>[A-Za-z]+)[ \t]+(?P<rest>.*)")
+_INSTRUCTION = re.compile(r"[ \t]*+(?P<name>[A-Za-z]++)[ \t]++(?P<rest>.*)")
 _FROM = re.compile(r"(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+[Aa][Ss][ \t]+(?P<stage>\S+))?[ \t]*")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})")
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
-_PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|[^\s"']*)""")
+_PAIR = re.compile(r"""(?<!\w)(\w++)=("(?:\\.|[^"\\])*"|'[^']*'|[^\s"']*)""")
 
 
 class StartCommand(NamedTuple):

@@ -22,7 +22,7 @@ SCHEDULERS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#BSUB": "LSF"}
 LINE = re.compile(r"(#SBATCH|#PBS|#BSUB)(?:(?=[ \t]+-)|[ \t]+<[^<>]*>(?=[ \t]+-))(?P<options>[^\r\n]*)")
 """A line of options, possibly with placeholders before them: `#SBATCH <SLURM OPTIONS> --nodes=2`."""
 COMMENT_OR_BLANK = re.compile(r"[ \t\r]*(?:#[^\n]*)?")
-TOKEN = re.compile(r"\{\{.*?\}\}\S*|(?:\"[^\"\n]*\"|'[^'\n]*'|\{\{.*?\}\}|[^\s\"'])+")
+TOKEN = re.compile(r"\{\{(?:(?!\{\{).)*?\}\}\S*|(?:\"[^\"\n]*\"|'[^'\n]*'|\{\{(?:(?!\{\{).)*?\}\}|[^\s\"'])+")
 COMPONENT = frozenset({"hetjob", "packjob"})
 SELECT = re.compile(r"(?P<chunks>\d+)(?P<resources>(?::\w+=[\w.]+)*)")
 GRES_GPU = re.compile(r"(?:gres[/:])?gpu(?::(?P<type>[^:=,(]*[^\d:=,(][^:=,(]*))?(?:[:=](?P<count>\d+))?(?:\(.*)?")

@@ -293,7 +293,7 @@ def _name_format(format: str) -> str:
 
 def _is_templated(document: Document) -> bool:
     """Return True if a tool completes the file, so that its keys may belong to that tool."""
-    return "{%" in document.text or "{{" in document.text
+    return document.mentions("{%", "{{")
 
 
 FORMAT_NAMES: Mapping[str, str] = {

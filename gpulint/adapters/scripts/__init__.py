@@ -20,6 +20,7 @@ from gpulint.adapters.trainers import settings_file
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.engines.trainers import vocabulary
+from gpulint.source import shell
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -127,7 +128,10 @@ def _apply_config(gpu_program: GpuProgram, find: Callable[[str], Origin | None])
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """Report a cluster that a script starts and never stops."""
+    """Report a script that exceeds a limit, and a cluster that a script starts and never stops."""
+    if not _analyse(document)[0] and (excess := shell.find_excess(document.text)):
+        first = document.text.partition("\n")[0]
+        yield Problem("input-limit", f"gpulint does not read this: {excess}", document.locate((), span=(0, len(first))))
     if "sky launch" not in document.text or STOPPED.search(document.text):
         return
     for command in _analyse(document)[0]:

@@ -37,7 +37,9 @@ PREPARATION = re.compile(
     r"collect|aggregate|summari[sz]e|setup|clone|merge|upload|plot)(?:$|[._-].*)",
     re.IGNORECASE,
 )
-MONITOR = re.compile(r"(?:^|[/-])(?:dcgm|[\w-]*exporter|k8s-device-plugin|gpu-feature-discovery)(?:[:@-]|$)")
+MONITOR = re.compile(
+    r"(?:(?:^|[/-])(?:dcgm|k8s-device-plugin|gpu-feature-discovery)|(?<![\w-])[\w-]*exporter)(?:[:@-]|$)"
+)
 """Images that monitor or announce GPUs and do not compute on them."""
 
 

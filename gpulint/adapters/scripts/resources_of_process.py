@@ -219,7 +219,8 @@ def _count_replicas(stated: Mapping[str, Argument]) -> Field:
             Unknown(word.why or f"{word.text} is not a job array", programs_processes.category(word)),
             programs_processes.origins(word),
         )
-    sizes = (len(range(int(part[1]), int(part[2] or part[1]) + 1, int(part[3] or 1))) for part in parts if part)
+    ends = ((int(part[1]), int(part[2] or part[1]), max(1, int(part[3] or 1))) for part in parts if part)
+    sizes = (max(0, (last - first) // step + 1) for first, last, step in ends)
     return Field(sum(sizes), programs_processes.origins(word))
 
 

@@ -108,7 +108,7 @@ def _split(name: str) -> tuple[str, str]:
     """
     plain = name.removeprefix("re:").replace("\\", "").strip("^$")
     plain = re.sub(r"^(?:\.?\*)?\.?(?:(?:model|language_model|transformer)\.)*", "", plain)
-    plain = re.sub(r"[.]?[*]+$", "", plain).rstrip(".")
+    plain = re.sub(r"(?:[.]|(?<!\*))[*]++$", "", plain).rstrip(".")
     found = re.match(r"layers\.(\d+|\.?\*|d\+)\.(.+)", plain)
     if found is None:
         return "", plain

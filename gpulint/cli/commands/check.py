@@ -20,7 +20,7 @@ from gpulint.cli import (
     print_stderr,
     split_values,
 )
-from gpulint.cli.options import ACCELERATOR, RULES, SELECT, collect
+from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, RULES, SELECT, TIMEOUT, collect
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
@@ -58,6 +58,8 @@ class Selection(NamedTuple):
     baseline: str | None
     no_ignores: bool
     fail_on_unread: bool
+    file_timeout: float
+    timeout: float
 
 
 class Comparison(NamedTuple):
@@ -173,6 +175,8 @@ class Extras(NamedTuple):
     is_flag=True,
     help="Report file-not-checked for every file that was not checked, also for templates and patches.",
 )
+@FILE_TIMEOUT
+@TIMEOUT
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option(
     "--stdin-filename",
@@ -237,6 +241,8 @@ def _build_options(selection: Selection, comparison: Comparison, today: str) -> 
         baseline=selection.baseline or "",
         ignores=not selection.no_ignores,
         fail_on_unread=selection.fail_on_unread,
+        file_timeout_s=selection.file_timeout,
+        timeout_s=selection.timeout,
     )
 
 
@@ -319,7 +325,7 @@ def _report_rendered(run: Session, tool: str, folders: Sequence[str], values: Se
     """Report on the objects that a tool renders from folders, located in their source files where possible."""
     from gpulint.pipeline import render
     from gpulint.pipeline.check import check_files
-    from gpulint.pipeline.run import suppress
+    from gpulint.pipeline.run import build_watchdog, suppress
 
     try:
         renderings = [render.render(tool, folder, values) for folder in folders or ["."]]
@@ -328,9 +334,10 @@ def _report_rendered(run: Session, tool: str, folders: Sequence[str], values: Se
     print_stderr(
         f"{tool} rendered {len(rendering.documents)} objects from {rendering.shown}" for rendering in renderings
     )
+    sources = [rendering.source for rendering in renderings]
     return suppress(
         run,
-        render.relocate(check_files([rendering.source for rendering in renderings], run.tree, run.given), renderings),
+        render.relocate(check_files(sources, run.tree, run.given, build_watchdog(run.options)), renderings),
     )
 
 
@@ -375,8 +382,9 @@ def _write_outputs(report: Report, requested: Sequence[Output], colour: bool, on
 def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exit_zero: bool) -> NoReturn:
     """Print what --fix would change as a diff; exit with 1 if it would change anything."""
     from gpulint.pipeline import fix as pipeline_fix
+    from gpulint.pipeline.run import build_watchdog
 
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, build_watchdog(run.options))
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=True))
     if not rewrite.outcome.contents:
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
@@ -390,9 +398,9 @@ def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exi
 def _fix(run: Session, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: bool) -> Report:
     """Write the fixes to the files, or to stdout for text from stdin, and report on what remains."""
     from gpulint.pipeline import fix as pipeline_fix
-    from gpulint.pipeline.run import suppress
+    from gpulint.pipeline.run import build_watchdog, suppress
 
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, build_watchdog(run.options))
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     if to_stdout:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepare_session
-from gpulint.cli.options import RULES
+from gpulint.cli.options import FILE_TIMEOUT, RULES
 
 if TYPE_CHECKING:
     from gpulint.report.model import Report
@@ -42,6 +42,7 @@ WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 @click.option("--color/--no-color", default=None, help="Print the text in colour.  [default: only on a terminal]")
 @RULES
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
+@FILE_TIMEOUT
 @TODAY
 def command(
     paths: Sequence[str],
@@ -52,12 +53,13 @@ def command(
     folders: Sequence[str],
     exit_zero: bool,
     today: str,
+    file_timeout: float,
 ) -> None:
     """Draw the racks of FILE with the state of each feed and with bars for power, cooling, weight and space.
 
     SPECS are files and folders of workloads. They are placed on these racks if gpulint.yaml names FILE as their facility.
     """
-    report = _report(paths, folders, today)
+    report = _report(paths, folders, today, file_timeout)
     _reject_unknown_racks(report, only)
     in_ascii = not _can_encode(WIDEST) if plain is None else plain
     in_colour = sys.stdout.isatty() if color is None else color
@@ -68,13 +70,13 @@ def command(
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
 
 
-def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
+def _report(paths: Sequence[str], folders: Sequence[str], today: str, file_timeout: float) -> Report:
     """Report on files that include a facility, or on inventory exports; raise Misuse if there is no facility."""
     from gpulint.facility import inventories
     from gpulint.pipeline.run import check_files, find_sources
     from gpulint.pipeline.session import Options, Unusable
 
-    run = prepare_session(paths, Options(today, rules=tuple(folders)))
+    run = prepare_session(paths, Options(today, rules=tuple(folders), file_timeout_s=file_timeout))
     exported = inventories.synthesize_facility(paths[0], run.tree) if len(paths) == 1 else None
     try:
         report = check_files(run, [exported] if exported else find_sources(run, paths))

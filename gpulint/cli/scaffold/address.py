@@ -8,7 +8,7 @@ from importlib import metadata
 
 from gpulint.version import PROJECT
 
-ADDRESS = re.compile(r"(?:https?|ssh|git|file)://[^\s:@]*(?:@[^\s@]+|[^\s@]*)|[\w.-]+@[\w.-]+:[^\s]+")
+ADDRESS = re.compile(r"(?:https?|ssh|git|file)://[^\s:@]*+(?:@[^\s@]+|[^\s@]*)|[\w.-]+@[\w.-]+:[^\s]+")
 """What git clones from: a URL without a password, or user@host:path."""
 LABELS = ("source", "repository", "sourcecode", "github", "homepage")
 """The labels of a package's addresses that may lead to its repository, the surest first."""

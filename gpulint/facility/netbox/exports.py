@@ -150,7 +150,7 @@ def field_name(header: str) -> str:
     >>> field_name("Max utilization"), field_name("Position (U)"), field_name("device_type")
     ('max_utilization', 'position', 'device_type')
     """
-    bare = re.sub(r"\(.*?\)", "", header).strip().lower()
+    bare = re.sub(r"\([^()\n]*\)", "", header).strip().lower()
     return re.sub(r"[^a-z0-9]+", "_", bare).strip("_")
 
 

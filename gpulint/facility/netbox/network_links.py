@@ -41,7 +41,7 @@ INFINIBAND = {"infiniband-edr": "100G", "infiniband-hdr": "200G", "infiniband-nd
 """The speed of four lanes."""
 LENGTHS = {"meters": "m", "centimeters": "cm", "kilometers": "km", "feet": "ft", "inches": "in"}
 INACTIVE_STATUSES = frozenset({"decommissioning"})
-_SPEED = re.compile(r"(\d+(?:\.\d+)?)([gt])base|\((\d+(?:\.\d+)?)([gt])e\)", re.IGNORECASE)
+_SPEED = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)([gt])base|\((\d++(?:\.\d++)?)([gt])e\)", re.IGNORECASE)
 
 
 class CableEnd(NamedTuple):

@@ -133,7 +133,7 @@ def _read_fields(workload: Workload, kind: str, name: str, repository: Repositor
 def _find_budgets(workload: Workload, repository: Repository) -> Iterator[Document]:
     """Yield the disruption budgets that cover a workload, of its file if that has any, else of its folder."""
     document, kind = workload.document, "PodDisruptionBudget"
-    candidates: Iterable[Document] = [one for one in document.beside if one.get(("kind",)) == kind]
+    candidates: Iterable[Document] = document.find_beside(kind)
     if not candidates:
         by_label = _index_budgets(repository.neighbours(kind, "", document.path))
         labels = _list_hashable(_read_labels(document, workload.path))
@@ -143,7 +143,7 @@ def _find_budgets(workload: Workload, repository: Repository) -> Iterator[Docume
 
 def _find_objects(document: Document, kind: str, name: str, repository: Repository) -> Iterator[Document]:
     """Yield the objects of a kind in the file itself, else in its folder."""
-    here = [resource for resource in document.beside if resource.get(("kind",)) == kind]
+    here = document.find_beside(kind)
     for resource in here or _find_neighbours(kind, name, document, repository):
         if _belongs(resource, kind, document):
             yield resource

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +12,7 @@ from gpulint.catalog import hardware, package_data
 from gpulint.facts import objective_words
 from gpulint.pipeline.enrichment.object_metadata import MAPS
 from gpulint.policy.config.settings import Hint, NamedFabric
-from gpulint.source.documents import Comment, Document, Loaded
+from gpulint.source.documents import Comment, Document, Loaded, places
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 from gpulint.workload import Hint as RoleHint
 
@@ -225,7 +226,7 @@ def apply(
 
     `stated` is the workload as its file states it without annotations for gpulint, if it has any.
     """
-    own = [comment for comment in comments_read if _is_about(comment.line, workload)]
+    own = list(_select_about(comments_read, workload))
     further = [dict(_read_settings(hint)) for hint in settings if hint.matches(workload.document.path, workload.name)]
     if accelerator:
         further.append({"accelerator": _build_field("accelerator", accelerator, "--accelerator")})
@@ -322,13 +323,22 @@ def _read_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
         yield _build_objective(word, aim, "objectives in gpulint.yaml")
 
 
-def _is_about(line: int, workload: Workload) -> bool:
-    """Return whether a comment is within a workload, or above the whole content of its document."""
-    first, last = _find_lines(workload.document, None)
-    if not first <= line <= last:
-        return line < first and workload.document.index == 0
-    begin, end = _find_lines(workload.document, workload)
-    return begin <= line <= end or line < _find_first_value(workload.document)
+def _select_about(comments_read: Sequence[Override], workload: Workload) -> Iterator[Override]:
+    """Yield the comments within a workload, or above the whole content of its document."""
+    if not comments_read:
+        return
+    document = workload.document
+    first, last = _find_lines(document, None)
+    begin, end = _find_lines(document, workload)
+    content = places.find_line(document.text, document.root.start)
+    near = bisect.bisect_left(comments_read, 0 if document.index == 0 else first, key=_line)
+    for comment in comments_read[near : bisect.bisect_right(comments_read, last, key=_line)]:
+        if begin <= comment.line <= end or comment.line < max(first, content):
+            yield comment
+
+
+def _line(comment: Override) -> int:
+    return comment.line
 
 
 def _find_lines(document: Document, workload: Workload | None) -> tuple[int, int]:
@@ -337,22 +347,17 @@ def _find_lines(document: Document, workload: Workload | None) -> tuple[int, int
     """
     node = document.node(workload.path) if workload else document.root
     if workload is None or not workload.path or node is None:
-        others = [
-            other.root.start
-            for other in document.beside
-            if other.path == document.path and other.index > document.index
-        ]
-        end = min(others, default=len(document.text))
-        return _find_line(document, 0 if document.index == 0 else document.root.start), _find_line(document, end)
-    return document.locate(workload.path).line, _find_line(document, node.end)
+        begin, end = 0 if document.index == 0 else document.root.start, _find_end(document)
+        return places.find_line(document.text, begin), places.find_line(document.text, end)
+    return document.locate(workload.path).line, places.find_line(document.text, node.end)
 
 
-def _find_first_value(document: Document) -> int:
-    return _find_line(document, document.root.start)
-
-
-def _find_line(document: Document, offset: int) -> int:
-    return document.text.count("\n", 0, offset) + 1
+def _find_end(document: Document) -> int:
+    """Return the offset where the next document of the file begins."""
+    if document.until is not None:
+        return document.until
+    others = (other for other in document.beside if other.path == document.path and other.index > document.index)
+    return min((other.root.start for other in others), default=len(document.text))
 
 
 def _pair_roles(workload: Workload, stated: Workload | None) -> tuple[Role, ...]:

@@ -48,7 +48,7 @@ class Quota(NamedTuple):
 
 def merge_queue(workload: Workload, repository: Repository) -> Workload:
     """Return a queued workload with the accelerator of its queue's flavours and with its quota."""
-    if LABEL not in workload.document.text:
+    if not workload.document.mentions(LABEL):
         return workload
     find = functools.partial(nodes.find_objects, document=workload.document, repository=repository)
     roles = tuple(_match(role, workload.document, find, repository) for role in workload.roles)

@@ -13,7 +13,7 @@ from gpulint.facts.glossary import glossary
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w+)")
 TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
-GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
+GROUP = re.compile(r"(?<!\w)\w*+(\.\w++)?\([^()]*\)")
 KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
 EXPONENT = re.compile(r"(?<=\d)[eE][+-]?\d+")
 OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")
@@ -26,6 +26,10 @@ PLAIN = frozenset({bool, int, float, str, type(None)})
 
 class ConditionError(ValueError):
     """A condition that does not compile or is not boolean."""
+
+
+class WorkExceeded(Exception):
+    """A condition takes more steps than the bound on its work allows."""
 
 
 class KeyAbsent(ConditionError):
@@ -95,7 +99,10 @@ def _evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     converted = {
         name: _convert_to_float(value) if uses_floats else _convert_to_cel(value) for name, value in values.items()
     }
-    result = compile(expression).eval(data=converted)
+    try:
+        result = compile(expression).eval(data=converted)
+    except RuntimeError as error:
+        raise WorkExceeded(f"its condition takes more steps than CEL allows ({error})") from None
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(find_names(expression)) - set(values):

@@ -35,6 +35,8 @@ def find(found: Iterable[Document], rules: Sequence[Rule]) -> Iterator[Finding |
             except cel.ConditionError as error:
                 yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}", "rule")
                 continue
+            except cel.WorkExceeded as error:
+                raise evaluate.RuleDefect(f"rule {rule.name}: {error}") from None
             if holds:
                 yield evaluate.make_document_finding(
                     rule, _locate(rule, document), fill_message(rule.message, document)

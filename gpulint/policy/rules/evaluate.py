@@ -135,7 +135,7 @@ class EvaluatedRole(NamedTuple):
 
 
 class RuleDefect(Exception):
-    """A built-in rule whose condition fails although every fact is known."""
+    """A built-in rule whose condition fails although every fact is known, or any rule whose condition takes too many steps."""
 
 
 def select(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
@@ -206,6 +206,8 @@ def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
         except cel.ConditionError as error:
             if is_own(rule):
                 return Missing(frozenset(resolved))
+            raise RuleDefect(f"rule {rule.name}: {error}") from None
+        except cel.WorkExceeded as error:
             raise RuleDefect(f"rule {rule.name}: {error}") from None
         if outcome is None:
             return Missing(facts.missing(set(resolved) - set(available)))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import bisect
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from gpulint import units
 from gpulint.report.model import Finding, Location, Subject
-from gpulint.source.documents import Document, Node, Path
+from gpulint.source.documents import Document, Node, Path, places
 from gpulint.workload import Field, Role, Unknown, Workload
 
 BUDGET_PREFIX = "budget "
@@ -17,6 +18,9 @@ BUDGET_PREFIX = "budget "
 FACILITY_PREFIX = "gpulint/Facility "
 """Prefix of a subject's object that is a component of a facility."""
 LONGEST = 160
+Child = TypeVar("Child")
+IN_ORDER = frozenset({"yaml", "json"})
+"""Formats in which the entries of a mapping follow each other in the text."""
 DECLARED_SUFFIX = "_stated"
 """Suffix of facts that only tell whether another fact is declared."""
 
@@ -70,25 +74,46 @@ def _keep_subject(finding: Finding, before: Subject | None) -> Finding:
 
 def add_subjects(found: Iterable[Finding], documents: Sequence[Document]) -> list[Finding]:
     """Return the findings of one file, with subjects for those about its text."""
+    begins = _Begins(documents)
     return [
-        finding
-        if finding.subject != Subject()
-        else finding._replace(subject=locate_subject(finding.location, documents))
+        finding if finding.subject != Subject() else finding._replace(subject=_locate_subject(finding.location, begins))
         for finding in found
     ]
 
 
 def locate_subject(place: Location, documents: Sequence[Document]) -> Subject:
     """Return the subject of a location: the object that contains it, the path of keys, and the text there."""
+    return _locate_subject(place, _Begins(documents))
+
+
+class _Begins:
+    """Where the documents of each file begin, in the order of the text."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._by_path: dict[str, list[Document]] = {}
+        for document in documents:
+            self._by_path.setdefault(document.path, []).append(document)
+        self._first = {path: found[0] for path, found in self._by_path.items()}
+        for found in self._by_path.values():
+            found.sort(key=_start)
+
+    def find(self, place: Location) -> tuple[Document, int] | None:
+        """Return the document of a location, and its offset there; None for another file."""
+        if place.path not in self._first:
+            return None
+        first, found = self._first[place.path], self._by_path[place.path]
+        offset = places.find_offset(first.text, place.line, place.column)
+        at = bisect.bisect_right(found, offset, key=_start)
+        return (found[at - 1] if at else first), offset
+
+
+def _locate_subject(place: Location, begins: _Begins) -> Subject:
     value = normalise(_text(place))
-    same_file = [document for document in documents if document.path == place.path]
-    if not same_file:
+    found = begins.find(place)
+    if found is None:
         return Subject(_file(place.path), "", value)
-    offset = _offset(same_file[0].text, place)
-    document = max(
-        (candidate for candidate in same_file if candidate.root.start <= offset), key=_start, default=same_file[0]
-    )
-    path = _path_to(document.root, offset)
+    document, offset = found
+    path = _path_to(document, offset)
     return Subject(_holder(document, path) or _file(place.path), _keys(document, path), value)
 
 
@@ -173,35 +198,38 @@ def _file(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _offset(text: str, place: Location) -> int:
-    starts = _list_line_starts(text)
-    return starts[min(place.line, len(starts)) - 1] + place.column - 1
-
-
-@functools.lru_cache(maxsize=2)
-def _list_line_starts(text: str) -> Sequence[int]:
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _path_to(root: Node, offset: int) -> Path:
+def _path_to(document: Document, offset: int) -> Path:
     """Return the keys and indices that lead to the innermost value around an offset."""
     path: list[str | int] = []
-    node = root
-    while (step := _step(node, offset)) is not None:
+    node = document.root
+    while (step := _step(node, offset, document.format in IN_ORDER)) is not None:
         part, node = step
         path.append(part)
     return tuple(path)
 
 
-def _step(node: Node, offset: int) -> tuple[str | int, Node] | None:
+def _step(node: Node, offset: int, in_order: bool) -> tuple[str | int, Node] | None:
+    """Return the child of a node at an offset, and its key or index."""
     if node.target is not None or node.kind == "scalar":
         return None
     if node.kind == "sequence":
-        return next(((index, item) for index, item in enumerate(node.value) if item.start <= offset < item.end), None)
-    entries = ((key, value) for key, value in node.value if key.kind == "scalar")
+        near = _select_near(node.value, offset, in_order, operator.attrgetter("start"))
+        return next(((at, node.value[at]) for at in near if node.value[at].start <= offset < node.value[at].end), None)
+    near = _select_near(node.value, offset, in_order, lambda entry: entry[0].start)
+    entries = (node.value[at] for at in near if node.value[at][0].kind == "scalar")
     return next(
         ((str(key.value), value) for key, value in entries if key.start <= offset < max(key.end, value.end)), None
     )
+
+
+def _select_near(
+    children: Sequence[Child], offset: int, in_order: bool, start: Callable[[Child], int]
+) -> Iterable[int]:
+    """Return the children that an offset may be in: the last one that starts at or before it, where they are in order."""
+    if not in_order:
+        return range(len(children))
+    at = bisect.bisect_right(children, offset, key=start)
+    return range(max(0, at - 1), at)
 
 
 def _keys(document: Document, path: Path) -> str:

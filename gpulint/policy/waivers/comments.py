@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.policy.waivers.waivers import Suppression, WaiverProblem
 from gpulint.report.model import Location, Waiver
-from gpulint.source.documents import Comment, Document, Path
+from gpulint.source.documents import Comment, Document, Path, places
 
 DIRECTIVE = re.compile(r"gpulint:\s*(?P<rest>.*)")
 HINT = re.compile(r"gpulint:\s*(?P<words>(?!(?:ignore|disable|suppress|waive)=)[\w-]+=.*)")
@@ -163,16 +163,16 @@ def _find_comments(
     path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]
 ) -> Iterator[Directive]:
     """Yield directives in comments. They cover their own line, or the value that starts on the next line."""
-    lines = [line.removesuffix("\r") for line in text.split("\n")] if comments else []
+    lines = _Lines(text, documents)
     for comment in comments:
         directive = _extract_directive(comment.text)
         if directive is None:
             continue
-        line = lines[comment.line - 1]
+        line = places.read_line(text, comment.line)
         alone = not line[: comment.column - 1].strip()
         place = Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
-        first = comment.line + 1 + _comment_lines(lines[comment.line :]) if alone else comment.line
-        yield Directive(directive, "comment", place, (comment.line, max(first, _end_of_scalar(text, documents, first))))
+        first = lines.find_content(comment.line) if alone else comment.line
+        yield Directive(directive, "comment", place, (comment.line, max(first, lines.find_end(first))))
 
 
 def _find_unread(
@@ -183,9 +183,9 @@ def _find_unread(
         return
     read_lines = {comment.line for comment in comments}
     for match in ENCLOSED.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
+        line = places.find_line(text, match.start())
         if line not in read_lines:
-            source_line = text.split("\n")[line - 1].removesuffix("\r")
+            source_line = places.read_line(text, line)
             place = Location(path, line, 1, line, len(source_line) + 1, source_line)
             yield WaiverProblem(
                 "malformed-suppression",
@@ -206,28 +206,52 @@ def _extract_directive(comment: str) -> str | None:
     return last.removeprefix("gpulint:").strip() if last.startswith("gpulint:") else comment[match.start() :]
 
 
-def _comment_lines(lines: Iterable[str]) -> int:
-    """Return the number of comment lines before anything else."""
-    return len(list(itertools.takewhile(lambda line: line.lstrip().startswith("#"), lines)))
+class _Lines:
+    """The lines of a file: which of them are comments, and where the scalars that begin on them end.
+
+    Both are worked out by one pass over the file, however many comments ask.
+    """
+
+    def __init__(self, text: str, documents: Sequence[Document]) -> None:
+        self._text = text
+        self._documents = documents
+
+    def find_content(self, line: int) -> int:
+        """Return the first line after a comment line that is no comment."""
+        return self._content_lines[min(line, len(self._content_lines) - 1)]
+
+    def find_end(self, line: int) -> int:
+        """Return the last line of a multi-line scalar that starts on a line, otherwise that line."""
+        return self._last_lines.get(line, line)
+
+    @functools.cached_property
+    def _content_lines(self) -> list[int]:
+        """For each line number, the first later line that is no comment."""
+        lines = self._text.split("\n")
+        found = [len(lines) + 1] * (len(lines) + 1)
+        for at in range(len(lines) - 1, -1, -1):
+            found[at] = found[at + 1] if lines[at].lstrip().startswith("#") else at + 1
+        return found
+
+    @functools.cached_property
+    def _last_lines(self) -> dict[int, int]:
+        """For each line on which a scalar begins, the last line of such a scalar."""
+        found: dict[int, int] = {}
+        for start, end in (span for document in self._documents for span in _scalars(document.root)):
+            first, last = places.find_line(self._text, start), places.find_line(self._text, end)
+            found[first] = max(last, found.get(first, 0))
+        return found
 
 
-def _end_of_scalar(text: str, documents: Sequence[Document], line: int) -> int:
-    """Return the last line of a multi-line scalar that starts on a line, otherwise that line."""
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    if line > len(starts) or not documents:
-        return line
-    begin = starts[line - 1]
-    end = starts[line] if line < len(starts) else len(text)
-    spans = (node for document in documents for node in _scalars(document.root, begin, end))
-    return max((text.count("\n", 0, node_end) + 1 for _, node_end in spans), default=line)
-
-
-def _scalars(root: object, begin: int, end: int) -> Iterator[tuple[int, int]]:
+def _scalars(root: object) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last offset of each scalar."""
     stack = [root]
     while stack:
         node = stack.pop()
         kind, value = getattr(node, "kind", ""), getattr(node, "value", None)
-        if kind == "scalar" and begin <= getattr(node, "start", -1) < end:
+        if getattr(node, "target", None) is not None:
+            continue
+        if kind == "scalar":
             yield getattr(node, "start", 0), max(getattr(node, "start", 0), getattr(node, "end", 0) - 1)
         elif kind == "mapping" and isinstance(value, list):
             stack.extend(part for pair in value for part in pair)
@@ -238,7 +262,7 @@ def _scalars(root: object, begin: int, end: int) -> Iterator[tuple[int, int]]:
 def _find_annotations(documents: Sequence[Document]) -> Iterator[Directive]:
     """Yield `gpulint/ignore` annotations of objects, pod templates and chart values; they cover their owner."""
     for document in documents:
-        for path in _find_annotated(document) if ANNOTATION in document.words else ():
+        for path in _find_annotated(document) if document.mentions(ANNOTATION) else ():
             text = document.get((*path, ANNOTATION))
             place = document.locate((*path, ANNOTATION))
             holder = _holder(path)
@@ -277,5 +301,4 @@ def _holder(path: Path) -> Path | None:
 def _lines(document: Document, path: Path) -> tuple[int, int]:
     """Return the first and last line of a value."""
     node = document.node(path) or document.root
-    first, last = (document.text.count("\n", 0, at) + 1 for at in (node.start, node.end))
-    return first, last
+    return places.find_line(document.text, node.start), places.find_line(document.text, node.end)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -91,14 +90,9 @@ def list_all_annotations(documents: Iterable[Document]) -> Iterator[Declaration]
 
 def locate_comment(comment: Comment, documents: Sequence[Document]) -> Location:
     """Return the location of a comment, from its marker to the end of its line."""
-    line = _split_lines(documents[0].text)[comment.line - 1].rstrip("\r") if documents else ""
+    line = places.read_line(documents[0].text, comment.line) if documents else ""
     path = documents[0].path if documents else ""
     return Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
-
-
-@functools.lru_cache(maxsize=2)
-def _split_lines(text: str) -> Sequence[str]:
-    return text.split("\n")
 
 
 def _read_comment(comment: Comment, documents: Sequence[Document]) -> Iterator[Declaration]:

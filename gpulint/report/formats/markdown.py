@@ -169,7 +169,7 @@ def _render_skipped(skip: Skip) -> str:
 
 def format_code(words: str) -> str:
     """Return text of a file as one code span, also inside a table."""
-    line = safe(re.sub(r"\s*[\r\n]+\s*", " ", words))
+    line = safe(re.sub(r"(?<!\s)[^\S\r\n]*+[\r\n]\s*+", " ", words))
     if len(line) > CELL_CHARACTERS_MAX:
         line = line[: CELL_CHARACTERS_MAX - 1] + "…"
     if not line.strip():

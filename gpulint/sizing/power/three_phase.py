@@ -11,6 +11,9 @@ from gpulint.sizing.power import _feed_loads
 from gpulint.sizing.power._feed_loads import Draw, Draws
 from gpulint.sizing.power.circuits import LINE_TO_LINE_MOST_V, PHASES
 
+SUPPLIES_MAX = 1_000
+"""More supplies than this are spread evenly over the phases, as one by one they would be."""
+
 
 def feed_line_a(
     feed_name: str,
@@ -164,10 +167,11 @@ def _spread(feed_draws: Iterable[Draw]) -> list[float]:
     """
     phases = [0.0] * PHASES
     for draw in sorted(feed_draws, key=lambda item: -item.draw_w / (item.supplies or math.inf)):
-        if not draw.supplies:
+        if not draw.supplies or draw.supplies > SUPPLIES_MAX:
             phases = [watts + draw.draw_w / PHASES for watts in phases]
-        for _ in range(int(draw.supplies or 0)):
-            phases[phases.index(min(phases))] += draw.draw_w / draw.supplies  # type: ignore[operator]
+            continue
+        for _ in range(int(draw.supplies)):
+            phases[phases.index(min(phases))] += draw.draw_w / draw.supplies
     return phases
 
 

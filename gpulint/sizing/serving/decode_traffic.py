@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+SUMMED_MAX = 1_000
+"""More drafts than this add nothing to the sum, unless all of them are accepted."""
+
 
 def sequence_groups(data_parallel: int) -> int:
     """Attention replicas inside one instance; each decodes its own sequences.
@@ -133,7 +136,10 @@ def step_output_tokens(draft_tokens: int, rejected_share: float) -> float:
 
     Source: Leviathan et al., 2023, section 3.1, equation 1.
     """
-    return float(sum((1 - rejected_share) ** draft for draft in range(draft_tokens + 1)))
+    accepted_share = 1 - rejected_share
+    if draft_tokens <= SUMMED_MAX:
+        return float(sum(accepted_share**draft for draft in range(draft_tokens + 1)))
+    return 1 / rejected_share if rejected_share else float(draft_tokens + 1)
 
 
 def decode_context_tokens(request_prompt_tokens: float, request_output_tokens: float) -> float:

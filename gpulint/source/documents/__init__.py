@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gpulint.report.location import Location
 from gpulint.source.documents import places
-from gpulint.source.documents.document import Document, Path
+from gpulint.source.documents.document import Beside, Document, Path
 from gpulint.source.documents.nodes import (
     TEMPLATE,
     InvalidSyntaxError,
@@ -28,10 +28,10 @@ from gpulint.source.documents.nodes import (
     SkippedDocumentError,
 )
 
-__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "load", "read_comments"]
+__all__ = ["Beside", "Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "load", "read_comments"]
 
 FILE_BYTES_MAX = 5_000_000
-DOCUMENTS_MAX = 1_000
+DOCUMENTS_MAX = 50_000
 DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
@@ -69,6 +69,8 @@ The format is empty where it does not matter: the text is too large to be read, 
 """
 _OBJECT = r"(?:\s|#.*\n|---.*\n)*+(?:[\"']?(?:apiVersion|kind)[\"']?[ \t]*:|\{\s*\"(?:apiVersion|kind)\"\s*:)"
 """The start of a Kubernetes object in YAML or JSON."""
+_TOO_MANY_DIGITS = r"(?<![\d_])\d[\d_]{4300}"
+"""More than Python turns into a number."""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
@@ -119,8 +121,10 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
     loading = _Loading(path, text, format, is_relevant)
     loading.read()
     whole = tuple(loading.documents)
-    for document in whole:
-        document.beside = whole
+    beside = Beside(whole)
+    following = (*(document.root.start for document in whole[1:]), len(text))
+    for document, until in zip(whole, following, strict=False):
+        document.beside, document.until = beside, until
     return Loaded(
         documents=whole,
         problems=tuple(loading.problems),
@@ -129,20 +133,56 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
     )
 
 
+def find_chunk(text: str, offset: int) -> tuple[int, int]:
+    """Return the span of the part of a YAML text that holds an offset."""
+    chunks = _list_chunks(text)
+    return chunks[max(0, bisect.bisect_right(chunks, offset, key=lambda chunk: chunk[0]) - 1)]
+
+
+def load_chunk(path: str, text: str, start: int, end: int, index: int) -> Loaded | None:
+    """Read the part of a YAML text that holds one of its documents; None if it holds several parts."""
+    from gpulint.source.documents import yaml
+
+    part = text[start:end]
+    if list(yaml.split_documents(part)) != [(0, len(part))]:
+        return None
+    loading = _Loading(path, text, "yaml", _report_all)
+    loading.index = index
+    loading.read_chunk(start, end, yaml.Reader(text).read)
+    for document in loading.documents:
+        document.until = end
+    return Loaded(tuple(loading.documents), tuple(loading.problems), tuple(loading.skips))
+
+
+@functools.lru_cache(maxsize=2)
+def _list_chunks(text: str) -> tuple[tuple[int, int], ...]:
+    from gpulint.source.documents import yaml
+
+    return tuple(yaml.split_documents(text))
+
+
 def read_comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
     """Return the comments that mention gpulint. A marker inside a scalar starts no comment."""
     mark = _MARKS.get(documents[0].format if documents else "", r"(?<!\S)#")
     data = (document for document in documents if document.format not in _TEXTS)
     scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
-    found, line, counted = [], 1, 0
-    for match in re.finditer("^.*?gpulint.*", text, re.MULTILINE):
-        line += text.count("\n", counted, match.start())
-        counted = match.start()
-        marks = ((counted + item.start(), counted + item.end()) for item in re.finditer(mark, match[0]))
-        offset, end = next((one for one in marks if not _is_inside(scalars, one[0])), (-1, 0))
-        if offset >= 0 and "gpulint" in (body := text[end : match.end()].strip()):
-            found.append(Comment(line, offset - counted + 1, body))
+    found = []
+    for line, start, end in _find_lines_that_mention(text):
+        marks = (match.span() for match in re.compile(mark).finditer(text, start, end))
+        offset, after = next((span for span in marks if not _is_inside(scalars, span[0])), (-1, 0))
+        if offset >= 0 and "gpulint" in (body := text[after:end].strip()):
+            found.append(Comment(line, offset - start + 1, body))
     return tuple(found)
+
+
+def _find_lines_that_mention(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the number, the start and the end of each line that mentions gpulint."""
+    starts, at = places.list_line_starts(text), text.find("gpulint")
+    while at >= 0:
+        line = places.find_line(text, at)
+        end = starts[line] - 1 if line < len(starts) else len(text)
+        yield line, starts[line - 1], end
+        at = text.find("gpulint", end)
 
 
 def is_read(name: str) -> bool:
@@ -202,6 +242,9 @@ class _Loading:
         self.index = 0
 
     def read(self) -> None:
+        if too_long := re.search(_TOO_MANY_DIGITS, self.text):
+            self._refuse(LimitError("a number has more than 4,300 digits", too_long.start()), self.text)
+            return
         match self.format:
             case "toml":
                 self._toml()
@@ -264,25 +307,29 @@ class _Loading:
         reader = yaml.Reader(self.text)
         chunks = list(itertools.islice(spans, DOCUMENTS_MAX + 1))
         for start, end in chunks[:DOCUMENTS_MAX]:
-            chunk = self.text[start:end]
-            self._read_part(chunk, "yaml", functools.partial(reader.read, chunk, start))
+            self.read_chunk(start, end, reader.read)
         if len(chunks) > DOCUMENTS_MAX:
             self._refuse(LimitError(f"more than {DOCUMENTS_MAX:,} documents in one file", chunks[-1][0]), self.text)
 
-    def _read_part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
+    def read_chunk(self, start: int, end: int, read: Callable[[str, int], Parsed | None]) -> None:
+        """Read the part of a YAML text between two of its markers."""
+        chunk = self.text[start:end]
+        self._read_part(chunk, "yaml", functools.partial(read, chunk, start), start)
+
+    def _read_part(self, text: str, format: str, read: Callable[[], Parsed | None], base: int = 0) -> None:
         """Read one part of the file, which holds one document or none."""
         index, self.index = self.index, self.index + 1
         try:
             parsed = read()
         except SkippedDocumentError as skipped:
             if skipped.skipped == TEMPLATE:
-                self._add_template(text)
+                self._add_template(text, base)
             else:
                 self.skips.append(skipped.skipped)
         except LimitError as limit:
             self._refuse(limit, text)
         except InvalidSyntaxError as error:
-            self._report_syntax(error, text, format)
+            self._report_syntax(error, text, format, base)
         else:
             if parsed is None:
                 self.index = index
@@ -290,13 +337,13 @@ class _Loading:
             self.documents.append(Document(self.path, index, self.text, parsed.root, format, parsed.data))
             self._report_duplicates(parsed.duplicates, text, format)
 
-    def _report_syntax(self, error: InvalidSyntaxError, text: str, format: str) -> None:
+    def _report_syntax(self, error: InvalidSyntaxError, text: str, format: str, base: int) -> None:
         if format == "yaml" and re.match(_SHELL, self.text):
             self._shell()
         elif text.startswith(NOT_ONE_DOCUMENT):
             self.skips.append(Skipped("a message of several parts", "language"))
         elif re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
-            self._add_template(text)
+            self._add_template(text, base)
         else:
             self.skips.append(Skipped("its syntax is not valid", "syntax"))
             if self.is_relevant(text, format):
@@ -307,10 +354,10 @@ class _Loading:
             return places.locate_rest_of_line(self.path, self.text, error.start)
         return places.locate(self.path, self.text, error.start, error.end)
 
-    def _add_template(self, text: str) -> None:
+    def _add_template(self, text: str, base: int) -> None:
         """Add a template as a document without data."""
         self.skips.append(TEMPLATE)
-        root = Node("scalar", 0, len(text), text)
+        root = Node("scalar", base, base + len(text), text)
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
     def _refuse(self, limit: LimitError, text: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpulint.report.location import Location
@@ -15,10 +16,36 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 
 
-class Document:
-    """One document of a file: its data, the location of each part, and the other documents of the file (`beside`)."""
+class Beside(tuple["Document", ...]):
+    """Documents that belong together, with an index of their kinds and names that is built when it is first asked for."""
 
-    __slots__ = ("_data", "_pieces", "_words", "beside", "format", "index", "path", "root", "text")
+    @functools.cached_property
+    def by_kind(self) -> Mapping[object, Sequence[Document]]:
+        """The documents of each kind."""
+        found: dict[object, list[Document]] = {}
+        for document in self:
+            if isinstance(kind := document.get(("kind",)), str):
+                found.setdefault(kind, []).append(document)
+        return found
+
+    @functools.cached_property
+    def by_name(self) -> Mapping[object, Sequence[Document]]:
+        """The documents of each kind and name."""
+        found: dict[object, list[Document]] = {}
+        for kind, documents in self.by_kind.items():
+            for document in documents:
+                if isinstance(name := document.get(("metadata", "name")), str):
+                    found.setdefault((kind, name), []).append(document)
+        return found
+
+
+class Document:
+    """One document of a file: its data, the location of each part, and the other documents of the file (`beside`).
+
+    `until` is where the next document of the file begins; None if it was not read from a file of its own.
+    """
+
+    __slots__ = ("_beside", "_data", "_pieces", "format", "index", "path", "root", "text", "until")
 
     def __init__(self, path: str, index: int, text: str, root: Node, format: str, data: object = ...) -> None:
         self.path = path
@@ -28,8 +55,28 @@ class Document:
         self.format = format
         self._data = data
         self._pieces: dict[int, Pieces | None] = {}
-        self._words: str | None = None
-        self.beside: tuple[Document, ...] = ()
+        self._beside = Beside()
+        self.until: int | None = None
+
+    def copy(self) -> Document:
+        """Return the same document, whose neighbours can be replaced."""
+        other = Document(self.path, self.index, self.text, self.root, self.format, self._data)
+        other._beside, other.until = self._beside, self.until
+        return other
+
+    @property
+    def beside(self) -> tuple[Document, ...]:
+        """The documents of the file, and those of others that belong to them."""
+        return self._beside
+
+    @beside.setter
+    def beside(self, documents: tuple[Document, ...]) -> None:
+        self._beside = documents if isinstance(documents, Beside) else Beside(documents)
+
+    def find_beside(self, kind: str, name: str | None = None) -> Sequence[Document]:
+        """Return the documents beside this one of a kind, or of a kind and a name."""
+        beside = self._beside
+        return beside.by_kind.get(kind, ()) if name is None else beside.by_name.get((kind, name), ())
 
     @property
     def data(self) -> object:
@@ -41,16 +88,15 @@ class Document:
     @property
     def words(self) -> str:
         """The text of the file in which words are looked for, with what its escapes and quotes spell."""
-        from gpulint.source.documents import spellings
+        if not _has_tags(self.text):
+            return _spell(self.text)
+        return "\n".join((_spell(self.text), *_list_words(self.data)))
 
-        if self._words is None:
-            parts = [self.text]
-            if spellings.has_unusual(self.text):
-                parts.append(spellings.read_plainly(self.text))
-            if spellings.has_tags(self.text):
-                parts.extend(_list_words(self.data))
-            self._words = "\n".join(parts)
-        return self._words
+    def mentions(self, *words: str) -> bool:
+        """Whether one of some words occurs anywhere in the file."""
+        if _mentions(_spell(self.text), words):
+            return True
+        return _has_tags(self.text) and any(word in part for part in _list_words(self.data) for word in words)
 
     def get(self, path: Path, default: object = None) -> object:
         """Return the data at a path."""
@@ -139,6 +185,27 @@ def _list_words(value: object) -> Iterator[str]:
             waiting += [*found.keys(), *found.values()]
         elif isinstance(found, list):
             waiting += found
+
+
+@functools.lru_cache(maxsize=4)
+def _spell(text: str) -> str:
+    """Return a text with what its escapes and quotes spell, which all documents of a file ask."""
+    from gpulint.source.documents import spellings
+
+    return f"{text}\n{spellings.read_plainly(text)}" if spellings.has_unusual(text) else text
+
+
+@functools.lru_cache(maxsize=4)
+def _has_tags(text: str) -> bool:
+    from gpulint.source.documents import spellings
+
+    return spellings.has_tags(text)
+
+
+@functools.lru_cache(maxsize=64)
+def _mentions(text: str, words: tuple[str, ...]) -> bool:
+    """Whether one of some words occurs in a text, which all documents of a file ask."""
+    return any(word in text for word in words)
 
 
 def _item(value: object, part: str | int) -> object:

@@ -31,7 +31,7 @@ KEY = "'"
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt\"\\]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
-_HEREDOC = re.compile(r"<<(?P<dedent>-?)[^\n]*\n(?P<text>.*?)[ \t]*\w+\s*$", re.DOTALL)
+_HEREDOC = re.compile(r"<<(?P<dedent>-?)[^\n]*\n(?P<text>(?:.*\n)?)[ \t]*+\w++\s*+$", re.DOTALL)
 _LAST_CHARACTER = 0x10FFFF
 
 

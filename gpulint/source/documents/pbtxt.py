@@ -22,7 +22,7 @@ from gpulint.source.documents.nodes import (
 CHARACTERS_MAX = 1_000_000
 
 _TOKEN = re.compile(
-    r"(?P<blank>(?:[\s\ufeff]+|#[^\n]*)+)"
+    r"(?P<blank>(?:[\s\ufeff]++|#[^\n]*+)++)"
     r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
     r"|(?P<mark>[{}<>\[\]:,;])"
     r"|(?P<word>(?:\$\{[^}\n]*\}|[\w.+/$-])+)"
@@ -31,7 +31,7 @@ _ESCAPE = re.compile(r"\\(?:(?P<octal>[0-7]{1,3})|[xX](?P<hex>[0-9a-fA-F]{1,2})|
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _CLOSING = {"{": "}", "<": ">"}
 _WHOLE = re.compile(r"[+-]?\d{1,19}")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?f?")
+_NUMBER = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d{1,3})?f?")
 
 
 class _Token(NamedTuple):

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
+
 from gpulint.report.location import Location
 
 SHOWN_CHARACTERS_MAX = 10_000
 
 
+@functools.lru_cache(maxsize=8)
+def list_line_starts(text: str) -> list[int]:
+    """Return the offset of the first character of each line."""
+    starts, at = [0], text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
+
+
+def find_line(text: str, offset: int) -> int:
+    """Return the number of the line of an offset, from 1."""
+    return bisect.bisect_right(list_line_starts(text), offset)
+
+
+def find_offset(text: str, line: int, column: int) -> int:
+    """Return the offset of a line and a column; those of a line that does not exist are at the end."""
+    starts = list_line_starts(text)
+    return starts[line - 1] + column - 1 if line <= len(starts) else len(text)
+
+
+def read_line(text: str, line: int) -> str:
+    """Return a line by its number, without its break."""
+    starts = list_line_starts(text)
+    end = starts[line] - 1 if line < len(starts) else len(text)
+    return text[starts[line - 1] : end].removesuffix("\r")
+
+
 def locate(path: str, text: str, start: int, end: int) -> Location:
-    line_start = text.rfind("\n", 0, start) + 1
-    last_line_start = text.rfind("\n", 0, end) + 1 if end > start else line_start
+    starts, line = list_line_starts(text), find_line(text, start)
+    end_line = find_line(text, end) if end > start else line
+    line_start, last_line_start = starts[line - 1], starts[end_line - 1]
     line_end = text.find("\n", end)
     stop = len(text) if line_end < 0 else line_end
-    line = text.count("\n", 0, start) + 1
     shown = (
         text[line_start:stop].replace("\r\n", "\n").rstrip("\r") if stop - line_start <= SHOWN_CHARACTERS_MAX else ""
     )
-    end_line = line + text.count("\n", start, end)
     return Location(path, line, start - line_start + 1, end_line, end - last_line_start + 1, shown)
 
 

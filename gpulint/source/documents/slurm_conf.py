@@ -13,7 +13,7 @@ from gpulint.source.documents.nodes import NODES_MAX, LimitError, Node, Parsed
 WORD = "tag:yaml.org,2002:str"
 
 _LINE = re.compile(r"(?:[^\\\n]|\\\r?\n|\\)+")
-_PAIR = re.compile(r"(?P<name>[A-Za-z]\w*)=(?:\"(?P<quoted>[^\"\n]*)\"|(?P<plain>[^\s#\\]*))|(?P<comment>#)")
+_PAIR = re.compile(r"(?<!\w)(?P<name>[A-Za-z]\w*+)=(?:\"(?P<quoted>[^\"\n]*)\"|(?P<plain>[^\s#\\]*))|(?P<comment>#)")
 
 
 def read(text: str) -> Parsed | None:

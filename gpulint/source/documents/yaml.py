@@ -35,7 +35,6 @@ EXPANDED_NODES_MAX = 1_000_000
 
 # Patterns are compiled by the first text that needs them.
 _MARKER = r"^(?:\ufeff?(?=---(?:\s|\Z))|\.\.\.(?=\s|\Z))"
-_DIRECTIVES = r"(?:[ \t]*(?:#.*)?\r?\n)*%(?:.*\n)(?:(?:%.*|[ \t]*(?:#.*)?)\r?\n)*\Z"
 _CRD = r"^kind: *CustomResourceDefinition *\r?$"
 _OTHER_KIND = r"^(?:kind\b(?!: *CustomResourceDefinition *\r?$)|[\"'?{<!&*]| *<<)"
 """A line at the left margin that may state another kind, of which the last one counts."""
@@ -60,7 +59,11 @@ def split_documents(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_directives(chunk: str) -> bool:
-    return "%" in chunk and re.match(_DIRECTIVES, chunk) is not None
+    """Whether a text holds directives, and nothing else but comments and blank lines."""
+    if "%" not in chunk or not chunk.endswith("\n"):
+        return False
+    lines = [line for line in chunk.split("\n") if line.strip(" \t\r") and not line.lstrip(" \t").startswith("#")]
+    return bool(lines) and all(line.startswith("%") for line in lines)
 
 
 class Reader:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gpulint.source.shell import limits
 from gpulint.source.shell.command import HOLE, Command, Piece, Word
 from gpulint.source.shell.limits import is_readable
 
-__all__ = ["HOLE", "Command", "Piece", "Word", "is_readable", "read_commands", "read_inner"]
+__all__ = ["HOLE", "Command", "Piece", "Word", "find_excess", "is_readable", "read_commands", "read_inner"]
 
 Sourced = Callable[[str], tuple[str, str] | None]
 
@@ -28,6 +29,15 @@ def read_commands(
     from gpulint.source.shell import statements
 
     return statements.read(script, {} if variables is None else variables, sourced)
+
+
+def find_excess(script: str) -> str:
+    """Return which limit a script exceeds that is not read; empty if it exceeds none."""
+    if not is_readable(script):
+        return limits.find_excess(script)
+    from gpulint.source.shell import statements
+
+    return "" if statements.is_within_limits(script) else "a script expands to more than gpulint follows"
 
 
 def read_inner(

@@ -166,7 +166,7 @@ def _set(reader: Reader, words: Sequence[Word]) -> None:
         reader.variables.arguments = tuple(given[1:]) if all(word.text is not None for word in given) else None
         return
     for option, meaning in (("-", True), ("+", False)):
-        if any(text and re.fullmatch(rf"\{option}[a-z]*a[a-z]*", text) for text in texts) or (
+        if any(text and re.fullmatch(f"{re.escape(option)}[a-z]*a[a-z]*", text) for text in texts) or (
             f"{option}o" in texts and "allexport" in texts
         ):
             reader.variables.exports_all = meaning
@@ -186,4 +186,4 @@ def _let(reader: Reader, words: Sequence[Word]) -> None:
             known.assign(name, Word(str(value), word.start, word.end, word.raw, pieces=pieces, source=word.source))
 
         if word.text is None or arithmetic.compute(word.text[:200], known.text, assign) is None:
-            known.forget(re.findall(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%]?=)", word.text or word.raw))
+            known.forget(re.findall(r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|[-+*/%]?=)", word.text or word.raw))

@@ -17,7 +17,7 @@ ARITHMETIC_CHARACTERS_MAX = 200
 DEPTH_MAX = 30
 
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
-_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_BRACES = re.compile(r"\{(?=[^{}\s]*?(?:,|\.\.))[^{}\s]*+\}")
 _UNQUOTED = frozenset({"expansion", "simple_expansion"})
 """Nodes that leave no word where they are empty, as `${EXTRA:-}`."""
 _EVERY = re.compile(r"\"?\$(?:([@*])|\{([@*]|\w+\[[@*]\])(?::(-?\d+)(?::(\d+))?)?\})\"?")

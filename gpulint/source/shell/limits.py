@@ -16,8 +16,18 @@ _C_SHELL = re.compile(r"(?m)^[ \t]*(?:setenv[ \t]+\w+[ \t]|set[ \t]+\w+[ \t]*=[ 
 
 def is_readable(script: str) -> bool:
     """Whether a script is one of a shell like bash, and its parsing takes a bounded time."""
-    if not script.strip() or len(script) > SCRIPT_CHARACTERS_MAX:
-        return False
-    if _ANOTHER_LANGUAGE.match(script) or _C_SHELL.search(script):
-        return False
-    return sum(1 for _ in _COSTLY.finditer(_COMMENT.sub("", script))) <= CONSTRUCTS_MAX
+    return bool(script.strip()) and not find_excess(script) and not _is_of_another_language(script)
+
+
+def find_excess(script: str) -> str:
+    """Return which limit on its size a script exceeds; empty if none, or if it is no script of a shell like bash."""
+    if len(script) > SCRIPT_CHARACTERS_MAX:
+        return f"a script has more than {SCRIPT_CHARACTERS_MAX:,} characters"
+    if sum(1 for _ in _COSTLY.finditer(_COMMENT.sub("", script))) > CONSTRUCTS_MAX:
+        nested = "" if _is_of_another_language(script) else "pipes, cases, arithmetic and nested expansions"
+        return f"a script has more than {CONSTRUCTS_MAX:,} {nested}" if nested else ""
+    return ""
+
+
+def _is_of_another_language(script: str) -> bool:
+    return _ANOTHER_LANGUAGE.match(script) is not None or _C_SHELL.search(script) is not None

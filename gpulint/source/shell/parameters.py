@@ -14,7 +14,7 @@ from gpulint.source.shell.interfaces import Expander
 TEXT_CHARACTERS_MAX = 4_096
 
 _PARAMETER = re.compile(
-    r"(?s)\$\{(?P<prefix>[#!])?(?P<name>[A-Za-z_]\w*|\d+|[@*#])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}"
+    r"(?s)\$\{(?P<prefix>[#!])?(?P<name>[A-Za-z_]\w*+|\d++|[@*#])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}"
 )
 _OPERATOR = re.compile(r":[-=?+]|##?|%%?|//?|\^\^?|,,?|[-=?+:]")
 _OF_AN_ARRAY = ("@", "*")

@@ -41,17 +41,36 @@ def read(
     exported: Mapping[str, Word] | None = None,
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; none where they expand to too much."""
+    try:
+        return _read(text, environment, sourced, origin, exported)
+    except ShellLimitError:
+        return ()
+
+
+def is_within_limits(text: str) -> bool:
+    """Whether the commands of a script expand to no more than the limits allow."""
+    try:
+        _read(text, {}, None, None, None)
+    except ShellLimitError:
+        return False
+    return True
+
+
+def _read(
+    text: str,
+    environment: Mapping[str, str | None],
+    sourced: Sourced | None,
+    origin: Word | None,
+    exported: Mapping[str, Word] | None,
+) -> tuple[Command, ...]:
     script = shell_script.parse(text, origin.source if origin is not None else "", origin=origin)
     run = Run(Variables(environment, script.tree), sourced)
     for name, word in (exported or {}).items():
         run.variables.assign(name, word)
         run.variables.export(name)
     reader = ScriptReader(script, run)
-    try:
-        reader.walk(script.tree, Context())
-        functions.walk_uncalled(reader)
-    except ShellLimitError:
-        return ()
+    reader.walk(script.tree, Context())
+    functions.walk_uncalled(reader)
     return tuple(run.commands)
 
 
@@ -167,7 +186,9 @@ class ScriptReader:
         start, end = self.script.span(node)
         if self.expansion.arithmetic(node, start + 2, end - 2) is None:
             self.variables.forget(
-                re.findall(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)", self.script.text_of(node))
+                re.findall(
+                    r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)", self.script.text_of(node)
+                )
             )
             self.variables.forget(re.findall(r"(?:\+\+|--)\s*([A-Za-z_]\w*)", self.script.text_of(node)))
 

@@ -44,7 +44,7 @@ ANY_CARD = frozenset({"Accelerator"})
 """Classes that only say that a node has GPUs:
 cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
 """
-SIZED = re.compile(r"(?i)\d+(?:\.\d+)?\s*[gt]b")
+SIZED = re.compile(r"(?i)(?<!\d)\d++(?:\.\d++)?\s*+[gt]b")
 CASES = (str.lower, str.upper)
 
 

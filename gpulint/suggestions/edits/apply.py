@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gpulint.report.model import Edit, Replacement, Suggestion
 from gpulint.source import documents
-from gpulint.source.documents import Loaded, places
+from gpulint.source.documents import Document, Loaded, places
 from gpulint.suggestions.edits import splices
 from gpulint.suggestions.edits.splices import Inexact
 
@@ -58,6 +60,43 @@ def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     changed = _encode(splices.apply(text, _merge_insertions(found)), content)
     _refuse_damage(loaded, documents.load(path, changed), len(found))
     return changed
+
+
+class ChangedDocument(NamedTuple):
+    """The only document of a file that a suggestion changes, read alone at its place in the changed text.
+
+    `content` is that of the whole changed file. `lines` are the changed lines, each with the
+    number of lines that are added there.
+    """
+
+    document: Document
+    position: int
+    content: bytes
+    lines: tuple[tuple[int, int], ...]
+
+
+def change_document(suggestion: Suggestion, loaded: Loaded, content: bytes) -> ChangedDocument | None:
+    """Return the document that a suggestion changes; None if it may change more, or the file is no YAML stream.
+
+    Raises Inexact if an edit has no exact location.
+    """
+    if len(loaded.documents) < 2 or any(document.format != "yaml" for document in loaded.documents):
+        return None
+    first = loaded.documents[0]
+    found = list(_merge_insertions([splices.locate(edit, loaded.documents, first.text) for edit in suggestion.edits]))
+    start, end = documents.find_chunk(first.text, min(splice.start for splice in found))
+    position = bisect.bisect_right(loaded.documents, end - 1, key=lambda document: document.root.start) - 1
+    if position < 0 or any(splice.end > end for splice in found):
+        return None
+    changed, index = splices.apply(first.text, found), loaded.documents[position].index
+    before = documents.load_chunk(first.path, first.text, start, end, index)
+    after = documents.load_chunk(first.path, changed, start, end + len(changed) - len(first.text), index)
+    if before is None or after is None or len(before.documents) != 1:
+        return None
+    _refuse_damage(before, after, len(found))
+    added = ((splice, splice.new.count("\n") - first.text.count("\n", *splice[:2])) for splice in found)
+    lines = tuple((places.find_line(first.text, splice.start), more) for splice, more in added if more)
+    return ChangedDocument(after.documents[0], position, _encode(changed, content), lines)
 
 
 def _merge_insertions(found: Sequence[splices.TextEdit]) -> Iterator[splices.TextEdit]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint.report.model import Location
-from gpulint.source.documents import Document, Node, Path
+from gpulint.source.documents import Document, Node, Path, places
 from gpulint.workload import Origin
 
 ANCHOR = re.compile(r"(?:^|[\s:\[,-])&(?P<name>[^\s,\[\]{}]+)")
@@ -83,14 +83,17 @@ def _is_anchored(origin: Origin, location: Location) -> bool:
 
 def _find_context(text: str, location: Location) -> Iterator[str]:
     """Yield the text before the place on its line, and each line that it is nested in."""
-    lines = text.split("\n")[: location.line]
-    yield lines[-1][: location.column - 1]
-    indent, item = _measure_indent(lines[-1]), ITEM.match(lines[-1].lstrip()) is not None
-    for line in reversed(lines[:-1]):
+    own_line = places.read_line(text, location.line)
+    yield own_line[: location.column - 1]
+    indent, item = _measure_indent(own_line), ITEM.match(own_line.lstrip()) is not None
+    for number in range(location.line - 1, 0, -1):
+        line = places.read_line(text, number)
         bare, own = line.lstrip(), _measure_indent(line)
         if bare and not bare.startswith("#") and (own < indent or (item and own == indent and not ITEM.match(bare))):
             yield line
             indent, item = own, ITEM.match(bare) is not None
+        if (not indent and not item) or line.startswith("---"):
+            return
 
 
 def _measure_indent(line: str) -> int:

@@ -4,13 +4,14 @@ exact place.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.report.model import Edit, Location
-from gpulint.source.documents import Document, Node
+from gpulint.source.documents import Document, Node, places
 
 WORD = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
 """A single word that no format and no shell splits."""
@@ -60,10 +61,10 @@ def locate(edit: Edit, documents: Sequence[Document], text: str) -> TextEdit:
     if edit.location is None:
         raise Inexact(f"the file has no place to insert `{edit.new}`")
     start, end = find_span(text, edit.location)
-    holding = [document for document in documents if document.root.start <= start]
-    if not holding or holding[-1].format == "template":
+    at = bisect.bisect_right(documents, start, key=lambda document: document.root.start)
+    if not at or documents[at - 1].format == "template":
         raise Inexact("the file has no readable document there")
-    document = holding[-1]
+    document = documents[at - 1]
     steps = _find_steps(document, start)
     _refuse_shared(document, start)
     _refuse_templates(text, start, end)
@@ -90,17 +91,10 @@ def apply(text: str, splices: Iterable[TextEdit]) -> str:
 
 def find_span(text: str, place: Location) -> tuple[int, int]:
     """Return the offsets of a location; raise Inexact if the text has no such line."""
-    starts = _find_line_starts(text, place.end_line)
+    starts = places.list_line_starts(text)
     if len(starts) < place.end_line:
         raise Inexact("the file has changed since it was read")
     return starts[place.line - 1] + place.column - 1, starts[place.end_line - 1] + place.end_column - 1
-
-
-def _find_line_starts(text: str, lines: int) -> list[int]:
-    starts = [0]
-    while len(starts) < lines and (at := text.find("\n", starts[-1])) >= 0:
-        starts.append(at + 1)
-    return starts
 
 
 # ---- locating a place
@@ -231,7 +225,7 @@ def _add_argument(edit: Edit, document: Document, text: str, start: int, end: in
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
-    several = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
+    several = SEVERAL_WORDS.fullmatch(edit.new) if listed else QUOTED_WORDS.fullmatch(edit.new)
     words = [edit.new] if several else edit.new.split(" ")
     if not several and not all(WORD.fullmatch(word) for word in words):
         raise Inexact(f"`{edit.new}` is more than plain words")

@@ -16,10 +16,12 @@ NUMBER = re.compile(
     rf"(?P<head>{FLAG}[\"']?(?:[A-Za-z][\w.-]*:)*)(?P<number>\d[\d_]*(?:\.\d+)?(?:e-?\d+)?[kKmM]?|\.\d+)(?P<tail>[\"']?)"
 )
 WORD = re.compile(rf"(?P<head>{FLAG}[\"']?)(?P<word>[\w.:+/-]*)(?P<tail>[\"']?)")
+DEVICES_MAX = 64
+"""No node has more GPUs."""
 LEFT_OPEN = frozenset({"auto", "-1"})
 """Words that let an engine choose a length or a share."""
 DEVICES = re.compile(
-    r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?\s*[:= ]|\bdevice=)\s*[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
+    r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?(?:\s*+[:=]|\s)|\bdevice=)\s*+[\"'\[({]*+(?:[\w.-]++:)?[\d,\s]*+$"
 )
 INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
 DEFAULT = re.compile(r"\$\{\w+:?-[\"']?$")
@@ -118,6 +120,8 @@ def render_devices(place: ExactLocation, now: Value | Unknown, value: Value) -> 
     """Return the first devices of a node as one text, if today's list also starts at the first."""
     found = INDICES.fullmatch(place.text)
     if found is None or not isinstance(now, int) or not isinstance(value, int):
+        return None
+    if max(now, value) > DEVICES_MAX:
         return None
     listed = bool(place.origin.path) and isinstance(place.origin.path[-1], int) and place.origin.span is None
     if listed or DEFAULT.search(place.before) or found["indices"] != ",".join(map(str, range(now))):

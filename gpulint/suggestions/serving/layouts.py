@@ -27,9 +27,13 @@ LOADS = (
 """What is wanted of a whole service, and what all of its replicas deliver."""
 
 
+FACTORED_MAX = 65_536
+"""No server has more GPUs, experts or heads to divide."""
+
+
 def find_factors(count: int) -> Iterator[int]:
-    """Return the divisors of a count in ascending order."""
-    return (divisor for divisor in range(1, count + 1) if count % divisor == 0)
+    """Return the divisors of a count in ascending order; none of a count that no server has."""
+    return (divisor for divisor in range(1, count + 1 if count <= FACTORED_MAX else 1) if count % divisor == 0)
 
 
 @generates("data_parallel")

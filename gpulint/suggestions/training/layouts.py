@@ -16,6 +16,8 @@ from gpulint.suggestions.serving.changes import find_count
 from gpulint.suggestions.serving.layouts import find_factors
 from gpulint.workload import Value
 
+STAGES_MAX = 4_096
+"""No network has more layers to divide into stages."""
 RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
     "scores": ("only the attention scores recomputed", "more memory for the other activations"),
     "none": ("nothing recomputed", "more memory for all activations"),
@@ -101,7 +103,7 @@ def _propose_stages(facts: Facts) -> Iterator[Candidate]:
         return
     others = together // now
     least = 1 if isinstance(facts.expected("training_headroom"), float) else now / 2
-    for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
+    for stages in sorted(range(1, min(2 * now, STAGES_MAX) + 1), key=lambda stages: (abs(stages - now), -stages)):
         if stages != now and stages >= least and world % (others * stages) == 0 and (layers or stages) % stages == 0:
             yield from _propose_data_parallel(facts, "pipeline_parallel", stages, Fraction(now, stages))
 

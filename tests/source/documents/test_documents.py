@@ -471,6 +471,12 @@ def test_utf_16_with_its_mark_is_read() -> None:
 # ---- limits
 
 
+def test_comments_before_a_directive_in_a_file_of_windows_take_no_time() -> None:
+    """The lines between two markers were read by a pattern that took twice as long for each further comment."""
+    loaded = documents.load("a.yaml", b"# one\r\n" * 5_000 + b"%YAML 1.2\r\n---\r\na: 1\r\n")
+    assert [document.data for document in loaded.documents] == [{"a": 1}]
+
+
 @pytest.mark.parametrize(
     ("text", "path", "message"),
     [
@@ -481,7 +487,7 @@ def test_utf_16_with_its_mark_is_read() -> None:
         ("[" * 300 + '"nvidia"' + "]" * 300, "a.json", "nested deeper than 200 levels"),
         ("nvidia = " + "[" * 10_000 + "]" * 10_000, "a.toml", "nested deeper than 200 levels"),
         ("a." * 10_000 + "nvidia = 1", "a.toml", "nested deeper than 200 levels"),
-        ("---\nnvidia: 1\n" * 100_000, "a.yaml", "more than 1,000 documents in one file"),
+        ("---\nnvidia: 1\n" * 50_001, "a.yaml", "more than 50,000 documents in one file"),
         ("- nvidia\n" * 500_001, "a.yaml", "more than 500,000 values in one file"),
         ('{"nvidia": ' + "9" * 5000 + "}", "a.json", "a number has more than 4,300 digits"),
         ("nvidia = 1 #" + "x" * 1_000_000, "a.toml", "TOML of more than 1,000,000 characters"),

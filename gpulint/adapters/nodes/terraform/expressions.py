@@ -12,7 +12,7 @@ STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]|\[\"([^\"\]]*)\"\]")
 CALL = re.compile(
     r"(?P<name>try|coalesce|lookup|tostring|tonumber|tobool|tolist|toset|tomap)\((?P<arguments>.*)\)", re.DOTALL
 )
-COMPARISON = re.compile(r"(?P<left>[^=!<>&|]+?)\s*(?P<sign>==|!=)\s*(?P<right>[^=!<>&|]+)")
+COMPARISON = re.compile(r"(?P<left>[^=!<>&|]++)(?P<sign>==|!=)\s*+(?P<right>[^=!<>&|]++)")
 JOINING = re.compile(r"(?P<name>concat|merge)\((?P<arguments>.*)\)", re.DOTALL)
 LITERAL = re.compile(r"\"(?P<text>[^\"$\\]*)\"|(?P<number>-?\d+(?:\.\d+)?)|(?P<word>true|false|null)")
 
