@@ -2,7 +2,7 @@
 
 A partition uses node sets. Sources: GoogleCloudPlatform/cluster-toolkit v1.6x, docs/blueprints.md;
 modules/compute/gke-node-pool, community/modules/compute/schedmd-slurm-gcp-v6-nodeset and
--partition.
+-partition. Their variables.tf have the defaults of the numbers of nodes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import machine_types
-from gpulint.adapters.nodes.pool import Pool
+from gpulint.adapters.nodes import amounts, machine_types
+from gpulint.adapters.nodes.pool import Amount, Pool
 from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -25,6 +25,9 @@ READS = ("plain",)
 CLAIMS = ("shape",)
 VARIABLE = re.compile(r"\$\(vars\.(\w+)\)")
 DEPTH_MAX = 8
+PROGRAM = "Cluster Toolkit"
+DYNAMIC_MOST, POOL_MOST = 10, 1000
+"""Nodes that a node set and a GKE node pool add at most if their settings state no number."""
 
 
 def claims(document: Document) -> Claim:
@@ -46,6 +49,19 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
     for document in documents:
         if claims(document):
             yield from _read_blueprint(document)
+
+
+def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield node pools, node sets and machines, each once, whichever partitions use them."""
+    for document in documents:
+        for source, path in modules(document) if claims(document) else ():
+            if source == "gke-node-pool":
+                yield _read_node_pool(document, path)
+            elif "nodeset" in source:
+                yield _read_machines(document, path, _read_nodeset_amount(document, path))
+            elif source == "vm-instance":
+                stated = field(document, (*path, "settings", "instance_count"))
+                yield _read_machines(document, path, amounts.make_fixed(stated or amounts.make_default(1, PROGRAM)))
 
 
 def modules(document: Document) -> Iterator[tuple[str, Path]]:
@@ -83,7 +99,32 @@ def _read_node_pool(document: Document, path: Path) -> Pool:
         labels["node.kubernetes.io/instance-type"] = frozenset({machine.value})
     called = str(document.get((*path, "id")))
     pool = Pool(called, Origin(document, (*path, "id")), labels, accelerator, count, _keep_listed(machine), (), True)
-    return pool._replace(naming=("cloud.google.com/gke-nodepool",))
+    return pool._replace(naming=("cloud.google.com/gke-nodepool",), amount=_read_pool_amount(document, path))
+
+
+def _read_pool_amount(document: Document, path: Path) -> Amount:
+    """Return the nodes of all node pools of a module. A static number counts in each zone."""
+    at = (*path, "settings")
+    fixed = field(document, (*at, "static_node_count"))
+    if fixed is not None:
+        amount = amounts.multiply(amounts.make_fixed(fixed), _count_zones(document, (*at, "zones")))
+    else:
+        least, most = (field(document, (*at, f"autoscaling_total_{end}_nodes")) for end in ("min", "max"))
+        least = least or amounts.make_default(0, PROGRAM)
+        amount = amounts.make_range(least, most or amounts.make_default(POOL_MOST, PROGRAM))
+    pools = field(document, (*at, "num_node_pools")) or field(document, (*at, "num_slices"))
+    return amounts.multiply(amount, amounts.read_number(pools) or amounts.make_default(1, PROGRAM))
+
+
+def _count_zones(document: Document, path: Path) -> Field:
+    """Return the number of zones of a node pool. A pool without its own has those of its cluster."""
+    value = document.get(path)
+    match = VARIABLE.fullmatch(value) if isinstance(value, str) else None
+    listed = document.get(("vars", match[1])) if match else value
+    origins = () if value is None else (Origin(document, path),)
+    if isinstance(listed, list) and listed:
+        return Field(len(listed), origins)
+    return Field(Unknown("the number of zones is not stated", amounts.AT_LEAST_ONE), origins)
 
 
 def _name_pool(document: Document, path: Path, machine: Field | None) -> Field | None:
@@ -103,7 +144,27 @@ def _name_pool(document: Document, path: Path, machine: Field | None) -> Field |
 def _read_partition(document: Document, name: str, path: Path, inner: Path) -> Pool:
     accelerator, count, machine = _read_machine(document, inner)
     origin = Origin(document, (*path, "settings", "partition_name"))
-    return Pool(name, origin, {"partition": frozenset({name})}, accelerator, count, _keep_listed(machine), (), True)
+    pool = Pool(name, origin, {"partition": frozenset({name})}, accelerator, count, _keep_listed(machine), (), True)
+    return pool._replace(amount=_read_nodeset_amount(document, inner))
+
+
+def _read_nodeset_amount(document: Document, path: Path) -> Amount:
+    """Return the nodes of a node set: static ones, and those that it adds when jobs wait."""
+    static, dynamic = (
+        amounts.read_number(field(document, (*path, "settings", key)))
+        for key in ("node_count_static", "node_count_dynamic_max")
+    )
+    static = static or amounts.make_default(0, PROGRAM)
+    most = amounts.add(static, dynamic or amounts.make_default(DYNAMIC_MOST, PROGRAM))
+    return amounts.make_range(static, most, static)
+
+
+def _read_machines(document: Document, path: Path, amount: Amount) -> Pool:
+    """Return the machines of a module by its id."""
+    accelerator, count, machine = _read_machine(document, path)
+    origin = Origin(document, (*path, "id"))
+    pool = Pool(str(document.get((*path, "id"))), origin, {}, accelerator, count, _keep_listed(machine))
+    return pool._replace(amount=amount)
 
 
 def _read_machine(document: Document, path: Path) -> tuple[Field, Field | None, Field | None]:

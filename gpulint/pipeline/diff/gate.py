@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gpulint.adapters import nodes
 from gpulint.pipeline import run, session, unchecked
-from gpulint.pipeline.diff import changed_files, comparison
+from gpulint.pipeline.diff import changed_files, comparison, provisioned
 from gpulint.pipeline.diff.comparison import Context, Side
+from gpulint.pipeline.diff.provisioned import Provisioned
 from gpulint.pipeline.run import Progress
 from gpulint.pipeline.session import Options, Session, Stands, Unusable, disable_suggestions
 from gpulint.policy.resolved import ResolvedPolicy
@@ -80,11 +82,27 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
     paths = [*asked, *changed_files.find_oddly_named(sides.base, sides.head, asked)]
     now = _check_side(runs.head, sides.base, paths, lambda files: watched(touched(files)))
     before = _check_side(runs.base, sides.head, paths, lambda files: watched(touched(files)))
-    return comparison.compare(
+    report = comparison.compare(
         Side(sides.base_name, before, _build_holds(sides.base)),
         Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _build_holds(sides.head)),
         Context(_find_renamed(sides), _find_absorbing(runs.head.given.rules)),
     )
+    if report.comparison is None or not changed_files.may_change_pools(sides.base, sides.head):
+        return report
+    provided = (_find_provisioned(runs.base, before, asked), _find_provisioned(runs.head, now, asked))
+    changes = provisioned.find_changes(*provided, _find_renamed(sides))
+    return report._replace(comparison=report.comparison._replace(pools=tuple(changes)))
+
+
+def _find_provisioned(found: Session, report: Report, asked: Sequence[str]) -> Provisioned:
+    """Return the node pools that files below these paths define on one side."""
+    inside = [found.tree.find_root_path(path) or "" for path in asked]
+    pools = tuple(
+        pool
+        for pool in nodes.read_inventory(found.tree, asked[0])
+        if pool.origin and changed_files.is_below(found.tree.find_root_path(pool.origin.document.path) or "", inside)
+    )
+    return Provisioned(pools, lambda path: found.given.resolve(path).available, comparison.find_unread(report))
 
 
 def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:

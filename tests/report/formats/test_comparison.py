@@ -21,6 +21,8 @@ from gpulint.report.model import (
     RoleSummary,
     Severity,
     Subject,
+    Total,
+    Totals,
     Waiver,
     WorkloadSummary,
 )
@@ -110,9 +112,7 @@ def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> No
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
     found = compared((UNKNOWN, LARGE), (SMALL, LARGE)).total
-    assert found == formats_comparison.Totals(
-        formats_comparison.Total(8, 1), formats_comparison.Total(7300, 1), formats_comparison.Total(2800, 1)
-    )
+    assert found == Totals(Total(8, 1), Total(7300, 1), Total(2800, 1))
 
 
 # ---- the table

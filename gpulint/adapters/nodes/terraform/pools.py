@@ -3,7 +3,8 @@ modules.
 
 hashicorp/terraform-provider-google (container_node_pool, container_cluster), -aws (eks_node_group), -azurerm
 (kubernetes_cluster, kubernetes_cluster_node_pool), oracle/terraform-provider-oci (containerengine_node_pool),
-terraform-aws-modules/eks v18 to v21 and terraform-google-modules/kubernetes-engine.
+terraform-aws-modules/eks v18 to v21 and terraform-google-modules/kubernetes-engine. `inventory` also yields
+the machines of google_compute_instance, aws_instance and azurerm_linux_virtual_machine.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import NamedTuple
 
 from gpulint.adapters.nodes import kubernetes_pools, machine_types
 from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.nodes.terraform import blocks, google
+from gpulint.adapters.nodes.terraform import blocks, google, instances, node_counts
+from gpulint.adapters.nodes.terraform.instances import Instance
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.objects import embedded
@@ -62,13 +64,51 @@ def _read_document(document: Document, modules: Modules) -> Iterator[Pool]:
     for kind, read in RESOURCES.items():
         for spot in resources(document, kind, modules):
             yield from read(spot, modules)
+    for spot, read in _find_module_calls(document):
+        yield from read(spot, modules)
+
+
+def _find_module_calls(document: Document) -> Iterator[tuple[Spot, Reader]]:
+    """Yield the calls of the clouds' modules, each with the function that reads it."""
     for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
-        source = str(spot.descend("source").value())
-        if source.partition("//")[0] == EKS_MODULE:
-            yield from _read_eks_module(spot, modules)
-        elif source.partition("//")[0] == GKE_MODULE:
-            yield from google.module(spot, modules)
+        source = str(spot.descend("source").value()).partition("//")[0]
+        if source in MODULES:
+            yield spot, MODULES[source]
+
+
+def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the pools and machines that Terraform creates, once for each call of their module."""
+    code = tuple(document for document in documents if document.format == "hcl")
+    if not code:
+        return
+    modules = load_modules(code)
+    for document in code:
+        yield from kubernetes_pools.inventory(_read_manifests(document))
+        found = tuple(_find_blocks(document))
+        for each in instances.list_instances(document, modules) if found else ():
+            modules.pins = each.pins
+            yield from _read_instance(found, each, modules)
+            modules.pins = {}
+
+
+def _find_blocks(document: Document) -> Iterator[tuple[Spot, Reader]]:
+    """Yield the blocks that create nodes, each with the function that reads it."""
+    for kind, read in {**RESOURCES, **MACHINES}.items():
+        yield from (
+            (Spot(document, ("resource", kind, name)), read) for name in _read_names(document.get(("resource", kind)))
+        )
+    yield from _find_module_calls(document)
+
+
+def _read_instance(found: Iterable[tuple[Spot, Reader]], each: Instance, modules: Modules) -> list[Pool]:
+    """Return the pools of blocks in one instance of their module."""
+    pools_of_instance = []
+    for block, read in found:
+        for spot, copies in instances.repeat(block, modules):
+            number = instances.multiply(copies, each.copies)
+            pools_of_instance += [instances.settle(pool, spot, number, modules) for pool in read(spot, modules)]
+    return pools_of_instance
 
 
 def resources(document: Document, kind: str, modules: Modules) -> Iterator[Spot]:
@@ -88,7 +128,8 @@ def _read_names(value: object) -> tuple[str, ...]:
 
 def _read_eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name = modules.field(spot.descend("node_group_name"))
-    yield _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
+    pool = _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
+    yield pool._replace(amount=node_counts.read_eks(spot, modules))
 
 
 def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -101,7 +142,8 @@ def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
             shared = spot.descend(f"{key.removesuffix('s')}_defaults")
             kinds = _read_kinds(inner, modules) or _read_kinds(shared, modules)
             pool = _build_eks_pool(group, inner, kinds, None, "taints", modules)
-            yield pool._replace(name=name)
+            least = 1 if key == "eks_managed_node_groups" else 0
+            yield pool._replace(name=name, amount=node_counts.read_eks_module(inner, shared, least, modules))
 
 
 def _read_kinds(spot: Spot, modules: Modules) -> list[Field]:
@@ -180,7 +222,7 @@ def _build_aks_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
         tainted,
         is_open,
     )
-    yield pool._replace(naming=AKS_NAMES)
+    yield pool._replace(naming=AKS_NAMES, amount=node_counts.read_aks(spot, modules))
 
 
 def _read_aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -200,9 +242,10 @@ def _build_oke_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
             blocks.set_label(labels, key.value, value)
     blocks.set_label(labels, "node.kubernetes.io/instance-type", kind)
     card, count = machine_types.find_accelerator(kind, None, None, "oci")
-    yield Pool(
+    pool = Pool(
         blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), is_open
     )
+    yield pool._replace(amount=node_counts.read_oke(spot, modules))
 
 
 def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -218,12 +261,27 @@ def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     else:
         card, count = machine_types.find_accelerator(kind, None, None, "nebius")
     name = modules.field(spot.descend("name"))
-    yield Pool(
+    pool = Pool(
         blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), unknown
     )
+    yield pool._replace(amount=node_counts.read_nebius(spot, modules))
 
 
-RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
+def _read_aws_instance(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    kinds = _read_kinds(spot, modules)
+    pool = _build_eks_pool(spot, spot, kinds, None, "taint", modules)
+    yield pool._replace(amount=node_counts.ONE)
+
+
+def _read_azure_machine(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    name, kind = (modules.field(spot.descend(key)) for key in ("name", "size"))
+    card, count = machine_types.find_accelerator(kind, None, None, "azure")
+    machine = blocks.find_listed_type(kind, "azure")
+    yield Pool(blocks.read_name(name, spot), spot.name(), {}, card, count, machine, amount=node_counts.ONE)
+
+
+Reader = Callable[[Spot, Modules], Iterator[Pool]]
+RESOURCES: Mapping[str, Reader] = {
     "google_container_node_pool": google.pool,
     "google_container_cluster": google.cluster,
     "aws_eks_node_group": _read_eks,
@@ -232,3 +290,9 @@ RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
     "oci_containerengine_node_pool": _build_oke_pool,
     "nebius_mk8s_v1_node_group": _build_nebius_pool,
 }
+MACHINES: Mapping[str, Reader] = {
+    "google_compute_instance": google.instance,
+    "aws_instance": _read_aws_instance,
+    "azurerm_linux_virtual_machine": _read_azure_machine,
+}
+MODULES: Mapping[str, Reader] = {EKS_MODULE: _read_eks_module, GKE_MODULE: google.module}
