@@ -2,7 +2,8 @@
 
 A partition uses node sets. Sources: GoogleCloudPlatform/cluster-toolkit v1.6x, docs/blueprints.md;
 modules/compute/gke-node-pool, community/modules/compute/schedmd-slurm-gcp-v6-nodeset and
--partition. Their variables.tf have the defaults of the numbers of nodes.
+-partition. Their variables.tf have the defaults of the numbers of nodes and of the machine type. A setting
+that a module leaves out has the value of the deployment variable of that name; a deployment file can set it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("deployment_groups", "blueprint_name")
-FILE_WORDS = (r"deployment_groups\s*:",)
+FILE_WORDS = (r"deployment_groups\s*:", r"terraform_backend_defaults\s*:")
 READS = ("plain",)
 CLAIMS = ("shape",)
 VARIABLE = re.compile(r"\$\(vars\.(\w+)\)")
 DEPTH_MAX = 8
 PROGRAM = "Cluster Toolkit"
+DEFAULT_TYPE = "c2-standard-60"
 DYNAMIC_MOST, POOL_MOST = 10, 1000
 """Nodes that a node set and a GKE node pool add at most if their settings state no number."""
 
@@ -53,15 +55,36 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
 
 def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
     """Yield node pools, node sets and machines, each once, whichever partitions use them."""
-    for document in documents:
+    listed = list(documents)
+    for document in listed:
+        variables = _find_deployments(document, listed) if claims(document) else ()
         for source, path in modules(document) if claims(document) else ():
-            if source == "gke-node-pool":
-                yield _read_node_pool(document, path)
-            elif "nodeset" in source:
-                yield _read_machines(document, path, _read_nodeset_amount(document, path))
-            elif source == "vm-instance":
-                stated = field(document, (*path, "settings", "instance_count"))
-                yield _read_machines(document, path, amounts.make_fixed(stated or amounts.make_default(1, PROGRAM)))
+            amount = _read_amount(document, source, path)
+            if amount is not None:
+                yield _read_machines(document, path, amount)._replace(basis=variables)
+
+
+def _find_deployments(document: Document, documents: Iterable[Document]) -> tuple[Origin, ...]:
+    """Return the variables of the deployment files beside a blueprint."""
+    folder = posixpath.dirname(document.path)
+    beside = (other for other in documents if posixpath.dirname(other.path) == folder and not claims(other))
+    return tuple(Origin(other, ("vars",)) for other in beside if isinstance(other.get(("vars",)), dict))
+
+
+def _read_amount(document: Document, source: str, path: Path) -> Amount | None:
+    """Return the number of nodes of a module; None if it has none."""
+    if source == "gke-node-pool":
+        return _read_pool_amount(document, path)
+    if "nodeset" in source:
+        return _read_nodeset_amount(document, path)
+    if source == "vm-instance":
+        return amounts.make_fixed(_setting(document, path, "instance_count") or amounts.make_default(1, PROGRAM))
+    return None
+
+
+def _setting(document: Document, path: Path, key: str) -> Field | None:
+    """Return a setting of a module, or else the deployment variable of its name."""
+    return field(document, (*path, "settings", key)) or field(document, ("vars", key))
 
 
 def modules(document: Document) -> Iterator[tuple[str, Path]]:
@@ -99,20 +122,21 @@ def _read_node_pool(document: Document, path: Path) -> Pool:
         labels["node.kubernetes.io/instance-type"] = frozenset({machine.value})
     called = str(document.get((*path, "id")))
     pool = Pool(called, Origin(document, (*path, "id")), labels, accelerator, count, _keep_listed(machine), (), True)
-    return pool._replace(naming=("cloud.google.com/gke-nodepool",), amount=_read_pool_amount(document, path))
+    return pool._replace(naming=("cloud.google.com/gke-nodepool",))
 
 
 def _read_pool_amount(document: Document, path: Path) -> Amount:
     """Return the nodes of all node pools of a module. A static number counts in each zone."""
-    at = (*path, "settings")
-    fixed = field(document, (*at, "static_node_count"))
+    fixed = _setting(document, path, "static_node_count")
     if fixed is not None:
-        amount = amounts.multiply(amounts.make_fixed(fixed), _count_zones(document, (*at, "zones")))
+        zones: Path = (*path, "settings", "zones")
+        at: Path = zones if document.get(zones) is not None else ("vars", "zones")
+        amount = amounts.multiply(amounts.make_fixed(fixed), _count_zones(document, at))
     else:
-        least, most = (field(document, (*at, f"autoscaling_total_{end}_nodes")) for end in ("min", "max"))
+        least, most = (_setting(document, path, f"autoscaling_total_{end}_nodes") for end in ("min", "max"))
         least = least or amounts.make_default(0, PROGRAM)
         amount = amounts.make_range(least, most or amounts.make_default(POOL_MOST, PROGRAM))
-    pools = field(document, (*at, "num_node_pools")) or field(document, (*at, "num_slices"))
+    pools = _setting(document, path, "num_node_pools") or _setting(document, path, "num_slices")
     return amounts.multiply(amount, amounts.read_number(pools) or amounts.make_default(1, PROGRAM))
 
 
@@ -144,15 +168,13 @@ def _name_pool(document: Document, path: Path, machine: Field | None) -> Field |
 def _read_partition(document: Document, name: str, path: Path, inner: Path) -> Pool:
     accelerator, count, machine = _read_machine(document, inner)
     origin = Origin(document, (*path, "settings", "partition_name"))
-    pool = Pool(name, origin, {"partition": frozenset({name})}, accelerator, count, _keep_listed(machine), (), True)
-    return pool._replace(amount=_read_nodeset_amount(document, inner))
+    return Pool(name, origin, {"partition": frozenset({name})}, accelerator, count, _keep_listed(machine), (), True)
 
 
 def _read_nodeset_amount(document: Document, path: Path) -> Amount:
     """Return the nodes of a node set: static ones, and those that it adds when jobs wait."""
     static, dynamic = (
-        amounts.read_number(field(document, (*path, "settings", key)))
-        for key in ("node_count_static", "node_count_dynamic_max")
+        amounts.read_number(_setting(document, path, key)) for key in ("node_count_static", "node_count_dynamic_max")
     )
     static = static or amounts.make_default(0, PROGRAM)
     most = amounts.add(static, dynamic or amounts.make_default(DYNAMIC_MOST, PROGRAM))
@@ -161,15 +183,20 @@ def _read_nodeset_amount(document: Document, path: Path) -> Amount:
 
 def _read_machines(document: Document, path: Path, amount: Amount) -> Pool:
     """Return the machines of a module by its id."""
-    accelerator, count, machine = _read_machine(document, path)
+    stated = _setting(document, path, "machine_type") or Field(DEFAULT_TYPE, source=f"default of {PROGRAM}")
+    accelerator, count, machine = _resolve_machine(document, path, stated)
     origin = Origin(document, (*path, "id"))
-    pool = Pool(str(document.get((*path, "id"))), origin, {}, accelerator, count, _keep_listed(machine))
+    labels = {"node.kubernetes.io/instance-type": frozenset({str(stated.value)})}
+    pool = Pool(str(document.get((*path, "id"))), origin, labels, accelerator, count, _keep_listed(machine))
     return pool._replace(amount=amount)
 
 
 def _read_machine(document: Document, path: Path) -> tuple[Field, Field | None, Field | None]:
     """Return the accelerator, count and machine type of a module's settings."""
-    machine = field(document, (*path, "settings", "machine_type"))
+    return _resolve_machine(document, path, field(document, (*path, "settings", "machine_type")))
+
+
+def _resolve_machine(document: Document, path: Path, machine: Field | None) -> tuple[Field, Field | None, Field | None]:
     guest, count = guests(document, path)
     holds = machine is not None and machine_types.find_machine_type(str(machine.value), "gcp") is not None
     accelerator, held_count = machine_types.find_accelerator(

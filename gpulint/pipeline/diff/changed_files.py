@@ -194,6 +194,14 @@ def may_change_pools(base: GitTree, head: GitTree) -> bool:
     )
 
 
+def find_broken_pool_files(tree: GitTree, other: GitTree) -> frozenset[str]:
+    """Return the shown paths of differing files that may define node pools and that cannot be read completely."""
+    contents = ((path, tree.read_at_root(path)) for path in sorted(_find_differing(other, tree)))
+    defining = ((path, content) for path, content in contents if content is not None and _is_of_pools(path, content))
+    loaded = ((path, documents.load(path, content)) for path, content in defining)
+    return frozenset(tree.render_root_path(path) for path, found in loaded if found.problems or found.skips)
+
+
 def _is_of_pools(path: str, content: bytes) -> bool:
     return bool(re.search(nodes.file_names(), path)) or _may_define_pools(content)
 

@@ -48,7 +48,7 @@ def compare(base: Side, head: Side, context: Context) -> Report:
     speaking = {id(finding) for finding in louder.values()}
     new = [finding for finding in others if id(finding) not in louder]
     ended = [finding for finding in left if id(finding) not in speaking and not _stays(finding, new, context.absorbed)]
-    broken = find_unread(head.report) - find_unread(base.report)
+    broken = _find_unread(head.report) - _find_unread(base.report)
     untold = [finding for finding in ended if _is_unknown(finding, head, context.renamed, broken)]
     unknown = {id(finding) for finding in untold}
     return head.report._replace(
@@ -228,7 +228,7 @@ def _stays(finding: Finding, new: Sequence[Finding], absorbed: Mapping[str, froz
     )
 
 
-def find_unread(report: Report) -> set[str]:
+def _find_unread(report: Report) -> set[str]:
     """Return the files that could not be read completely."""
     wrong = (finding.location.path for finding in report.findings if finding.rule == SYNTAX)
     return {*wrong, *(skip.path for skip in report.skipped), *(failure.path for failure in report.failures)}
@@ -281,7 +281,7 @@ def find_changes(
     """
     left = _index_by_identity(base.report.workloads)
     cured, broken = (
-        find_unread(side.report) - find_unread(other.report) for side, other in ((base, head), (head, base))
+        _find_unread(side.report) - _find_unread(other.report) for side, other in ((base, head), (head, base))
     )
     for (path, kind, name, number), after in _index_by_identity(head.report.workloads).items():
         earlier = left.pop((path, kind, name, number), None) or left.pop(

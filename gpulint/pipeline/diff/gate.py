@@ -89,12 +89,14 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
     )
     if report.comparison is None or not changed_files.may_change_pools(sides.base, sides.head):
         return report
-    provided = (_find_provisioned(runs.base, before, asked), _find_provisioned(runs.head, now, asked))
-    changes = provisioned.find_changes(*provided, _find_renamed(sides))
+    base, head = (_find_provisioned(found, asked) for found in (runs.base, runs.head))
+    base = base._replace(unread=changed_files.find_broken_pool_files(sides.base, sides.head))
+    head = head._replace(unread=changed_files.find_broken_pool_files(sides.head, sides.base))
+    changes = provisioned.find_changes(base, head, _find_renamed(sides))
     return report._replace(comparison=report.comparison._replace(pools=tuple(changes)))
 
 
-def _find_provisioned(found: Session, report: Report, asked: Sequence[str]) -> Provisioned:
+def _find_provisioned(found: Session, asked: Sequence[str]) -> Provisioned:
     """Return the node pools that files below these paths define on one side."""
     inside = [found.tree.find_root_path(path) or "" for path in asked]
     pools = tuple(
@@ -102,7 +104,7 @@ def _find_provisioned(found: Session, report: Report, asked: Sequence[str]) -> P
         for pool in nodes.read_inventory(found.tree, asked[0])
         if pool.origin and changed_files.is_below(found.tree.find_root_path(pool.origin.document.path) or "", inside)
     )
-    return Provisioned(pools, lambda path: found.given.resolve(path).available, comparison.find_unread(report))
+    return Provisioned(pools, lambda path: found.given.resolve(path).available)
 
 
 def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:

@@ -14,7 +14,7 @@ from gate_sides import RIGHT, deployment, put
 import gpulint
 from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import json as formats_json
-from gpulint.report.formats import markdown
+from gpulint.report.formats import markdown, text
 from gpulint.report.model import Comparison
 
 UNCHANGED = "no change in GPUs, cost or power"
@@ -475,10 +475,10 @@ def test_workloads_and_pools_are_never_added(compared: Compared) -> None:
 
 def test_a_comment_on_pools_alone_is_not_quiet_and_names_each_pool(reported: Reported) -> None:
     report = reported({"gke.tf": gke("node_count = 4")}, {"gke.tf": gke("node_count = 16")})
-    text = markdown.render(report)
-    assert "gpulint: quiet" not in text
-    assert "<summary>1 node pool changed</summary>" in text
-    assert f"| `h100` | `gke.tf` | {H100} | 32 → 128 |" in text
+    comment = markdown.render(report)
+    assert "gpulint: quiet" not in comment
+    assert "<summary>1 node pool changed</summary>" in comment
+    assert f"| `h100` | `gke.tf` | {H100} | 32 → 128 |" in comment
 
 
 def test_the_json_report_holds_both_sides_of_a_pool(reported: Reported) -> None:
@@ -486,3 +486,83 @@ def test_the_json_report_holds_both_sides_of_a_pool(reported: Reported) -> None:
     (pool,) = json.loads(formats_json.render(report))["comparison"]["pools"]
     assert (pool["pool"], pool["path"], pool["before"]["accelerator"]) == ("h100", "gke.tf", H100)
     assert (pool["before"]["most"]["gpus"], pool["after"]["least"]["gpus"]) == (32, 128)
+
+
+def test_the_text_report_has_a_line_for_each_pool(reported: Reported) -> None:
+    before = {"a.tf": gke("node_count = 4"), "b.yaml": EKSCTL.format(size="minSize: 1, maxSize: 2")}
+    after = {"a.tf": gke("node_count = 16"), "b.yaml": EKSCTL.format(size="minSize: 1, maxSize: 4")}
+    report = reported(before, after)
+    lines = text.render(report).splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("change from"))
+    assert lines[start].endswith(
+        f": workloads: {UNCHANGED}; node pools: +112 GPUs at most ({H100}: 40 to 48 → 136 to 160), "
+        "+$855,531 a month, +78.4 kW of boards"
+    )
+    assert lines[start + 1 : start + 4] == [
+        "  node pool  file    accelerator     GPUs               USD a month                           kW of boards",
+        "  h100       a.tf    H100 SXM5 80GB  32 → 128           258,391 → 1,033,563                   22.4 → 89.6",
+        "  big        b.yaml  H100 SXM5 80GB  8 to 16 → 8 to 32  40,179 to 80,358 → 40,179 to 160,717  5.6 to 11.2 → "
+        "5.6 to 22.4",
+    ]
+
+
+def test_a_pool_of_a_file_that_can_no_longer_be_read_is_unknown_and_not_removed(compared: Compared) -> None:
+    whole = EKSCTL.format(size="desiredCapacity: 4")
+    found = compared({"a.yaml": whole}, {"a.yaml": whole.replace("managedNodeGroups:", "managedNodeGroups: [")})
+    assert said(found).startswith("the GPUs, cost and power of 1 node pool are unknown")
+    assert said(compared({"a.yaml": whole}, {"b.yaml": "a: 1\n"})) == f"-32 GPUs ({H100}: 32 → 0)"
+
+
+def test_a_changed_launch_template_leaves_the_gpus_unknown(compared: Compared) -> None:
+    group = EKS.format(desired=1, least=1, most=1).replace(
+        'instance_types  = ["p5.48xlarge"]', "launch_template {\n    id = aws_launch_template.gpu.id\n  }"
+    )
+    template = 'resource "aws_launch_template" "gpu" {\n  image_id = "TYPE"\n}\n'
+    found = compared(
+        {"a.tf": group, "b.tf": template.replace("TYPE", "a")}, {"a.tf": group, "b.tf": template.replace("TYPE", "b")}
+    )
+    assert said(found) == "the GPUs, cost and power of 1 node pool are unknown"
+
+
+def test_a_deployment_file_of_the_cluster_toolkit_decides_what_its_blueprint_leaves_open(compared: Compared) -> None:
+    blueprint = BLUEPRINT.format(size="node_count_static: $(vars.many)", pool=1)
+    deployment_file = "terraform_backend_defaults: {type: gcs}\nvars: {many: 4}\n"
+    before = {"a.yaml": blueprint, "a-deployment.yaml": deployment_file}
+    found = compared(before, {**before, "a-deployment.yaml": deployment_file.replace("4", "16")})
+    assert said(found) == f"the GPUs, cost and power of 1 node pool are unknown ({H100}: ?)"
+
+
+def test_only_the_pools_of_the_named_paths_count(reported: Reported, tmp_path: Path) -> None:
+    report = reported({"infra/a.tf": gke("node_count = 4")}, {"infra/a.tf": gke("node_count = 16")})
+    assert report.comparison is not None
+    options = gpulint.Options(today="2026-11-22", base=report.comparison.base)
+    (tmp_path / "repository" / "apps").mkdir()
+    put(tmp_path / "repository", {"infra/a.tf": gke("node_count = 16"), "apps/chat.yaml": RIGHT})
+    commits.committed(tmp_path / "repository")
+    for path, number in (("apps", 0), ("infra", 1), ("infra/a.tf", 1)):
+        found = gpulint.check(path, options).comparison
+        assert found is not None
+        assert len(found.pools) == number
+
+
+def test_a_gate_over_changed_files_sees_pools_too(reported: Reported) -> None:
+    report = reported({"a.tf": gke("node_count = 4")}, {"a.tf": gke("node_count = 16")})
+    assert report.comparison is not None
+    options = gpulint.Options(today="2026-11-22", base=report.comparison.base, changed=True)
+    found = gpulint.check(".", options).comparison
+    assert found is not None
+    assert said(found) == f"+96 GPUs ({H100}: 32 → 128)"
+
+
+def test_more_pools_than_are_listed_are_unknown(compared: Compared) -> None:
+    pool = gke("for_each = {ITEMS}\n  node_count = 1")
+    items = ", ".join(f"k{number} = {number}" for number in range(2_001))
+    before = pool.replace("ITEMS", items)
+    found = compared({"a.tf": before}, {"a.tf": before.replace("node_count = 1", "node_count = 2")})
+    assert said(found) == "the GPUs, cost and power of 1 node pool are unknown"
+
+
+def test_the_numbers_of_workloads_and_pools_take_prices_of_the_policy(compared: Compared) -> None:
+    policy = "prices: [{usd-per-hour: 10, date: 2026-11-01, instance-type: a3-highgpu-8g}]\n"
+    before, after = ({"a.tf": gke(f"node_count = {number}"), "gpulint.yaml": policy} for number in (1, 2))
+    assert compared(before, after).pool_total.usd_per_month.amount == 7_300

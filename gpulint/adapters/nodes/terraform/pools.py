@@ -10,23 +10,25 @@ the machines of google_compute_instance, aws_instance and azurerm_linux_virtual_
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.adapters.nodes import kubernetes_pools, machine_types
-from gpulint.adapters.nodes.pool import Pool
+from gpulint.adapters.nodes.pool import Amount, Pool
 from gpulint.adapters.nodes.terraform import blocks, google, instances, node_counts
-from gpulint.adapters.nodes.terraform.instances import Instance
+from gpulint.adapters.nodes.terraform.instances import Instance, Settlement
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.objects import embedded
 from gpulint.adapters.pods import taints
 from gpulint.source.documents import Document
-from gpulint.workload import Field, Unknown
+from gpulint.workload import Field, Origin, Unknown
 
 FILE_NAMES = (r"\.tf$", r"\.tf\.\w+$", r"\.tfvars$", r"\.tfvars\.\w+$")
 GKE_MODULE = "terraform-google-modules/kubernetes-engine/google"
 EKS_MODULE = "terraform-aws-modules/eks/aws"
+POOLS_MAX = 2_000
 EKS_NAME = "eks.amazonaws.com/nodegroup"
 AKS_NAMES = ("agentpool", "kubernetes.azure.com/agentpool")
 
@@ -82,14 +84,26 @@ def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
     code = tuple(document for document in documents if document.format == "hcl")
     if not code:
         return
-    modules = load_modules(code)
+    modules, settlement = load_modules(code), instances.Settlement(load_modules(code))
+    left = POOLS_MAX
     for document in code:
         yield from kubernetes_pools.inventory(_read_manifests(document))
         found = tuple(_find_blocks(document))
         for each in instances.list_instances(document, modules) if found else ():
-            modules.pins = each.pins
-            yield from _read_instance(found, each, modules)
+            read = list(itertools.islice(_read_instance(found, each, settlement), left + 1))
             modules.pins = {}
+            left -= len(read)
+            if left < 0:
+                yield _make_overflow(code)
+                return
+            yield from read
+
+
+def _make_overflow(code: Iterable[Document]) -> Pool:
+    """Return a pool that stands for all that are too many to list, and that any file may change."""
+    unknown = Field(Unknown(f"there are more than {POOLS_MAX} node pools"))
+    basis = tuple(Origin(document, ()) for document in code)
+    return Pool("further node pools", basis[0], {}, unknown, amount=Amount(unknown, unknown), basis=basis)
 
 
 def _find_blocks(document: Document) -> Iterator[tuple[Spot, Reader]]:
@@ -101,14 +115,14 @@ def _find_blocks(document: Document) -> Iterator[tuple[Spot, Reader]]:
     yield from _find_module_calls(document)
 
 
-def _read_instance(found: Iterable[tuple[Spot, Reader]], each: Instance, modules: Modules) -> list[Pool]:
-    """Return the pools of blocks in one instance of their module."""
-    pools_of_instance = []
+def _read_instance(found: Iterable[tuple[Spot, Reader]], each: Instance, settlement: Settlement) -> Iterator[Pool]:
+    """Yield the pools of blocks in one instance of their module."""
+    modules = settlement.modules
+    modules.pins = each.pins
     for block, read in found:
         for spot, copies in instances.repeat(block, modules):
             number = instances.multiply(copies, each.copies)
-            pools_of_instance += [instances.settle(pool, spot, number, modules) for pool in read(spot, modules)]
-    return pools_of_instance
+            yield from (settlement.settle(pool, spot, number) for pool in read(spot, modules))
 
 
 def resources(document: Document, kind: str, modules: Modules) -> Iterator[Spot]:
