@@ -198,6 +198,30 @@ resource "google_compute_instance" "t4" {{
   }}
 }}
 """
+LIMITS = """\
+resource "google_container_cluster" "ml" {{
+  cluster_autoscaling {{
+    resource_limits {{
+      resource_type = "cpu"
+      maximum       = 1000
+    }}
+    resource_limits {{
+      resource_type = "nvidia-l4"
+      maximum       = {most}
+    }}
+  }}
+}}
+"""
+DEFAULT_POOL = """\
+resource "google_container_cluster" "ml" {{
+  location                 = "us-central1"
+  remove_default_node_pool = {removed}
+  initial_node_count       = {count}
+  node_config {{
+    machine_type = "a3-highgpu-8g"
+  }}
+}}
+"""
 AZURE = """\
 resource "azurerm_linux_virtual_machine" "train" {{
   for_each = toset([{names}])
@@ -314,6 +338,13 @@ resource "azurerm_linux_virtual_machine" "train" {{
             AKS.format(size="min_count = 1\n max_count = 16"),
             "+96 GPUs at most ({}: 8 to 32 → 8 to 128)",
         ),
+        ("a.tf", LIMITS.format(most=8), LIMITS.format(most=64), "+56 GPUs at most (L4 24GB: 0 to 8 → 0 to 64)"),
+        (
+            "a.tf",
+            DEFAULT_POOL.format(removed="false", count=1),
+            DEFAULT_POOL.format(removed="false", count=2),
+            "+24 GPUs ({}: 24 → 48)",
+        ),
         ("a.tf", OKE.format(size=4), OKE.format(size=16), "+96 GPUs ({}: 32 → 128)"),
         (
             "a.tf",
@@ -351,6 +382,11 @@ def test_attached_gpus_count_although_their_machine_has_no_price(compared: Compa
             id="CPU",
         ),
         pytest.param({}, {"a.tf": gke("node_count = 0")}, id="no nodes"),
+        pytest.param(
+            {"a.tf": DEFAULT_POOL.format(removed="true", count=1)},
+            {"a.tf": DEFAULT_POOL.format(removed="true", count=2)},
+            id="a default pool that is removed",
+        ),
         pytest.param(
             {"a.tf": gke("node_count = 4")},
             {"a.tf": gke("node_count = var.n"), "b.tf": 'variable "n" {\n  default = 4\n}\n'},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import machine_types
+from gpulint.adapters.nodes import amounts, machine_types
 from gpulint.adapters.nodes.pool import Pool
 from gpulint.adapters.nodes.terraform import blocks, node_counts
 from gpulint.adapters.nodes.terraform.modules import Spot
@@ -78,12 +78,24 @@ def _read_pool(spot: Spot, modules: Modules, of: Spot | None) -> Iterator[Pool]:
 
 def cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
     removed = modules.field(spot.descend("remove_default_node_pool"))
-    if removed is None:
+    if removed is None or removed.value is False:
         for config in blocks.blocks(spot.descend("node_config"), modules):
             built = _build_gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
             yield built._replace(amount=node_counts.read_gke(spot, spot, modules))
     for inner in blocks.blocks(spot.descend("node_pool"), modules):
         yield from _read_pool(inner, modules, spot)
+
+
+def limits(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Yield the GPUs of each type up to which a cluster creates node pools itself (`cluster_autoscaling`)."""
+    for scaling in blocks.blocks(spot.descend("cluster_autoscaling"), modules):
+        for limit in blocks.blocks(scaling.descend("resource_limits"), modules):
+            kind, least, most = (modules.field(limit.descend(key)) for key in ("resource_type", "minimum", "maximum"))
+            if kind is not None and kind.value not in ("cpu", "memory"):
+                card, _ = machine_types.find_accelerator(None, kind, None, "gcp")
+                amount = amounts.make_range(least or amounts.make_default(0, "GKE"), most)
+                name = f"{blocks.read_name(None, spot)} auto-provisioning"
+                yield Pool(name, spot.name(), {}, card, amount=amount._replace(of_gpus=True))
 
 
 def instance(spot: Spot, modules: Modules) -> Iterator[Pool]:

@@ -4,7 +4,8 @@ modules.
 hashicorp/terraform-provider-google (container_node_pool, container_cluster), -aws (eks_node_group), -azurerm
 (kubernetes_cluster, kubernetes_cluster_node_pool), oracle/terraform-provider-oci (containerengine_node_pool),
 terraform-aws-modules/eks v18 to v21 and terraform-google-modules/kubernetes-engine. `inventory` also yields
-the machines of google_compute_instance, aws_instance and azurerm_linux_virtual_machine.
+the machines of google_compute_instance, aws_instance and azurerm_linux_virtual_machine, and the limits of GKE's
+node auto-provisioning.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _make_overflow(code: Iterable[Document]) -> Pool:
 
 def _find_blocks(document: Document) -> Iterator[tuple[Spot, Reader]]:
     """Yield the blocks that create nodes, each with the function that reads it."""
-    for kind, read in {**RESOURCES, **MACHINES}.items():
+    for kind, read in (*RESOURCES.items(), *MACHINES.items()):
         yield from (
             (Spot(document, ("resource", kind, name)), read) for name in _read_names(document.get(("resource", kind)))
         )
@@ -305,6 +306,7 @@ RESOURCES: Mapping[str, Reader] = {
     "nebius_mk8s_v1_node_group": _build_nebius_pool,
 }
 MACHINES: Mapping[str, Reader] = {
+    "google_container_cluster": google.limits,
     "google_compute_instance": google.instance,
     "aws_instance": _read_aws_instance,
     "azurerm_linux_virtual_machine": _read_azure_machine,
