@@ -113,9 +113,13 @@ def _list_cells(pool: PoolChange) -> Iterator[str]:
 
 def _render_range(figures: PoolFigures, quantity: Quantity, render: Callable[[float], str]) -> str:
     """Return a quantity from the least to the most, and with what the pool starts if it is between them."""
+
+    def write(value: float) -> str:
+        return render(value) if value else "0"
+
     least, most = quantity(figures.least), quantity(figures.most)
     start = None if figures.start is None else quantity(figures.start)
     if most is None:
-        return f"at least {render(least)}" if least else amounts.UNKNOWN
-    text = render(most) if least == most else f"{amounts.UNKNOWN if least is None else render(least)} to {render(most)}"
-    return text if start in (None, least, most) or start is None else f"{text}, {render(start)} at the start"
+        return f"at least {write(least)}" if least else amounts.UNKNOWN
+    text = write(most) if least == most else f"{amounts.UNKNOWN if least is None else write(least)} to {write(most)}"
+    return text if start in (None, least, most) or start is None else f"{text}, {write(start)} at the start"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import commits
 import pytest
-from gate_sides import RIGHT, deployment, put
+from gate_sides import RIGHT, deployment, put, run
 
 import gpulint
 from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import json as formats_json
-from gpulint.report.formats import markdown, text
+from gpulint.report.formats import junit, markdown, text
 from gpulint.report.model import Comparison
 
 UNCHANGED = "no change in GPUs, cost or power"
@@ -515,6 +515,15 @@ def test_a_comment_on_pools_alone_is_not_quiet_and_names_each_pool(reported: Rep
     assert "gpulint: quiet" not in comment
     assert "<summary>1 node pool changed</summary>" in comment
     assert f"| `h100` | `gke.tf` | {H100} | 32 → 128 |" in comment
+
+
+def test_a_change_of_pools_concerns_gpus(reported: Reported) -> None:
+    report = reported({"gke.tf": gke("node_count = 4")}, {"gke.tf": gke("node_count = 16")})
+    assert report.comparison is not None
+    assert "the change concerns node pools and no workload" in junit.render(report)
+    printed = run("--base", report.comparison.base, ".").output
+    assert "node pools: +96 GPUs" in printed
+    assert "nothing here concerns GPUs" not in printed
 
 
 def test_the_json_report_holds_both_sides_of_a_pool(reported: Reported) -> None:
