@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, NamedTuple
 
 from gpulint import units
 from gpulint.report.finding import Finding
 from gpulint.report.json_keys import DERIVED
+from gpulint.report.node_pools import PoolChange
 from gpulint.report.workload_summary import Figures, HintUse
 
 LEAST = 1e-6
@@ -62,11 +63,18 @@ class Comparison(NamedTuple):
     """The findings of the base that can no longer be evaluated."""
     hints: tuple[HintUse, ...] = ()
     """The hints that the change adds or changes."""
+    pools: tuple[PoolChange, ...] = ()
+    """The changed node pools. The workloads run on them, so their sums are never added."""
 
     @property
     def total(self) -> Annotated[Totals, DERIVED]:
         """Return what the change adds to all workloads together."""
-        return Totals(*(_sum(self.changes, quantity) for quantity in (gpus, usd_per_month, power_w)))
+        return _sum_changes(self.changes)
+
+    @property
+    def pool_total(self) -> Annotated[Totals, DERIVED]:
+        """Return what the change adds to all node pools together if each grows as far as it may."""
+        return sum_levels(self.pools)[0]
 
 
 def gpus(figures: Figures) -> float | None:
@@ -88,6 +96,24 @@ def subtract(change: Change, quantity: Quantity) -> float | None:
     """Return the change of a quantity. A missing workload uses nothing; that of an existing one may be unknown."""
     before, after = (0.0 if figures is None else quantity(figures) for figures in (change.before, change.after))
     return None if before is None or after is None else after - before
+
+
+def sum_levels(pools: Iterable[PoolChange]) -> tuple[Totals, Totals, Totals]:
+    """Return what a change adds to all node pools at most, at the start and at least."""
+    listed = list(pools)
+    most, start, least = (
+        _sum_changes([_select(pool, level) for pool in listed]) for level in ("most", "start", "least")
+    )
+    return most, start, least
+
+
+def _select(pool: PoolChange, level: str) -> Change:
+    before, after = (None if side is None else side.select(level) for side in (pool.before, pool.after))
+    return Change(pool.pool, "", pool.path, before, after)
+
+
+def _sum_changes(changes: Collection[Change]) -> Totals:
+    return Totals(*(_sum(changes, quantity) for quantity in (gpus, usd_per_month, power_w)))
 
 
 def _sum(changes: Iterable[Change], quantity: Quantity) -> Total:

@@ -7,6 +7,7 @@ from gpulint.report.facility_summary import AreaSummary, FacilitySummary, FeedSu
 from gpulint.report.fact import Fact, Scenarios
 from gpulint.report.finding import Finding, Related, RuleCard, Severity, Subject, Waiver
 from gpulint.report.location import Location
+from gpulint.report.node_pools import PoolChange, PoolFigures
 from gpulint.report.plan import Plan
 from gpulint.report.report import Comment, Failure, Recognised, Report, Skip, Spent
 from gpulint.report.suggestion import Edit, Replacement, Suggestion
@@ -42,6 +43,8 @@ __all__ = [
     "Meter",
     "NotEvaluated",
     "Plan",
+    "PoolChange",
+    "PoolFigures",
     "RackSummary",
     "Recognised",
     "Related",

@@ -1,7 +1,9 @@
 """Node pools that the files of a repository define.
 
 A module that finds pools has `pools(documents)`. It states in `FILE_NAMES` or `FILE_WORDS` the files
-that may define some, as regular expressions without parentheses. No other list names it.
+that may define some, as regular expressions without parentheses. No other list names it. If its pools
+overlap, or if it knows machines outside of pools, it also has `inventory(documents)`, which yields each set
+of nodes once.
 """
 
 from __future__ import annotations
@@ -40,6 +42,21 @@ class FoundPools:
 
     def __init__(self, documents: tuple[Document, ...]) -> None:
         self.pools = _read_pools(documents)
+
+
+def read_inventory(repository: Repository, near: str) -> tuple[Pool, ...]:
+    """Return each set of nodes that the repository's files provision once, with its amount."""
+    documents = repository.gather(file_names(), file_words(), near)
+    if not documents:
+        return ()
+    finders = package_data.list_functions(HERE).items()
+    names = {name: "inventory" if "inventory" in functions else "pools" for name, functions in finders}
+    modules = (
+        (importlib.import_module(f"{__name__}.{finder}"), names[finder])
+        for finder, functions in finders
+        if names[finder] in functions
+    )
+    return tuple(pool for module, name in modules for pool in getattr(module, name)(documents))
 
 
 def read_pools(document: Document, repository: Repository) -> tuple[FoundPools, tuple[Pool, ...]]:

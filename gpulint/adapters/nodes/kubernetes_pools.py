@@ -4,6 +4,11 @@ ComputeClasses.
 eksctl.io/v1alpha5 (eksctl-io/eksctl pkg/apis), karpenter.sh/v1, v1beta1 and v1alpha5
 (aws/karpenter-provider-aws website/content/en/docs/concepts), cloud.google.com/v1 ComputeClass
 (cloud.google.com/kubernetes-engine/docs/reference/crds).
+
+Numbers of nodes: eksctl creates `desiredCapacity` nodes, from `minSize` to `maxSize`. A bound that is absent
+is `desiredCapacity`, else `minSize`, else 2 (pkg/cfn/builder/nodegroup.go). Karpenter's `limits` bound the sum
+of a resource over all nodes, its `replicas` is a fixed number of nodes (karpenter.sh/docs/concepts/nodepools).
+A ComputeClass states no number.
 """
 
 from __future__ import annotations
@@ -11,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import machine_types
-from gpulint.adapters.nodes.pool import DECIDED, Pool
+from gpulint.adapters.nodes import amounts, machine_types
+from gpulint.adapters.nodes.pool import DECIDED, Amount, Pool
 from gpulint.adapters.pods import taints
 from gpulint.adapters.pods.taints import Taint
 from gpulint.adapters.programs import replica
@@ -30,6 +35,7 @@ FILE_WORDS = (
 )
 KARPENTER = {"karpenter.sh/v1": "NodePool", "karpenter.sh/v1beta1": "NodePool", "karpenter.sh/v1alpha5": "Provisioner"}
 INSTANCE = "node.kubernetes.io/instance-type"
+EKSCTL_NODES = 2
 AWS = "karpenter.k8s.aws/instance-"
 
 
@@ -52,6 +58,11 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
             yield _read_karpenter(document)
         elif version.startswith("cloud.google.com/") and kind == "ComputeClass":
             yield from _read_compute_class(document)
+
+
+def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the pools that state how many nodes they may have."""
+    return (pool for pool in pools(documents) if pool.amount is not None)
 
 
 def is_eksctl(document: Document) -> bool:
@@ -118,8 +129,16 @@ def _read_node_group(document: Document, path: Path, managed: bool) -> Pool:
     called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
     pool = Pool(str(called), Origin(document, path), labels, card, count, kind, tainted, name is None)
     return pool._replace(
-        naming=("alpha.eksctl.io/nodegroup-name", *(("eks.amazonaws.com/nodegroup",) if managed else ()))
+        naming=("alpha.eksctl.io/nodegroup-name", *(("eks.amazonaws.com/nodegroup",) if managed else ())),
+        amount=_read_group_amount(document, path),
     )
+
+
+def _read_group_amount(document: Document, path: Path) -> Amount:
+    """Return the nodes of a group, with eksctl's defaults (pkg/cfn/builder/nodegroup.go)."""
+    desired, least, most = (text(document, (*path, key)) for key in ("desiredCapacity", "minSize", "maxSize"))
+    start = desired or least or amounts.make_default(EKSCTL_NODES, "eksctl")
+    return amounts.make_range(least or start, most or start, start)
 
 
 def read_machine_types(document: Document, path: Path) -> list[Field]:
@@ -169,7 +188,21 @@ def _read_karpenter(document: Document) -> Pool:
     tainted = _read_taints(document, (*spec, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else "NodePool"
     pool = Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, tainted, True)
-    return pool._replace(naming=(key,))
+    return pool._replace(naming=(key,), amount=_read_limit(document))
+
+
+def _read_limit(document: Document) -> Amount:
+    """Return the nodes of a static NodePool, or the GPUs that the limits of another one permit."""
+    if (fixed := text(document, ("spec", "replicas"))) is not None:
+        return amounts.make_fixed(fixed)
+    limits: Path = ("spec", "limits", "resources") if document.get(("kind",)) == "Provisioner" else ("spec", "limits")
+    named = document.get(limits)
+    keys = [key for key in named if str(key).endswith("/gpu")] if isinstance(named, dict) else []
+    place = Origin(document, limits if named is not None else ("metadata", "name"))
+    unlimited = Field(Unknown("its limits name no GPU"), (place,))
+    most = text(document, (*limits, keys[0])) if len(keys) == 1 else unlimited
+    nothing = amounts.make_default(0, "Karpenter")
+    return amounts.make_range(nothing, most)._replace(of_gpus=True)
 
 
 def template(document: Document) -> Path:

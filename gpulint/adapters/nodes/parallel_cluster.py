@@ -1,7 +1,8 @@
 """AWS ParallelCluster: each queue of Slurm is a partition with the machines of its compute
 resources.
 
-aws/aws-parallelcluster 3.x: docs.aws.amazon.com/parallelcluster/latest/ug/Scheduling-v3.html.
+aws/aws-parallelcluster 3.x: docs.aws.amazon.com/parallelcluster/latest/ug/Scheduling-v3.html. `MinCount`
+nodes are static (default 0), up to `MaxCount` (default 10) run at once.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes import kubernetes_pools
-from gpulint.adapters.nodes.pool import Pool
+from gpulint.adapters.nodes import amounts, kubernetes_pools
+from gpulint.adapters.nodes.pool import Amount, Pool
 from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
@@ -21,6 +22,7 @@ FILE_WORDS = (r"SlurmQueues\s*:",)
 READS = ("plain",)
 CLAIMS = ("shape",)
 QUEUES: Path = ("Scheduling", "SlurmQueues")
+LEAST, MOST, PROGRAM = 0, 10, "AWS ParallelCluster"
 
 
 def claims(document: Document) -> Claim:
@@ -51,7 +53,14 @@ def _read_queue(document: Document, path: Path) -> Iterator[Pool]:
     for resource, types in compute_resources(document, path):
         card, count, machine = kubernetes_pools.resolve_machine_types(types, "aws")
         origin = Origin(document, (*resource, "Name"))
-        yield Pool(name.value, origin, {"partition": frozenset({name.value})}, card, count, machine, (), True)
+        pool = Pool(name.value, origin, {"partition": frozenset({name.value})}, card, count, machine, (), True)
+        yield pool._replace(amount=_read_amount(document, resource))
+
+
+def _read_amount(document: Document, resource: Path) -> Amount:
+    least, most = (kubernetes_pools.text(document, (*resource, key)) for key in ("MinCount", "MaxCount"))
+    least = least or amounts.make_default(LEAST, PROGRAM)
+    return amounts.make_range(least, most or amounts.make_default(MOST, PROGRAM), least)
 
 
 def compute_resources(document: Document, queue: Path) -> Iterator[tuple[Path, list[Field]]]:

@@ -1,6 +1,7 @@
 """Slurm's settings: the partitions of slurm.conf with their nodes' GPUs, and gres.conf.
 
-No workloads.
+No workloads. A line of `NodeName` defines its nodes once, whichever partitions use them (slurm.conf(5)).
+Nodes with `State=CLOUD` or `State=FUTURE` exist only while they are needed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.nodes.pool import Pool
+from gpulint.adapters.nodes import amounts
+from gpulint.adapters.nodes.pool import Amount, Pool
 from gpulint.adapters.programs import slurm
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -24,6 +26,7 @@ FILE_NAMES = (r"^slurm\.conf$", r"/slurm\.conf$", r"^gres\.conf$", r"/gres\.conf
 READS = ("slurm",)
 RANGE = re.compile(r"(?P<head>[^\[\],]*)\[(?P<list>[\d,-]+)\](?P<tail>[^\[\],]*)|(?P<plain>[^\[\],]+)")
 HOSTS_MAX = 20_000
+ON_DEMAND = frozenset({"CLOUD", "FUTURE"})
 PAIRS_MAX = 10_000
 EVERY = "all"
 """slurm.conf(5): `Nodes=ALL` means all nodes that the file defines."""
@@ -47,6 +50,24 @@ def pools(documents: Iterable[Document]) -> Iterator[Pool]:
     for document in documents:
         if document.format == "slurm":
             yield from _read_document(document)
+
+
+def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the nodes of each line of `NodeName`."""
+    for document in documents:
+        lines = document.data if isinstance(document.data, list) else []
+        for machine in _read_nodes(lines) if document.format == "slurm" else ():
+            name = machine.stated["nodename"]
+            place = Origin(document, (machine.lines["nodename"], "nodename"))
+            yield _build_pool(document, name, place, machine)._replace(amount=_read_amount(place, machine))
+
+
+def _read_amount(place: Origin, machine: _Nodes) -> Amount:
+    hosts_of_line = machine.hosts
+    count = Field(Unknown("the list of hosts is too long") if hosts_of_line is None else len(hosts_of_line), (place,))
+    if machine.stated.get("state", "").upper() in ON_DEMAND:
+        return amounts.make_range(amounts.make_default(0, "Slurm"), count)
+    return amounts.make_fixed(count)
 
 
 class _Nodes(NamedTuple):

@@ -215,7 +215,7 @@ def _explain_silence(report: Report, changed: bool) -> Iterator[str]:
     """Yield why a report without a workload has nothing to say."""
     if report.workloads or report.facilities or report.findings or report.failures:
         return
-    if report.skipped:
+    if report.skipped or (report.comparison and report.comparison.pools):
         yield "no GPU workload was found in the files that were checked"
     else:
         yield "no file that gpulint reads has changed" if changed and not report.files else "nothing here concerns GPUs"

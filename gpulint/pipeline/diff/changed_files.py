@@ -70,7 +70,7 @@ def find_oddly_named(base: GitTree, head: GitTree, paths: Sequence[str]) -> list
     found = []
     for path in sorted(_find_differing(base, head)):
         suffix = path.rpartition(".")[2].lower()
-        if documents.find_format(path) or suffix in COPIES or not _is_below(path, inside):
+        if documents.find_format(path) or suffix in COPIES or not is_below(path, inside):
             continue
         shown = head.render_root_path(path)
         start = head.head(shown, START_BYTES) or base.head(shown, START_BYTES) or b""
@@ -79,7 +79,8 @@ def find_oddly_named(base: GitTree, head: GitTree, paths: Sequence[str]) -> list
     return found
 
 
-def _is_below(path: str, folders: Iterable[str]) -> bool:
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Return whether a path is one of these or lies below one."""
     return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
@@ -184,8 +185,29 @@ def _find_object_names(data: object, depth: int) -> Iterator[str]:
                 yield from _find_object_names(value, depth - 1)
 
 
+def may_change_pools(base: GitTree, head: GitTree) -> bool:
+    """Return whether a file that may define node pools differs."""
+    return any(
+        _is_of_pools(path, content)
+        for path in sorted(_find_differing(base, head))
+        for content in _read_contents(path, base, head)
+    )
+
+
+def find_broken_pool_files(tree: GitTree, other: GitTree) -> frozenset[str]:
+    """Return the shown paths of differing files that may define node pools and that cannot be read completely."""
+    contents = ((path, tree.read_at_root(path)) for path in sorted(_find_differing(other, tree)))
+    defining = ((path, content) for path, content in contents if content is not None and _is_of_pools(path, content))
+    loaded = ((path, documents.load(path, content)) for path, content in defining)
+    return frozenset(tree.render_root_path(path) for path, found in loaded if found.problems or found.skips)
+
+
+def _is_of_pools(path: str, content: bytes) -> bool:
+    return bool(re.search(nodes.file_names(), path)) or _may_define_pools(content)
+
+
 def _reaches_far(path: str, content: bytes) -> bool:
-    return _governs(path, content) or bool(re.search(nodes.file_names(), path)) or _may_define_pools(content)
+    return _governs(path, content) or _is_of_pools(path, content)
 
 
 def _may_define_pools(content: bytes) -> bool:

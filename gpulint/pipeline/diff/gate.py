@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gpulint.adapters import nodes
 from gpulint.pipeline import run, session, unchecked
-from gpulint.pipeline.diff import changed_files, comparison, hints, settings_hints
+from gpulint.pipeline.diff import changed_files, comparison, hints, provisioned, settings_hints
 from gpulint.pipeline.diff.comparison import Context, Side
+from gpulint.pipeline.diff.provisioned import Provisioned
 from gpulint.pipeline.run import Progress
 from gpulint.pipeline.session import Options, Session, Stands, Unusable, disable_suggestions
 from gpulint.policy.config.files import DiskReader
@@ -105,7 +107,8 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
         Context(renamed, _find_absorbing(runs.head.given.rules)),
     )
     marked = hints.mark_new(compared, lambda path: runs.head.given.resolve(path).rules)
-    return _add_hints(marked, sides, runs.head, hints.list_new(before, now, renamed))
+    hinted = _add_hints(marked, sides, runs.head, hints.list_new(before, now, renamed))
+    return _add_pools(hinted, sides, runs, asked)
 
 
 def _add_hints(report: Report, sides: Sides, head: Session, new: Sequence[HintUse]) -> Report:
@@ -119,6 +122,28 @@ def _add_hints(report: Report, sides: Sides, head: Session, new: Sequence[HintUs
         new = [*new, *(use for use, _ in settings_hints.list_new(known, uses))]
     found = report.comparison
     return report if found is None or not new else report._replace(comparison=found._replace(hints=tuple(new)))
+
+
+def _add_pools(report: Report, sides: Sides, runs: Runs, asked: Sequence[str]) -> Report:
+    """Return a report with the node pools that the change adds, resizes or removes."""
+    if report.comparison is None or not changed_files.may_change_pools(sides.base, sides.head):
+        return report
+    base, head = (_find_provisioned(found, asked) for found in (runs.base, runs.head))
+    base = base._replace(unread=changed_files.find_broken_pool_files(sides.base, sides.head))
+    head = head._replace(unread=changed_files.find_broken_pool_files(sides.head, sides.base))
+    changes = provisioned.find_changes(base, head, _find_renamed(sides))
+    return report._replace(comparison=report.comparison._replace(pools=tuple(changes)))
+
+
+def _find_provisioned(found: Session, asked: Sequence[str]) -> Provisioned:
+    """Return the node pools that files below these paths define on one side."""
+    inside = [found.tree.find_root_path(path) or "" for path in asked]
+    pools = tuple(
+        pool
+        for pool in nodes.read_inventory(found.tree, asked[0])
+        if pool.origin and changed_files.is_below(found.tree.find_root_path(pool.origin.document.path) or "", inside)
+    )
+    return Provisioned(pools, lambda path: found.given.resolve(path).available)
 
 
 def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:

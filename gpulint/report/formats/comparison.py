@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 
-from gpulint import units
 from gpulint.report import comparison as report_comparison
 from gpulint.report import headroom
-from gpulint.report.comparison import Change, Comparison, Quantity, Total, Totals
-from gpulint.report.report import Report
+from gpulint.report.comparison import Change, Comparison, Quantity, Totals
+from gpulint.report.formats import amounts, node_pools
+from gpulint.report.report import Comment, Report
 from gpulint.report.workload_summary import Figures, HintUse
 
 TITLES = ("workload", "GPUs", "USD a month", "kW", "headroom")
-NOUNS = ("GPUs", "cost", "power")
-UNKNOWN, ABSENT = "?", "–"
+NOUN = "workload"
+UNCHANGED = "no change in GPUs, cost or power"
 SERVER = "inference"
 
 
 def render_sentence(comparison: Comparison) -> str:
-    """Return what a change adds, such as "+8 GPUs, +$5,760 a month, +5.6 kW", and what is unknown."""
+    """Return what a change adds, such as "+8 GPUs, +$5,760 a month, +5.6 kW", and what is unknown.
+
+    Node pools have a part of their own, because the workloads run on the same machines.
+    """
+    own, pools = _render_workloads(comparison) or UNCHANGED, node_pools.render_sentence(comparison.pools)
+    return f"workloads: {own}; node pools: {pools}" if pools else own
+
+
+def _render_workloads(comparison: Comparison) -> str:
     sums = comparison.total
-    number = _round(abs(sums.gpus.amount))
+    number = amounts.number(abs(sums.gpus.amount))
     parts = [
-        _render_total(sums.gpus, number, f"GPU{'' if number == '1' else 's'}"),
-        _render_total(
-            sums.usd_per_month, f"${_money(abs(sums.usd_per_month.amount))}", _name_period(comparison.changes)
+        amounts.render_total(sums.gpus, NOUN, number, f"GPU{'' if number == '1' else 's'}"),
+        amounts.render_total(
+            sums.usd_per_month,
+            NOUN,
+            f"${amounts.money(abs(sums.usd_per_month.amount))}",
+            _name_period(comparison.changes),
         ),
-        _render_total(sums.power_w, _kilowatts(abs(sums.power_w.amount)), "kW"),
+        amounts.render_total(sums.power_w, NOUN, amounts.kilowatts(abs(sums.power_w.amount)), "kW"),
     ]
     added = ", ".join(filter(None, parts))
-    return "; ".join(filter(None, (added, *_list_unknown(sums)))) or "no change in GPUs, cost or power"
+    return "; ".join(filter(None, (added, *amounts.list_unknown(sums, NOUN))))
 
 
 def _name_period(changes: Iterable[Change]) -> str:
     """Return the period of a cost. Only servers are known to run all the time."""
     costly = (change for change in changes if report_comparison.subtract(change, report_comparison.usd_per_month))
     return "a month" if all(change.kind == SERVER for change in costly) else "a month of running"
-
-
-def _list_unknown(sums: Totals) -> Iterator[str]:
-    """Yield which totals are unknown, grouped by the number of workloads."""
-    unknown: dict[int, list[str]] = {}
-    for total, noun in zip(sums, NOUNS, strict=True):
-        if total.untold and not total.is_some():
-            unknown.setdefault(total.untold, []).append(noun)
-    for number, nouns in unknown.items():
-        together = " and ".join(filter(None, (", ".join(nouns[:-1]), nouns[-1])))
-        yield f"the {together} of {_workloads(number)} {'is' if len(nouns) == 1 else 'are'} unknown"
-
-
-def _workloads(number: int) -> str:
-    return f"{number} workload{'' if number == 1 else 's'}"
 
 
 def make_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
@@ -96,20 +92,18 @@ def is_quiet(report: Report) -> bool:
         return False
     sums, threshold = comparison.total, report.comment
     if threshold.usd_per_month is None and threshold.gpus is None:
-        return not comparison.gone and not any(total.is_over(0) for total in sums)
+        return not comparison.gone and not comparison.pools and not any(total.is_over(0) for total in sums)
+    return not any(_is_over(each, threshold) for each in (sums, *report_comparison.sum_levels(comparison.pools)))
+
+
+def _is_over(sums: Totals, threshold: Comment) -> bool:
+    """Return whether a change reaches one of the thresholds."""
     limits = ((sums.usd_per_month, threshold.usd_per_month), (sums.gpus, threshold.gpus))
-    return not any(total.is_over(amount) for total, amount in limits if amount is not None)
+    return any(total.is_over(amount) for total, amount in limits if amount is not None)
 
 
 def _headroom(figures: Figures) -> float | None:
     return figures.headroom
-
-
-def _render_total(total: Total, amount: str, unit: str) -> str:
-    if not total.is_some():
-        return ""
-    sign = "+" if total.amount > 0 else "-"
-    return f"{sign}{amount} {unit}" + (f" ({_workloads(total.untold)} unknown)" if total.untold else "")
 
 
 def _weight(change: Change) -> tuple[float, float, str, str]:
@@ -122,9 +116,9 @@ def _weight(change: Change) -> tuple[float, float, str, str]:
 
 def _row(change: Change, name: str) -> tuple[str, ...]:
     columns = (
-        (report_comparison.gpus, _round),
-        (report_comparison.usd_per_month, _money),
-        (report_comparison.power_w, _kilowatts),
+        (report_comparison.gpus, amounts.number),
+        (report_comparison.usd_per_month, amounts.money),
+        (report_comparison.power_w, amounts.kilowatts),
         (_headroom, _render_headroom),
     )
     return (name, *(_cell(change, quantity, render) for quantity, render in columns))
@@ -132,26 +126,14 @@ def _row(change: Change, name: str) -> tuple[str, ...]:
 
 def _cell(change: Change, quantity: Quantity, render: Callable[[float], str]) -> str:
     before, after = (
-        ABSENT if figures is None else _render(quantity(figures), render) for figures in (change.before, change.after)
+        amounts.ABSENT if figures is None else _render(quantity(figures), render)
+        for figures in (change.before, change.after)
     )
     return before if before == after else f"{before} → {after}"
 
 
 def _render(value: float | None, render: Callable[[float], str]) -> str:
-    return UNKNOWN if value is None else render(value)
-
-
-def _round(value: float) -> str:
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
-
-
-def _money(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
-
-
-def _kilowatts(power_w: float) -> str:
-    value = power_w / units.THOUSAND
-    return f"{value:,.1f}" if abs(value) >= 1 else f"{value:,.2f}"
+    return amounts.UNKNOWN if value is None else render(value)
 
 
 def _render_headroom(value: float) -> str:

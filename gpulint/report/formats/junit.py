@@ -28,13 +28,15 @@ class Case(NamedTuple):
 
 
 NOTHING = Case("gpulint", "check", "skipped", "nothing here concerns GPUs")
-"""The content of an empty report: build servers reject a file without tests."""
+ONLY_POOLS = Case("gpulint", "check", "skipped", "the change concerns node pools and no workload")
+"""The content of an empty report, also of one on node pools: build servers reject a file without tests."""
 
 
 def render(report: Report) -> str:
     """Return the suites by path."""
     suites: dict[str, list[Case]] = {}
-    for case in tuple(_cases(report)) or (NOTHING,):
+    only_pools = report.comparison is not None and bool(report.comparison.pools)
+    for case in tuple(_cases(report)) or (ONLY_POOLS if only_pools else NOTHING,):
         suites.setdefault(case.path, []).append(case)
     every = [case for cases in suites.values() for case in cases]
     attributes = {"name": "gpulint", "tests": len(every), **_sums(every)}

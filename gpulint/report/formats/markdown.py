@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint.report.escaping import safe
 from gpulint.report.formats import comparison as formats_comparison
-from gpulint.report.formats import summary_line, text
+from gpulint.report.formats import node_pools, summary_line, text
 from gpulint.report.formats.text import CONFIDENCE
 from gpulint.report.model import Comparison, Failure, Finding, HintUse, Report, RuleCard, Skip
 
@@ -73,12 +73,9 @@ def _render_comparison(comparison: Comparison | None) -> Iterator[tuple[str, str
     if comparison is None:
         return
     rows = formats_comparison.make_rows(comparison.changes)
-    cells = [f"| {' | '.join((format_code(name), *figures))} |" for name, *figures in rows[:LISTED_MAX]]
-    more = [f"| … and {len(rows) - LISTED_MAX} more | | | | |"] if len(rows) > LISTED_MAX else []
-    table = "\n".join(
-        (f"| {' | '.join(formats_comparison.TITLES)} |", f"|{'---|' * len(formats_comparison.TITLES)}", *cells, *more)
-    )
-    yield f"{len(rows)} workload{'s' * (len(rows) > 1)} changed", table if rows else ""
+    yield f"{len(rows)} workload{'s' * (len(rows) > 1)} changed", _render_table(formats_comparison.TITLES, rows)
+    pools = [(name, format_code(path), *cells) for name, path, *cells in node_pools.make_rows(comparison.pools)]
+    yield f"{len(pools)} node pool{'s' * (len(pools) > 1)} changed", _render_table(node_pools.TITLES, pools)
     yield (
         f"{len(comparison.untold)} no longer evaluated because facts are missing",
         _render_list([*map(_render_resolved, comparison.untold)]),
@@ -89,6 +86,14 @@ def _render_comparison(comparison: Comparison | None) -> Iterator[tuple[str, str
 
 def _render_hint(use: HintUse) -> str:
     return f"{format_code(formats_comparison.render_hint(use))} at {format_code(f'{use.path}:{use.line}')}"
+
+
+def _render_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with the first rows, and how many more there are; empty if there are none."""
+    cells = [f"| {' | '.join((format_code(name), *figures))} |" for name, *figures in rows[:LISTED_MAX]]
+    more = [f"| … and {len(rows) - LISTED_MAX} more |{' |' * (len(titles) - 1)}"] if len(rows) > LISTED_MAX else []
+    head = (f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}")
+    return "\n".join((*head, *cells, *more)) if rows else ""
 
 
 def _render_resolved(finding: Finding) -> str:

@@ -169,18 +169,14 @@ def render_edit(edit: Edit, place: Location) -> str:
 def _render_comparison(comparison: Comparison) -> Iterator[str]:
     """Yield what a change adds and saves by workload, and the findings that it resolves."""
     from gpulint.report.formats import comparison as formats_comparison
+    from gpulint.report.formats import node_pools
 
     lines = [f"change from {safe(comparison.base)}: {formats_comparison.render_sentence(comparison)}"]
     if comparison.changes:
         rows = formats_comparison.make_rows(comparison.changes)
-        more = len(rows) - CHANGED_MAX
-        cells = [
-            tuple(_short(safe(cell), WORKLOAD_MAX) for cell in row)
-            for row in (formats_comparison.TITLES, *rows[:CHANGED_MAX])
-        ]
-        widths = [max(len(row[at]) for row in cells) for at in range(len(formats_comparison.TITLES))]
-        lines += [f"  {pad(row, widths)}" for row in cells]
-        lines += [f"  and {count(more, 'workload')} more"] if more > 0 else []
+        lines += _render_table(formats_comparison.TITLES, rows, "workload")
+    if comparison.pools:
+        lines += _render_table(node_pools.TITLES, node_pools.make_rows(comparison.pools), "node pool")
     yield "\n".join(lines)
     ended = [
         *_list_resolved("fixed", comparison.gone),
@@ -201,6 +197,15 @@ def _list_hints(uses: Sequence[HintUse]) -> Iterator[str]:
         yield f"  {safe(formats_comparison.render_hint(use))}  ({safe(f'{use.path}:{use.line}')})"
     if len(uses) > CHANGED_MAX:
         yield f"  and {len(uses) - CHANGED_MAX} more"
+
+
+def _render_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]], noun: str) -> Iterator[str]:
+    """Yield the lines of a table with its first rows, and how many more there are."""
+    cells = [tuple(_short(safe(cell), WORKLOAD_MAX) for cell in row) for row in (titles, *rows[:CHANGED_MAX])]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(titles))]
+    yield from (f"  {pad(row, widths)}" for row in cells)
+    if len(rows) > CHANGED_MAX:
+        yield f"  and {count(len(rows) - CHANGED_MAX, noun)} more"
 
 
 def _list_resolved(title: str, findings: Sequence[Finding]) -> Iterator[str]:

@@ -114,7 +114,7 @@ def test_a_renamed_file_keeps_its_debt(changed: Changed, there: str) -> None:
     report = changed({"a.yaml": WRONG}, {there: WRONG})
     assert spoken(report) == []
     assert report.comparison is not None
-    assert report.comparison[2:] == ((), (), (), ())
+    assert not any(report.comparison[2:])
 
 
 def test_a_file_that_was_renamed_and_edited_keeps_its_debt(changed: Changed) -> None:
@@ -143,7 +143,9 @@ def test_line_ends_and_formatting_are_no_change(changed: Changed) -> None:
 
 def test_nothing_changed_means_nothing_to_say(changed: Changed) -> None:
     report = changed({"a.yaml": WRONG}, {"a.yaml": WRONG})
-    assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), (), ()))
+    assert spoken(report) == []
+    assert report.comparison is not None
+    assert not any(report.comparison[2:])
 
 
 def named(text: str, namespace: str) -> str:
@@ -177,7 +179,9 @@ def test_a_second_object_with_another_namespace_is_new(changed: Changed) -> None
 def test_a_container_that_is_only_called_otherwise_keeps_its_debt(changed: Changed) -> None:
     other = "# above\n" + WRONG.replace("name: vllm", "name: server")
     report = changed({"a.yaml": WRONG}, {"a.yaml": other})
-    assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), (), ()))
+    assert spoken(report) == []
+    assert report.comparison is not None
+    assert not any(report.comparison[2:])
 
 
 def test_a_further_container_with_the_same_error_counts_beside_one_that_is_called_otherwise(changed: Changed) -> None:
@@ -188,7 +192,9 @@ def test_a_further_container_with_the_same_error_counts_beside_one_that_is_calle
 
 def test_the_only_object_of_its_kind_in_a_file_keeps_its_debt_under_another_name(changed: Changed) -> None:
     report = changed({"a.yaml": WRONG}, {"a.yaml": "# above\n" + deployment("assistant", 2)})
-    assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), (), ()))
+    assert spoken(report) == []
+    assert report.comparison is not None
+    assert not any(report.comparison[2:])
 
 
 def test_one_of_two_new_objects_in_place_of_another_is_none_of_them_under_another_name(changed: Changed) -> None:

@@ -17,10 +17,14 @@ from gpulint.report.model import (
     Finding,
     Location,
     NotEvaluated,
+    PoolChange,
+    PoolFigures,
     Report,
     RoleSummary,
     Severity,
     Subject,
+    Total,
+    Totals,
     Waiver,
     WorkloadSummary,
 )
@@ -110,9 +114,59 @@ def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> No
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
     found = compared((UNKNOWN, LARGE), (SMALL, LARGE)).total
-    assert found == formats_comparison.Totals(
-        formats_comparison.Total(8, 1), formats_comparison.Total(7300, 1), formats_comparison.Total(2800, 1)
-    )
+    assert found == Totals(Total(8, 1), Total(7300, 1), Total(2800, 1))
+
+
+def pooled(*changes: tuple[PoolFigures | None, PoolFigures | None]) -> Comparison:
+    made = (PoolChange(f"pool-{number}", "a.tf", *one) for number, one in enumerate(changes))
+    return Comparison("main", "HEAD", pools=tuple(made))
+
+
+def fixed(figures: Figures, accelerator: str | None = "H100") -> PoolFigures:
+    return PoolFigures(accelerator, "", figures, figures)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([(fixed(SMALL), fixed(LARGE))], "+8 GPUs (H100: 8 → 16), +$7,300 a month, +2.8 kW of boards"),
+        ([(fixed(LARGE), None)], "-16 GPUs (H100: 16 → 0), -$14,600 a month, -5.6 kW of boards"),
+        (
+            [(fixed(SMALL), fixed(LARGE)), (None, fixed(UNKNOWN, None))],
+            "+8 GPUs (1 node pool unknown) (H100: 8 → 16), +$7,300 a month (1 node pool unknown), "
+            "+2.8 kW of boards (1 node pool unknown)",
+        ),
+        ([(None, fixed(UNKNOWN, None))], "the GPUs, cost and power of 1 node pool are unknown"),
+        ([(fixed(SMALL), fixed(LARGE)), (fixed(LARGE), fixed(SMALL))], "+0 GPUs (H100: 24)"),
+        (
+            [(PoolFigures("H100", "", LARGE, SMALL), PoolFigures("H100", "", LARGE, LARGE))],
+            "+8 GPUs at the start (H100: 8 to 16 → 16), +$7,300 a month, +2.8 kW of boards",
+        ),
+    ],
+)
+def test_node_pools_have_a_part_of_their_own(
+    changes: list[tuple[PoolFigures | None, PoolFigures | None]], said: str
+) -> None:
+    sentence = formats_comparison.render_sentence(pooled(*changes))
+    assert sentence == f"workloads: no change in GPUs, cost or power; node pools: {said}"
+
+
+@pytest.mark.parametrize(
+    ("change", "threshold", "quiet"),
+    [
+        ((fixed(SMALL), fixed(LARGE)), Comment(), False),
+        ((fixed(SMALL), fixed(LARGE)), Comment(gpus=8), False),
+        ((fixed(SMALL), fixed(LARGE)), Comment(gpus=9), True),
+        ((fixed(SMALL), fixed(LARGE)), Comment(usd_per_month=8_000), True),
+        ((PoolFigures("H100", "", LARGE, SMALL), fixed(LARGE)), Comment(usd_per_month=7_000), False),
+        ((None, fixed(UNKNOWN, None)), Comment(usd_per_month=8_000), False),
+    ],
+)
+def test_a_change_of_pools_alone_is_quiet_only_below_the_threshold(
+    change: tuple[PoolFigures | None, PoolFigures | None], threshold: Comment, quiet: bool
+) -> None:
+    report = Report(comparison=pooled(change), comment=threshold)
+    assert formats_comparison.is_quiet(report) is quiet
 
 
 # ---- the table

@@ -218,6 +218,12 @@ def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
         "gone": ["a-rule"],
         "untold": [],
         "hints": [],
+        "pools": [],
+        "pool_total": {
+            "gpus": {"amount": 0, "untold": 0},
+            "usd_per_month": {"amount": 0, "untold": 0},
+            "power_w": {"amount": 0, "untold": 0},
+        },
     }
     assert rendered(SPEC)["comparison"] is None
 

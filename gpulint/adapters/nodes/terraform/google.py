@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters.nodes import machine_types
+from gpulint.adapters.nodes import amounts, machine_types
 from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.nodes.terraform import blocks
+from gpulint.adapters.nodes.terraform import blocks, node_counts
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.pods.taints import Taint
@@ -66,17 +66,43 @@ def _read_sharing(guest: Spot, modules: Modules) -> Field | None:
 
 
 def pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    yield from _read_pool(spot, modules, node_counts.read_cluster(spot, modules))
+
+
+def _read_pool(spot: Spot, modules: Modules, of: Spot | None) -> Iterator[Pool]:
+    """Yield the pool of a block, in a cluster whose block may be known."""
     for config in blocks.blocks(spot.descend("node_config"), modules):
-        yield _build_gke_pool(spot, config, modules.field(spot.descend("name")), modules)
+        built = _build_gke_pool(spot, config, modules.field(spot.descend("name")), modules)
+        yield built._replace(amount=node_counts.read_gke(spot, of, modules))
 
 
 def cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
     removed = modules.field(spot.descend("remove_default_node_pool"))
-    if removed is None:
+    if removed is None or removed.value is False:
         for config in blocks.blocks(spot.descend("node_config"), modules):
-            yield _build_gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
+            built = _build_gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
+            yield built._replace(amount=node_counts.read_gke(spot, spot, modules))
     for inner in blocks.blocks(spot.descend("node_pool"), modules):
-        yield from pool(inner, modules)
+        yield from _read_pool(inner, modules, spot)
+
+
+def limits(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Yield the GPUs of each type up to which a cluster creates node pools itself (`cluster_autoscaling`)."""
+    for scaling in blocks.blocks(spot.descend("cluster_autoscaling"), modules):
+        for limit in blocks.blocks(scaling.descend("resource_limits"), modules):
+            kind, least, most = (modules.field(limit.descend(key)) for key in ("resource_type", "minimum", "maximum"))
+            if kind is not None and kind.value not in ("cpu", "memory"):
+                card, _ = machine_types.find_accelerator(None, kind, None, "gcp")
+                amount = amounts.make_range(least or amounts.make_default(0, "GKE"), most)
+                name = f"{blocks.read_name(None, spot)} auto-provisioning"
+                yield Pool(name, spot.name(), {}, card, amount=amount._replace(of_gpus=True))
+
+
+def instance(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Yield a machine outside of pools."""
+    name = modules.field(spot.descend("name"))
+    built = _build_pool(spot, machine(spot, modules), name, {}, (), True)
+    yield built._replace(amount=node_counts.ONE)
 
 
 def _build_gke_pool(spot: Spot, config: Spot, name: Field | None, modules: Modules) -> Pool:
@@ -107,6 +133,7 @@ def _build_pool(
     blocks.set_label(labels, GKE_NAME, name)
     blocks.set_label(labels, "node.kubernetes.io/instance-type", of.kind)
     blocks.set_label(labels, "beta.kubernetes.io/instance-type", of.kind)
+    boards = count
     if of.partition is not None or of.sharing is not None:
         shared = of.partition or of.sharing
         count = Field(Unknown("the GPUs are shared"), shared.origins if shared else ())
@@ -122,7 +149,7 @@ def _build_pool(
         is_open,
     )
     cut = of.partition if of.partition is None or isinstance(of.partition.value, str) else None
-    return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing)
+    return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing, boards=boards)
 
 
 def _has_guest_gpus(kind: Field | None) -> bool:
@@ -149,4 +176,5 @@ def module(spot: Spot, modules: Modules) -> Iterator[Pool]:
         own, unknown = blocks.read_labels(spot.descend("node_pools_labels", str(name.value if name else "")), modules)
         open_map = isinstance(spot.descend("node_pools_labels").value(), str)
         tainted = blocks.read_taints(spot.descend("node_pools_taints", str(name.value if name else "")), modules)
-        yield _build_pool(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)
+        built = _build_pool(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)
+        yield built._replace(amount=node_counts.read_gke_module(item, spot, modules))

@@ -3,28 +3,33 @@ modules.
 
 hashicorp/terraform-provider-google (container_node_pool, container_cluster), -aws (eks_node_group), -azurerm
 (kubernetes_cluster, kubernetes_cluster_node_pool), oracle/terraform-provider-oci (containerengine_node_pool),
-terraform-aws-modules/eks v18 to v21 and terraform-google-modules/kubernetes-engine.
+terraform-aws-modules/eks v18 to v21 and terraform-google-modules/kubernetes-engine. `inventory` also yields
+the machines of google_compute_instance, aws_instance and azurerm_linux_virtual_machine, and the limits of GKE's
+node auto-provisioning.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.adapters.nodes import kubernetes_pools, machine_types
-from gpulint.adapters.nodes.pool import Pool
-from gpulint.adapters.nodes.terraform import blocks, google
+from gpulint.adapters.nodes.pool import Amount, Pool
+from gpulint.adapters.nodes.terraform import blocks, google, instances, node_counts
+from gpulint.adapters.nodes.terraform.instances import Instance, Settlement
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
 from gpulint.adapters.objects import embedded
 from gpulint.adapters.pods import taints
 from gpulint.source.documents import Document
-from gpulint.workload import Field, Unknown
+from gpulint.workload import Field, Origin, Unknown
 
 FILE_NAMES = (r"\.tf$", r"\.tf\.\w+$", r"\.tfvars$", r"\.tfvars\.\w+$")
 GKE_MODULE = "terraform-google-modules/kubernetes-engine/google"
 EKS_MODULE = "terraform-aws-modules/eks/aws"
+POOLS_MAX = 2_000
 EKS_NAME = "eks.amazonaws.com/nodegroup"
 AKS_NAMES = ("agentpool", "kubernetes.azure.com/agentpool")
 
@@ -62,13 +67,63 @@ def _read_document(document: Document, modules: Modules) -> Iterator[Pool]:
     for kind, read in RESOURCES.items():
         for spot in resources(document, kind, modules):
             yield from read(spot, modules)
+    for spot, read in _find_module_calls(document):
+        yield from read(spot, modules)
+
+
+def _find_module_calls(document: Document) -> Iterator[tuple[Spot, Reader]]:
+    """Yield the calls of the clouds' modules, each with the function that reads it."""
     for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
-        source = str(spot.descend("source").value())
-        if source.partition("//")[0] == EKS_MODULE:
-            yield from _read_eks_module(spot, modules)
-        elif source.partition("//")[0] == GKE_MODULE:
-            yield from google.module(spot, modules)
+        source = str(spot.descend("source").value()).partition("//")[0]
+        if source in MODULES:
+            yield spot, MODULES[source]
+
+
+def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the pools and machines that Terraform creates, once for each call of their module."""
+    code = tuple(document for document in documents if document.format == "hcl")
+    if not code:
+        return
+    modules, settlement = load_modules(code), instances.Settlement(load_modules(code))
+    left = POOLS_MAX
+    for document in code:
+        yield from kubernetes_pools.inventory(_read_manifests(document))
+        found = tuple(_find_blocks(document))
+        for each in instances.list_instances(document, modules) if found else ():
+            read = list(itertools.islice(_read_instance(found, each, settlement), left + 1))
+            modules.pins = {}
+            left -= len(read)
+            if left < 0:
+                yield _make_overflow(code)
+                return
+            yield from read
+
+
+def _make_overflow(code: Iterable[Document]) -> Pool:
+    """Return a pool that stands for all that are too many to list, and that any file may change."""
+    unknown = Field(Unknown(f"there are more than {POOLS_MAX} node pools"))
+    basis = tuple(Origin(document, ()) for document in code)
+    return Pool("further node pools", basis[0], {}, unknown, amount=Amount(unknown, unknown), basis=basis)
+
+
+def _find_blocks(document: Document) -> Iterator[tuple[Spot, Reader]]:
+    """Yield the blocks that create nodes, each with the function that reads it."""
+    for kind, read in (*RESOURCES.items(), *MACHINES.items()):
+        yield from (
+            (Spot(document, ("resource", kind, name)), read) for name in _read_names(document.get(("resource", kind)))
+        )
+    yield from _find_module_calls(document)
+
+
+def _read_instance(found: Iterable[tuple[Spot, Reader]], each: Instance, settlement: Settlement) -> Iterator[Pool]:
+    """Yield the pools of blocks in one instance of their module."""
+    modules = settlement.modules
+    modules.pins = each.pins
+    for block, read in found:
+        for spot, copies in instances.repeat(block, modules):
+            number = instances.multiply(copies, each.copies)
+            yield from (settlement.settle(pool, spot, number) for pool in read(spot, modules))
 
 
 def resources(document: Document, kind: str, modules: Modules) -> Iterator[Spot]:
@@ -88,7 +143,8 @@ def _read_names(value: object) -> tuple[str, ...]:
 
 def _read_eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name = modules.field(spot.descend("node_group_name"))
-    yield _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
+    pool = _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
+    yield pool._replace(amount=node_counts.read_eks(spot, modules))
 
 
 def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -101,7 +157,8 @@ def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
             shared = spot.descend(f"{key.removesuffix('s')}_defaults")
             kinds = _read_kinds(inner, modules) or _read_kinds(shared, modules)
             pool = _build_eks_pool(group, inner, kinds, None, "taints", modules)
-            yield pool._replace(name=name)
+            least = 1 if key == "eks_managed_node_groups" else 0
+            yield pool._replace(name=name, amount=node_counts.read_eks_module(inner, shared, least, modules))
 
 
 def _read_kinds(spot: Spot, modules: Modules) -> list[Field]:
@@ -180,7 +237,7 @@ def _build_aks_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
         tainted,
         is_open,
     )
-    yield pool._replace(naming=AKS_NAMES)
+    yield pool._replace(naming=AKS_NAMES, amount=node_counts.read_aks(spot, modules))
 
 
 def _read_aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -200,9 +257,10 @@ def _build_oke_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
             blocks.set_label(labels, key.value, value)
     blocks.set_label(labels, "node.kubernetes.io/instance-type", kind)
     card, count = machine_types.find_accelerator(kind, None, None, "oci")
-    yield Pool(
+    pool = Pool(
         blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), is_open
     )
+    yield pool._replace(amount=node_counts.read_oke(spot, modules))
 
 
 def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -218,12 +276,27 @@ def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     else:
         card, count = machine_types.find_accelerator(kind, None, None, "nebius")
     name = modules.field(spot.descend("name"))
-    yield Pool(
+    pool = Pool(
         blocks.read_name(name, spot), spot.name(), labels, card, count, blocks.find_listed_type(kind), (), unknown
     )
+    yield pool._replace(amount=node_counts.read_nebius(spot, modules))
 
 
-RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
+def _read_aws_instance(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    kinds = _read_kinds(spot, modules)
+    pool = _build_eks_pool(spot, spot, kinds, None, "taint", modules)
+    yield pool._replace(amount=node_counts.ONE)
+
+
+def _read_azure_machine(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    name, kind = (modules.field(spot.descend(key)) for key in ("name", "size"))
+    card, count = machine_types.find_accelerator(kind, None, None, "azure")
+    machine = blocks.find_listed_type(kind, "azure")
+    yield Pool(blocks.read_name(name, spot), spot.name(), {}, card, count, machine, amount=node_counts.ONE)
+
+
+Reader = Callable[[Spot, Modules], Iterator[Pool]]
+RESOURCES: Mapping[str, Reader] = {
     "google_container_node_pool": google.pool,
     "google_container_cluster": google.cluster,
     "aws_eks_node_group": _read_eks,
@@ -232,3 +305,10 @@ RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
     "oci_containerengine_node_pool": _build_oke_pool,
     "nebius_mk8s_v1_node_group": _build_nebius_pool,
 }
+MACHINES: Mapping[str, Reader] = {
+    "google_container_cluster": google.limits,
+    "google_compute_instance": google.instance,
+    "aws_instance": _read_aws_instance,
+    "azurerm_linux_virtual_machine": _read_azure_machine,
+}
+MODULES: Mapping[str, Reader] = {EKS_MODULE: _read_eks_module, GKE_MODULE: google.module}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.adapters.nodes.terraform import expressions, modules
@@ -42,6 +42,8 @@ class Modules:
     def __init__(self, documents: Iterable[Document]) -> None:
         self.folders = modules.read(documents)
         self.left = STEPS_MAX
+        self.pins: Mapping[str, Spot] = {}
+        """The one call by which a folder's variables are resolved; of any other folder, all its calls must agree."""
 
     def resolve_spot(self, spot: Spot, depth: int = 0) -> Found:
         """Resolve a location to that of its literal value, list or map, or return why it is unknown."""
@@ -252,13 +254,38 @@ class Modules:
         declared = _find_first(folder.documents if folder else (), ("variable", name))
         if folder is None or declared is None:
             return Unknown(f"var.{name} is not declared", CALLER)
-        stated = [self._find_argument(call, name, depth) for call in folder.calls]
+        stated = [self._find_argument(call, name, depth) for call in self.list_calls(folder)]
         if stated:
             default = self._find_default(name, declared, depth)
             return _merge(name, [assigned if assigned is not None else default for assigned in stated])
         if given := _find_first(reversed(folder.given), (name,)):
             return self._merge_optional(folder, name, self.resolve_spot(given, depth + 1), depth)
         return self._merge_optional(folder, name, self._find_default(name, declared, depth), depth)
+
+    def find_folder(self, spot: Spot) -> Folder | None:
+        """Return the folder of a location."""
+        return self.folders.get(posixpath.dirname(spot.document.path))
+
+    def find_sources(self, root: str, name: str, spot: Spot) -> Iterator[Spot]:
+        """Yield every location that may decide a variable, a local value or the item of a `for_each`."""
+        folder = self.find_folder(spot)
+        if root == "each" and spot.each is not None:
+            yield spot.each.value
+        if folder is None or root not in ("var", "local"):
+            return
+        if root == "var":
+            yield from (call.descend(name) for call in self.list_calls(folder))
+            yield from (Spot(document, (name,)) for document in (*folder.given, *folder.further))
+            yield from (Spot(document, ("variable", name, "default")) for document in folder.documents)
+            return
+        for document in folder.documents:
+            blocks = document.get(("locals",))
+            for at in range(len(blocks) if isinstance(blocks, list) else 0):
+                yield Spot(document, ("locals", at, name))
+
+    def list_calls(self, folder: Folder) -> tuple[Spot, ...]:
+        """Return the calls that decide the values of a folder's variables."""
+        return (self.pins[folder.path],) if folder.path in self.pins else folder.calls
 
     def _merge_optional(self, folder: Folder, name: str, value: Found, depth: int) -> Found:
         """Return a value, or Unknown if an optional variable file of the folder differs."""
