@@ -45,6 +45,7 @@ AIMS = frozenset(
 """The keys that declare an objective, not the load at which it is measured."""
 WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objective_words.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
+DIGITS_MAX = 12
 FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -105,8 +106,8 @@ def _find_error(word: str) -> str:
         return ""
     if name not in QUANTITIES:
         return f"no hint is called {name}{objective_words.suggest_key(name, WORDS)}"
-    if name in COUNTS and not value.isdecimal():
-        return f"{name} must be a whole number, not {value}"
+    if name in COUNTS and not (value.isdecimal() and len(value) <= DIGITS_MAX):
+        return f"{name} must be a whole number, not {value[:40]}"
     return ""
 
 
