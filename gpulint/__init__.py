@@ -57,7 +57,7 @@ def check(
     """
     from gpulint.pipeline import run, session
 
-    named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
+    named = tuple(sorted({str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)}))
     chosen = options or session.Options()
     if chosen.base or chosen.policy_from or chosen.changed:
         from gpulint.pipeline.diff import gate

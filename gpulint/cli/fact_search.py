@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Missing, ResolvedFact
 from gpulint.pipeline.rule_tests.runner import render_literal
 from gpulint.policy.rules.evaluate import EvaluatedRole, render_fact
+from gpulint.report import json_text
 from gpulint.report.model import Scenarios
 from gpulint.workload import Value
 
@@ -190,4 +190,4 @@ def _build_role(role: RoleFacts) -> dict[str, object]:
 
 
 def _render_json(data: dict[str, object]) -> str:
-    return json.dumps({"format": FORMAT, **data}, indent=2, ensure_ascii=False) + "\n"
+    return json_text.encode({"format": FORMAT, **data})

@@ -18,6 +18,14 @@ FORMAT = click.option(
     show_default=True,
     help="Format of the report on stdout.",
 )
+
+
+def _sort_paths(_context: click.Context, _parameter: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each path once and in sorted order: a report does not depend on the order of the arguments."""
+    return tuple(sorted(set(paths)))
+
+
+PATHS = click.argument("paths", nargs=-1, type=click.Path(), callback=_sort_paths)
 ACCELERATOR = click.option(
     "--accelerator",
     metavar="NAME",

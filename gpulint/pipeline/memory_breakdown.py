@@ -22,6 +22,7 @@ from gpulint.pipeline.summary import role as summary_role
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.rule import load_shipped
+from gpulint.report import json_text
 from gpulint.report.formats import text as formats_text
 from gpulint.report.model import Scenarios
 from gpulint.source import documents
@@ -375,7 +376,7 @@ def render_json(tables: Sequence[Sizing]) -> str:
         }
         for sizing in tables
     ]
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return json_text.encode(data)
 
 
 def _list_fitting(found: Fitting) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, get_origin
 
@@ -11,6 +10,7 @@ from gpulint.policy.config.merge import LAYER_KEYS
 from gpulint.policy.config.settings import Override, Settings
 from gpulint.policy.rules import selection
 from gpulint.policy.rules.rule import Rule
+from gpulint.report import json_text
 
 DEFAULT = "default"
 BY_NAME = frozenset(
@@ -231,4 +231,4 @@ def render_json(effective: EffectivePolicy) -> str:
             for change in effective.changes
         ],
     }
-    return json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n"
+    return json_text.encode(data)

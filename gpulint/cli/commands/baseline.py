@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, print_stderr
+from gpulint.cli.options import PATHS
 from gpulint.report.escaping import count
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ LISTED = 20
 
 
 @click.command("baseline", short_help="Accept the current findings.")
-@click.argument("paths", nargs=-1, type=click.Path())
+@PATHS
 @click.option(
     "--output",
     metavar="FILE",

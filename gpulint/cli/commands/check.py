@@ -20,7 +20,7 @@ from gpulint.cli import (
     print_stderr,
     split_values,
 )
-from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, RULES, SELECT, TIMEOUT, collect
+from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, PATHS, RULES, SELECT, TIMEOUT, collect
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
@@ -89,7 +89,7 @@ class Extras(NamedTuple):
 
 
 @click.command("check", short_help="Check files and directories.")
-@click.argument("paths", nargs=-1, type=click.Path())
+@PATHS
 @click.option(
     "--format", "format_", type=completion_names.Formats(), help="Format of the report on stdout.  [default: text]"
 )

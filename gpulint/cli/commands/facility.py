@@ -59,7 +59,7 @@ def command(
 
     SPECS are files and folders of workloads. They are placed on these racks if gpulint.yaml names FILE as their facility.
     """
-    report = _report(paths, folders, today, file_timeout)
+    report = _report((paths[0], *sorted(set(paths[1:]))), folders, today, file_timeout)
     _reject_unknown_racks(report, only)
     in_ascii = not _can_encode(WIDEST) if plain is None else plain
     in_colour = sys.stdout.isatty() if color is None else color

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, completion_names, split_values
-from gpulint.cli.options import FORMAT, SELECT
+from gpulint.cli.options import FORMAT, PATHS, SELECT
 
 FOLDER = "policies/gpulint"
 
@@ -73,7 +73,7 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
 
 
 @command.command("test", short_help="Test rules on their own samples.")
-@click.argument("paths", nargs=-1, type=click.Path())
+@PATHS
 @SELECT
 @FORMAT
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:

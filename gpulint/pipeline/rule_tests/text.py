@@ -4,10 +4,10 @@ lines.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from gpulint.pipeline.rule_tests.runner import RuleTest, Trial
+from gpulint.report import json_text
 
 FORMAT = "gpulint-rule-test/1"
 AROUND = 3
@@ -91,7 +91,7 @@ def render_json(found: Sequence[RuleTest]) -> str:
         "samples": sum(len(result.trials) for result in found),
         "failed": sum(not result.has_passed for result in found),
     }
-    return json.dumps({"format": FORMAT, "rules": rules, "summary": summary}, indent=2, ensure_ascii=False) + "\n"
+    return json_text.encode({"format": FORMAT, "rules": rules, "summary": summary})
 
 
 def _build_sample(trial: Trial) -> dict[str, object]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.report.formats import fingerprints, json
+from gpulint.report import json_text
+from gpulint.report.formats import fingerprints
 from gpulint.report.model import Failure, Finding, Report, Severity, Skip
 
 GRADES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "minor"}
@@ -13,7 +14,7 @@ FAULT, UNREAD = "blocker", "info"
 
 def render(report: Report) -> str:
     """Return a list of issues. An internal error has the highest severity, an unread file the lowest."""
-    return json.encode([*map(_fault, report.failures), *_issues(report), *map(_unread, report.skipped)])
+    return json_text.encode([*map(_fault, report.failures), *_issues(report), *map(_unread, report.skipped)])
 
 
 def _issues(report: Report) -> Iterator[dict[str, object]]:

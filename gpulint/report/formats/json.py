@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpulint.report import json_text
 from gpulint.report.fact import Fact
 from gpulint.report.finding import Severity
 from gpulint.report.json_keys import Entry, list_entries
 from gpulint.report.report import Report, ReportFile
 from gpulint.report.tool import THIS, Catalog
 
-OBEYED = re.compile(
-    r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-)
-"""Characters that JSON allows and a terminal may obey or hide."""
-
 
 def render(report: Report) -> str:
     """Return one JSON object that ends in a newline."""
-    return encode(build_data(report))
-
-
-def encode(data: object) -> str:
-    """Return data as JSON with readable letters, without characters that a terminal would obey."""
-    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    return OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    return json_text.encode(build_data(report))
 
 
 def build_data(report: Report) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
-from gpulint.report import headroom
+from gpulint.report import headroom, json_text
 from gpulint.report.escaping import safe
 from gpulint.report.fact import Fact
 from gpulint.report.formats import json, text
@@ -36,7 +36,7 @@ def render_text(plans: Sequence[Plan]) -> str:
 
 def render_json(plans: Sequence[Plan], catalog_date: str) -> str:
     """Return one JSON object that ends in a newline."""
-    return json.encode(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
+    return json_text.encode(json.convert_record(PlanFile("gpulint-plan/1", THIS, Catalog(catalog_date), tuple(plans))))
 
 
 # ---- text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpulint.report.formats import json, text
+from gpulint.report import json_text
+from gpulint.report.formats import text
 from gpulint.report.model import Failure, Finding, Location, Report, RuleCard, Severity, Skip
 from gpulint.version import PROJECT
 
@@ -14,7 +15,7 @@ def render(report: Report) -> str:
     findings = [_finding(finding, report.rules.get(finding.rule)) for finding in report.open]
     faults = [_fault(failure) for failure in report.failures]
     source = {"name": "gpulint", **({"url": PROJECT} if PROJECT else {})}
-    return json.encode({"source": source, "diagnostics": [*faults, *findings, *map(_unread, report.skipped)]})
+    return json_text.encode({"source": source, "diagnostics": [*faults, *findings, *map(_unread, report.skipped)]})
 
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
+from gpulint.report import json_text
 from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import fingerprints, json, markdown, summary_line, text
 from gpulint.report.model import (
@@ -84,7 +85,7 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
-    return json.encode({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    return json_text.encode({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 # ---- rules
