@@ -83,7 +83,7 @@ def _one(counts: Counts, folder: Folder, path: str, unsafe: bool, copies: Path) 
         return
     counts.touched += 1
     (after,) = run.outcome.contents.values()
-    place = _written(folder, path, after, copies)
+    place = _written(folder, run, path, copies)
     counts.diffs.append(pipeline_fix.diff(run.files, run.outcome.contents))
     counts.broken += [f"{path}: {why}" for why in _objections(counts, folder, path, run, place.read_bytes())]
     counts.broken += [f"{path}: {why}" for why in _in_other_forms(folder, path, run.files[path], after, unsafe)]
@@ -94,14 +94,14 @@ def _brief(reason: str) -> str:
     return reason.partition("; ")[0].rpartition(": ")[2]
 
 
-def _written(folder: Folder, path: str, after: bytes, copies: Path) -> Path:
+def _written(folder: Folder, run: FixRun, path: str, copies: Path) -> Path:
     """The copy of a file after the fix was written to it as on a disk."""
     place = copies / path
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(folder.root / path, place)
     tree = repository.WorkTree(copies, base=copies)
-    for trouble in pipeline_fix.write({path: folder.content(path)}, {path: after}, tree):
-        raise SystemExit(trouble)
+    for reason in pipeline_fix.write(run, tree).refused.values():
+        raise SystemExit(f"{path}: {reason}")
     return place
 
 

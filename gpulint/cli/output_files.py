@@ -117,7 +117,7 @@ def write(report: Report, outputs: Iterable[Output]) -> list[str]:
             try:
                 atomic_write.write(Path(output.file), render(report, output.format).encode("utf-8", "replace"))
             except OSError as error:
-                troubles.append(f"{output.file} was not written: {(error.strerror or str(error)).lower()}")
+                troubles.append(f"{output.file} was not written: {atomic_write.explain(error)}")
     return troubles
 
 

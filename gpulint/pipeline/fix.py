@@ -1,11 +1,12 @@
-"""Rewriting: write fixes into the files of a run, as a diff or to disk, each file completely or not
+"""Rewriting: write fixes into the files of a run, as a diff or to disk, each change completely or not
 at all.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpulint.pipeline import check
@@ -23,12 +24,13 @@ from gpulint.suggestions.fixes import Outcome, SkippedFix
 
 
 class FixRun(NamedTuple):
-    """The files of a run, the report on them, and the outcome of fixing them."""
+    """The files of a run, the report on them, the outcome of fixing them, and why files were not written."""
 
     files: Files
     skipped: tuple[Skip, ...]
     report: Report
     outcome: Outcome
+    refused: Mapping[str, str] = MappingProxyType({})
 
 
 def compute(
@@ -37,24 +39,41 @@ def compute(
     rules: ResolvedPolicy,
     unsafe: bool,
     watchdog: Watchdog = watchdogs.NONE,
+    accept: Callable[[Report], Report] = lambda report: report,
 ) -> FixRun:
-    """Check sources and compute their fixes; nothing is written."""
+    """Check sources and compute their fixes; nothing is written.
+
+    `accept` marks the findings of a report that a baseline accepts: they are left alone.
+    """
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
     report = check.check_files(found, tree, rules, watchdog)
     skipped = tuple(source for source in found if isinstance(source, Skip))
-    return FixRun(files, skipped, report, fix_findings(report, files, tree, rules, unsafe))
+    return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept))
 
 
 def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:
-    """Return the report on the files of a run after its fixes."""
+    """Return the report on the files of a run after its fixes, with the names of those not written."""
+    return _check_contents(run, tree, rules)._replace(
+        unwritten=tuple(Skip(path, reason, "unreadable") for path, reason in sorted(run.refused.items()))
+    )
+
+
+def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
     return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
-def fix_findings(report: Report, given: Files, tree: Tree, rules: ResolvedPolicy, unsafe: bool) -> Outcome:
+def fix_findings(
+    report: Report,
+    given: Files,
+    tree: Tree,
+    rules: ResolvedPolicy,
+    unsafe: bool,
+    accept: Callable[[Report], Report] = lambda report: report,
+) -> Outcome:
     """Fix the findings of a report, file by file."""
     contents: dict[str, bytes] = {}
     outcomes = []
@@ -62,7 +81,7 @@ def fix_findings(report: Report, given: Files, tree: Tree, rules: ResolvedPolicy
         if path in given:
             now = {**given, **contents}
             evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
-            outcome = fixes.fix_file(path, now, evaluate, unsafe)
+            outcome = fixes.fix_file(path, now, evaluate, unsafe, accept)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
@@ -112,16 +131,71 @@ def _describe_skipped(left: SkippedFix) -> str:
 # ---- what is written
 
 
-def write(before: Files, after: Files, tree: Tree) -> Iterator[str]:
-    """Replace old contents with new ones; yield the reason for each file that is left unchanged."""
-    for path, content in sorted(after.items()):
-        place = tree.writable(path)
-        if place is None:
-            yield f"not written {path}: it is not a file of the repository, or a symbolic link leads to it"
-        elif place.read_bytes() != before[path]:
-            yield f"not written {path}: it changed during the check"
+def write(run: FixRun, tree: Tree) -> FixRun:
+    """Write the changed files and return what is on the disk afterwards.
+
+    Files that one change spans are written together or not at all. A file that is not written keeps
+    its content, and the fixes in it count as skipped.
+    """
+    written: dict[str, bytes] = {}
+    refused: dict[str, str] = {}
+    for group in _group_files(run.outcome):
+        reason = _write_group(group, run, tree)
+        if reason:
+            refused.update(dict.fromkeys(group, reason))
         else:
-            try:
-                atomic_write.write(place, content)
-            except OSError as error:
-                yield f"not written {path}: {(error.strerror or str(error)).lower()}"
+            written.update({path: run.outcome.contents[path] for path in group})
+    found = {path: content for path in refused if (content := _read_again(path, tree)) is not None}
+    outcome = run.outcome._replace(
+        contents={**written, **{path: content for path, content in found.items() if content != run.files[path]}},
+        applied=tuple(fix for fix in run.outcome.applied if not fix.paths & refused.keys()),
+        skipped=(*run.outcome.skipped, *_list_unwritten(run.outcome, refused)),
+    )
+    return run._replace(outcome=outcome, refused=refused)
+
+
+def _group_files(outcome: Outcome) -> list[tuple[str, ...]]:
+    """Return the changed files in groups: a change that spans several files joins them."""
+    groups = [{path} for path in sorted(outcome.contents)]
+    for fix in outcome.applied:
+        joined = [group for group in groups if group & fix.paths]
+        groups = [group for group in groups if not group & fix.paths] + [set().union(*joined)] * bool(joined)
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def _write_group(group: Sequence[str], run: FixRun, tree: Tree) -> str:
+    """Write files that belong together; return why none of them was written, or nothing."""
+    places = {path: tree.writable(path) for path in group}
+    if lost := [path for path, place in places.items() if place is None]:
+        return _explain(lost[0], group, "it is not a file of the repository, or a symbolic link leads to it")
+    changes = [
+        atomic_write.Change(place, run.outcome.contents[path], run.files[path])
+        for path, place in places.items()
+        if place is not None
+    ]
+    try:
+        atomic_write.replace(changes)
+    except OSError as error:
+        return atomic_write.explain(error)
+    return ""
+
+
+def _explain(path: str, group: Sequence[str], reason: str) -> str:
+    """Return why a group of files is not written, with the file at fault if there are several."""
+    return reason if len(group) == 1 else f"the change spans several files, and of {path}: {reason}"
+
+
+def _read_again(path: str, tree: Tree) -> bytes | None:
+    """Return what a file that was not written holds now; None if that cannot be read."""
+    place = tree.writable(path)
+    try:
+        return None if place is None else atomic_write.read(place)
+    except OSError:
+        return None
+
+
+def _list_unwritten(outcome: Outcome, refused: Mapping[str, str]) -> Iterator[SkippedFix]:
+    """Yield the fixes of files that were not written."""
+    for fix in outcome.applied:
+        if lost := sorted(fix.paths & refused.keys()):
+            yield SkippedFix(fix.finding, f"{lost[0]} was not written: {refused[lost[0]]}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from gpulint.report.model import Finding, Report, Suggestion
@@ -24,10 +24,11 @@ COMMENTS = ("#", "//", "/*", "<!--")
 
 
 class AppliedFix(NamedTuple):
-    """A finding and the suggestion that was written."""
+    """A finding, the suggestion that was written, and the files that it changed."""
 
     finding: Finding
     suggestion: Suggestion
+    paths: frozenset[str] = frozenset()
 
 
 class SkippedFix(NamedTuple):
@@ -48,16 +49,22 @@ class Outcome(NamedTuple):
     unsafe: int = 0
 
 
-def fix_file(path: str, files: Files, evaluate: Evaluate, unsafe: bool) -> Outcome:
+def fix_file(
+    path: str,
+    files: Files,
+    evaluate: Evaluate,
+    unsafe: bool,
+    accept: Callable[[Report], Report] = lambda report: report,
+) -> Outcome:
     """Answer the findings of one file, one after another, until none is left that can be answered.
 
     `files` are the files that may change. Each change is kept if its finding is gone and nothing
-    else is new.
+    else is new. `accept` marks the findings that are left alone.
     """
     contents: dict[str, bytes] = {}
     applied: list[AppliedFix] = []
     skipped: dict[object, SkippedFix] = {}
-    report = evaluate({path: files[path]}).suggestions()
+    report = accept(evaluate({path: files[path]}).suggestions())
     while len(applied) < FIXES_OF_A_FILE_MAX and (finding := _find_next(report, skipped, unsafe)) is not None:
         written = _fix_finding(finding, path, {**files, **contents}, evaluate, unsafe)
         if isinstance(written, SkippedFix):
@@ -66,7 +73,7 @@ def fix_file(path: str, files: Files, evaluate: Evaluate, unsafe: bool) -> Outco
         fix, changed = written
         contents.update(changed)
         applied.append(fix)
-        report = evaluate({path: contents.get(path, files[path])}).suggestions()
+        report = accept(evaluate({path: contents.get(path, files[path])}).suggestions())
     waiting = sum(bool(finding.suggestions) and not _choose(finding, unsafe) for finding in report.open)
     return Outcome(contents, tuple(applied), tuple(skipped.values()), waiting)
 
@@ -79,7 +86,8 @@ def _fix_finding(
     for suggestion in _choose(finding, unsafe):
         try:
             _refuse_generated(suggestion, files)
-            return AppliedFix(finding, suggestion), apply_verified(finding, suggestion, path, files, evaluate)
+            changed = apply_verified(finding, suggestion, path, files, evaluate)
+            return AppliedFix(finding, suggestion, frozenset(changed)), changed
         except Inexact as inexact:
             reasons.append(f"{suggestion.title}: {inexact.reason}")
     return SkippedFix(finding, "; ".join(dict.fromkeys(reasons)))

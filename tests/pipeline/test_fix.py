@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,18 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpulint import cli
-from gpulint.pipeline import check
+from gpulint.pipeline import check, fix
 from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import load_shipped
-from gpulint.report.model import Edit, Location, Suggestion
+from gpulint.report.model import Edit, Finding, Location, Report, Suggestion
 from gpulint.source import documents
-from gpulint.source.repository import Source
+from gpulint.source.repository import Source, WorkTree
 from gpulint.suggestions import fixes, verification
 from gpulint.suggestions.edits import apply, splices
 from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.edits.splices import Inexact, TextEdit
-from gpulint.suggestions.fixes import Outcome
+from gpulint.suggestions.fixes import AppliedFix, Outcome
 from gpulint.suggestions.verification import Evaluate
 
 Run = Callable[..., Result]
@@ -589,10 +591,140 @@ def test_a_file_outside_the_repository_is_not_written(run: Run, tmp_path: Path) 
     Path(".git").rename("git")
     Path("inside/.git").mkdir(parents=True)
     Path("inside/chat.yaml").write_bytes(CHAT.encode())
-    result = run("--fix", "inside/chat.yaml", "chat.yaml")
-    assert Path("chat.yaml").read_bytes() == CHAT.encode()
+    os.rename("chat.yaml", "outside.yaml")
+    result = run("--fix", "outside.yaml", "inside/chat.yaml")
+    assert Path("outside.yaml").read_bytes() == CHAT.encode()
     assert Path("inside/chat.yaml").read_bytes() == CHAT_FIXED.encode()
     assert "not written" in result.stderr
+
+
+# ---- what is on the disk
+
+
+def test_hard_links_show_the_fix_under_every_name(run: Run) -> None:
+    os.link("chat.yaml", ".git/other.yaml")
+    assert run("--fix", "--fail-on", "note").exit_code == 0
+    assert Path(".git/other.yaml").read_bytes() == CHAT_FIXED.encode()
+
+
+def unwritten(result: Result, reason: str) -> None:
+    """The run says that chat.yaml was not written, still reports its findings, and fails."""
+    assert Path("chat.yaml").read_bytes() == CHAT.encode()
+    assert result.exit_code == 2
+    assert f"gpulint: not written chat.yaml: {reason}\n" in result.stderr
+    assert f"not fixed chat.yaml:14 gpus-left-idle: chat.yaml was not written: {reason}\n" in result.stderr
+    assert "fixed chat.yaml" not in result.stderr.replace("not fixed", "left")
+    assert f"\nnot written chat.yaml: {reason}\n" in result.stdout
+    assert "[gpus-left-idle]" in result.stdout
+    assert [name for name in os.listdir() if name.startswith(".chat")] == []
+
+
+def test_on_a_full_disk_nothing_is_fixed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    unwritten(run("--fix"), "no space left on device")
+
+
+def test_in_a_folder_that_takes_no_file_nothing_is_fixed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    unwritten(run("--fix"), "permission denied")
+
+
+def test_a_read_only_file_is_not_fixed(run: Run) -> None:
+    os.chmod("chat.yaml", 0o444)
+    unwritten(run("--fix"), "it is read-only")
+
+
+def test_a_file_that_changes_meanwhile_is_left_and_reported_as_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = fix.fix_findings
+
+    def slow(*words: object, **named: object) -> Outcome:
+        outcome = real(*words, **named)  # type: ignore[arg-type]
+        Path("chat.yaml").write_text(CHAT.replace("'2'", "'3'").replace('"2"', '"3"'), encoding="utf-8")
+        return outcome
+
+    monkeypatch.setattr(fix, "fix_findings", slow)
+    result = run("--fix")
+    assert result.exit_code == 2
+    assert "gpulint: not written chat.yaml: it changed during the check\n" in result.stderr
+    assert "gpu: '3'" in Path("chat.yaml").read_text(encoding="utf-8")
+    assert "[gpus-left-idle]" in result.stdout
+    assert "3 GPUs" in result.stdout
+
+
+def test_below_a_linked_folder_nothing_is_fixed(run: Run) -> None:
+    Path("real").mkdir()
+    os.rename("chat.yaml", "real/chat.yaml")
+    os.symlink("real", "linked")
+    result = run("--fix", "linked/chat.yaml")
+    assert Path("real/chat.yaml").read_bytes() == CHAT.encode()
+    assert result.exit_code == 2
+    assert (
+        "gpulint: not written linked/chat.yaml: it is not a file of the repository, or a symbolic link" in result.stderr
+    )
+    assert "[gpus-left-idle]" in result.stdout
+
+
+def test_of_two_files_the_one_that_can_be_written_is_fixed(run: Run) -> None:
+    Path("talk.yaml").write_text(CHAT.replace("chat", "talk"), encoding="utf-8")
+    os.chmod("chat.yaml", 0o444)
+    result = run("--fix")
+    assert Path("talk.yaml").read_text(encoding="utf-8") == CHAT_FIXED.replace("chat", "talk")
+    assert "fixed talk.yaml:14 gpus-left-idle" in result.stderr
+    unwritten(result, "it is read-only")
+
+
+def test_what_one_change_spans_is_written_together_or_not_at_all(tmp_path: Path) -> None:
+    finding, suggestion = samples_finding()
+    files = dict.fromkeys(("a.yaml", "b.yaml", "c.yaml"), b"old\n")
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "b.yaml").chmod(0o444)
+    spanning = AppliedFix(finding, suggestion, frozenset({"a.yaml", "b.yaml"}))
+    alone = AppliedFix(finding, suggestion, frozenset({"c.yaml"}))
+    planned = fix.FixRun(files, (), Report(), Outcome(dict.fromkeys(files, b"new\n"), (spanning, alone)))
+    done = fix.write(planned, WorkTree(tmp_path, base=tmp_path))
+    assert [(tmp_path / name).read_bytes() for name in files] == [b"old\n", b"old\n", b"new\n"]
+    assert sorted(done.refused) == ["a.yaml", "b.yaml"]
+    assert done.outcome.applied == (alone,)
+    assert [entry.reason for entry in done.outcome.skipped] == ["a.yaml was not written: it is read-only"]
+
+
+def samples_finding() -> tuple[Finding, Suggestion]:
+    """A finding with a suggestion, as of any rule."""
+    finding = next(finding for finding in samples.report(CHAT).open if finding.suggestions)
+    return finding, finding.suggestions[0]
+
+
+# ---- what is accepted
+
+
+def test_what_a_baseline_accepts_is_left_alone(run: Run) -> None:
+    assert CliRunner().invoke(cli.main, ["baseline"]).exit_code == 0
+    result = run("--fix")
+    assert Path("chat.yaml").read_bytes() == CHAT.encode()
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert run("--diff").stdout == ""
+
+
+def test_what_a_baseline_accepts_is_fixed_on_request(run: Run) -> None:
+    CliRunner().invoke(cli.main, ["baseline"])
+    assert run("--fix", "--no-ignores").exit_code == 0
+    assert Path("chat.yaml").read_bytes() == CHAT_FIXED.encode()
+
+
+def test_what_is_new_beside_a_baseline_is_fixed(run: Run) -> None:
+    Path("chat.yaml").write_text(CHAT.replace("batched-token=", "batched-tokens="), encoding="utf-8")
+    CliRunner().invoke(cli.main, ["baseline"])
+    Path("chat.yaml").write_text(CHAT, encoding="utf-8")
+    result = run("--fix")
+    assert Path("chat.yaml").read_text(encoding="utf-8") == CHAT.replace("batched-token=", "batched-tokens=")
+    assert "gpus-left-idle" not in result.stderr
 
 
 @pytest.mark.parametrize(

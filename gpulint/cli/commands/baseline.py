@@ -98,7 +98,7 @@ def _write(place: Path, change: Change) -> None:
     except baseline.BaselineError as error:
         raise Misuse(str(error)) from None
     except OSError as error:
-        raise Misuse(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise Misuse(f"{place} cannot be written: {atomic_write.explain(error)}") from None
 
 
 def _summarise(place: Path, change: Change, previous: Baseline | None, accepted: bool) -> None:

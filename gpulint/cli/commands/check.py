@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
@@ -206,7 +207,7 @@ def command(
     print_stderr(_explain_silence(report, comparison.changed))
     if report.failures:
         sys.exit(BROKEN)
-    if is_lost:
+    if is_lost or report.unwritten:
         sys.exit(MISUSED)
     sys.exit(FOUND if report.failing and not reporting.exit_zero else CLEAN)
 
@@ -384,7 +385,8 @@ def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exi
     from gpulint.pipeline import fix as pipeline_fix
     from gpulint.pipeline.run import build_watchdog
 
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, build_watchdog(run.options))
+    watchdog = build_watchdog(run.options)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run))
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=True))
     if not rewrite.outcome.contents:
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
@@ -400,10 +402,19 @@ def _fix(run: Session, sources: Iterator[Source | Skip], unsafe: bool, to_stdout
     from gpulint.pipeline import fix as pipeline_fix
     from gpulint.pipeline.run import build_watchdog, suppress
 
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, build_watchdog(run.options))
-    print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
+    watchdog = build_watchdog(run.options)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run))
     if to_stdout:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)
     else:
-        print_stderr(pipeline_fix.write(rewrite.files, rewrite.outcome.contents, run.tree))
+        rewrite = pipeline_fix.write(rewrite, run.tree)
+    print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
+    print_stderr(f"not written {path}: {reason}" for path, reason in sorted(rewrite.refused.items()))
     return suppress(run, pipeline_fix.check_again(rewrite, run.tree, run.given))
+
+
+def _accepting(run: Session) -> Callable[[Report], Report]:
+    """Return what marks the findings that --fix leaves alone: those of the baseline, unless --no-ignores is given."""
+    from gpulint.pipeline.run import suppress
+
+    return functools.partial(suppress, run) if run.options.ignores else lambda report: report
