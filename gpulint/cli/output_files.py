@@ -84,6 +84,8 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
         raise OutputError(f"{file} is one of the files to check, and the output would overwrite it")
     if not place.parent.is_dir():
         raise OutputError(f"{file} cannot be written: there is no folder {place.parent}")
+    if link := _find_link(place):
+        raise OutputError(f"{file} cannot be written: {link} is a symbolic link, which gpulint does not follow")
     try:
         mode = os.lstat(place).st_mode
     except FileNotFoundError:
@@ -93,6 +95,16 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
         raise OutputError(f"{file} is {kind}; gpulint overwrites only regular files")
     if not os.access(place.parent, os.W_OK) or (mode is not None and not os.access(place, os.W_OK)):
         raise OutputError(f"{file} cannot be written: permission denied")
+
+
+def _find_link(place: Path) -> Path | None:
+    """Return the first folder on the way to a file that is a link of this repository, if any."""
+    from gpulint.source import repository
+
+    root = repository.find_root(Path.cwd())
+    above = Path(os.path.abspath(place)).parents
+    inside = [folder for folder in reversed(above) if folder.is_relative_to(root) and folder != root]
+    return next((folder for folder in inside if folder.is_symlink()), None)
 
 
 def render(report: Report, name: str) -> str:

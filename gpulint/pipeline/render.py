@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from gpulint.adapters.objects import references
 from gpulint.report.model import Location, Report
-from gpulint.source import documents
+from gpulint.source import documents, programs, repository
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Source
 
@@ -93,16 +92,17 @@ def _build_command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
     Neither fetches a chart.
     """
     place = str(Path(folder).resolve())
+    checkout = repository.find_root(Path(place))
     if tool == "helm":
         files = [word for name in values for word in ("--values", str(Path(name).resolve()))]
-        return [_find_program("helm"), "template", "gpulint", place, "--skip-tests", *files]
-    if kustomize := shutil.which("kustomize"):
+        return [_find_program("helm", checkout), "template", "gpulint", place, "--skip-tests", *files]
+    if kustomize := programs.find("kustomize", checkout):
         return [kustomize, "build", place]
-    return [_find_program("kubectl", "kustomize"), "kustomize", place]
+    return [_find_program("kubectl", checkout, "kustomize"), "kustomize", place]
 
 
-def _find_program(name: str, wanted: str = "") -> str:
-    found = shutil.which(name)
+def _find_program(name: str, checkout: Path, wanted: str = "") -> str:
+    found = programs.find(name, checkout)
     if found is None:
         raise RenderError(
             f"{wanted or name} is not installed, or not on the PATH" + (f" (nor is {name})" if wanted else "")
@@ -114,9 +114,7 @@ def _run_program(command: Sequence[str]) -> bytes:
     """Return the output of a program, limited in time and size."""
     name = Path(command[0]).name
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(  # noqa: S603  the user's own program, asked for by name
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-        )
+        process = _start(command, errors)
         late = threading.Event()
         timer = threading.Timer(TIMEOUT_S, _kill, (process, late))
         timer.start()
@@ -138,11 +136,23 @@ def _run_program(command: Sequence[str]) -> bytes:
     return content
 
 
+def _start(command: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # noqa: S603  the user's own program, asked for by name
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
+    except OSError as error:
+        raise RenderError(f"{command[0]} cannot be started: {(error.strerror or str(error)).lower()}") from None
+
+
 def _kill(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    """End a program of ours and everything that it started."""
+    """End a program of ours and everything that it started; Windows knows no process groups of ours."""
     ended.set()
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -4,7 +4,6 @@ remotes.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import subprocess
@@ -13,10 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gpulint.source import programs
+
 LIMIT_S = 120.0
 AT_ONCE_BYTES, AT_ONCE = 16_000_000, 2_000
 HELD_BYTES_MAX = 256_000_000
-KEPT = ("PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
+KEPT = ("HOME", "XDG_CONFIG_HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
 CLOSED = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
@@ -218,18 +219,22 @@ class Git:
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        place = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
+        place = {"GIT_CEILING_DIRECTORIES": str(self.root.parent), "PATH": programs.trusted_path(self.root)}
         pipe = subprocess.PIPE
-        with contextlib.suppress(FileNotFoundError):
+        program = programs.find("git", self.root)
+        if program is None:
+            raise GitError("git is not installed; install it, or check without --base")
+        try:
             return subprocess.Popen(  # noqa: S603  no word of it is a stranger's: names go to its stdin
-                ["git", *ALWAYS, *words],  # noqa: S607
+                [program, *ALWAYS, *words],
                 cwd=self.root,
                 env=kept | CLOSED | place,
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,
             )
-        raise GitError("git is not installed; install it, or check without --base")
+        except OSError as error:
+            raise GitError(f"{program} cannot be started: {(error.strerror or str(error)).lower()}") from None
 
 
 def _check_id(text: str) -> str:

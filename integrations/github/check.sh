@@ -4,9 +4,8 @@ set -euo pipefail
 
 bin="$RUNNER_TEMP/gpulint/bin"
 test -d "$bin" || bin="$RUNNER_TEMP/gpulint/Scripts"
-reports="$RUNNER_TEMP/gpulint-reports"
-rm -rf "$reports"
-mkdir -p "$reports"
+# A new folder outside the checkout: whatever lies in it was written by this run.
+reports="$(mktemp -d "$RUNNER_TEMP/gpulint-reports.XXXXXXXX")"
 
 lines() { printf '%s\n' "$1" | tr -d '\r' | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e '/^$/d'; }
 

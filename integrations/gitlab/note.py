@@ -7,19 +7,30 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+MARKER = re.compile(r"<!-- gpulint report(?:: [\w./-]+)? -->")
 QUIET = "<!-- gpulint: quiet -->"
 PAGE = 100
 PAGES_MAX = 100
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """The token goes to GitLab's API and nowhere else: a redirect is an error."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow nothing."""
+
+
 def main(body: str) -> None:
     """Make the merge request's note say this; where it is quiet, only a note that is there."""
+    if not MARKER.fullmatch(body.partition("\n")[0]):
+        sys.exit("gpulint: the text does not begin with the marker of a note; it was not posted")
     request = (
         f"projects/{os.environ['CI_MERGE_REQUEST_PROJECT_ID']}/merge_requests/{os.environ['CI_MERGE_REQUEST_IID']}"
     )
@@ -46,7 +57,8 @@ def asked(method: str, path: str, said: dict[str, str] | None = None) -> Any:
     url = f"{os.environ['CI_API_V4_URL']}/{path}"
     headers = {"PRIVATE-TOKEN": os.environ["GITLAB_TOKEN"], "Content-Type": "application/json"}
     content = json.dumps(said).encode() if said else None
-    with urllib.request.urlopen(urllib.request.Request(url, content, headers, method=method), timeout=30) as answer:
+    opener = urllib.request.build_opener(NoRedirects)
+    with opener.open(urllib.request.Request(url, content, headers, method=method), timeout=30) as answer:
         return json.loads(answer.read() or b"null")
 
 

@@ -180,6 +180,27 @@ def test_paths_are_relative_to_the_folder_that_gpulint_runs_in(run: Run, monkeyp
     assert run("check", "--format", "concise").stdout.startswith("wrong.yaml:9:")
 
 
+def test_no_link_of_the_repository_leads_to_an_output(run: Run, tmp_path: Path) -> None:
+    write("wrong.yaml", WRONG)
+    (tmp_path / "reports").symlink_to(".git")
+    result = run("check", "--output", "json:reports/found.json")
+    assert result.exit_code == 2
+    assert "reports is a symbolic link, which gpulint does not follow" in result.stderr
+    assert list((tmp_path / ".git").iterdir()) == []
+
+
+def test_a_folder_of_the_repository_and_one_outside_take_an_output(
+    run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    write("right.yaml", RIGHT)
+    Path("reports").mkdir()
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "linked").symlink_to(outside)
+    assert run("check", "right.yaml", "--output", "json:reports/found.json").exit_code == 0
+    assert run("check", "right.yaml", "--output", f"json:{outside}/linked/found.json").exit_code == 0
+    assert (outside / "found.json").read_bytes() == Path("reports/found.json").read_bytes()
+
+
 # ---- whole or not at all
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.notes: list[dict[str, object]] = []
         self.refuses = False
+        self.moved = ""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -39,6 +41,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
+        if self.server.moved:
+            self.send_response(302)
+            self.send_header("Location", self.server.moved)
+            self.end_headers()
+            return
         if self.headers["PRIVATE-TOKEN"] != "a token":
             self.answer({"message": "401 Unauthorized"}, 401)
         elif path == "/api/v4/user":
@@ -171,6 +178,81 @@ def test_a_note_that_cannot_be_written_does_not_change_the_verdict(
     done = run(clone, variables)
     assert (done.returncode, server.notes) == (0, []), done.stderr
     assert "gpulint: the note could not be written" in done.stderr
+
+
+# ---- a merge request that prepares the checkout
+
+SECRET = "[remote]\nurl = https://token@example.com/deploy\n"
+NAMES = ("gpulint.md", "gpulint.codequality.json")
+
+
+def prepared(clone: Path, variables: dict[str, str], how: str) -> None:
+    """A merge request whose change brings files under the names of the reports, and a secret beside the checkout."""
+    (clone.parent / "secret").write_text(f"{MARKER}\n{SECRET}", encoding="utf-8")
+    (clone / "right.yaml").write_text(RIGHT, encoding="utf-8")
+    variables["CI_MERGE_REQUEST_DIFF_BASE_SHA"] = committed(clone, variables)
+    for name in NAMES:
+        if how == "link":
+            (clone / name).symlink_to("../secret")
+        elif how == "file":
+            (clone / name).write_text(f"{MARKER}\nall is well\n", encoding="utf-8")
+        else:
+            (clone / name).mkdir()
+            (clone / name / "link").symlink_to("../../secret")
+    (clone / "new.yaml").write_text(WRONG, encoding="utf-8")
+    committed(clone, variables)
+
+
+@pytest.mark.parametrize("how", ["link", "file", "folder"])
+def test_only_what_this_run_wrote_is_posted_and_kept(
+    clone: Path, variables: dict[str, str], server: Server, how: str
+) -> None:
+    prepared(clone, variables, how)
+    done = run(clone, variables)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (note_,) = [str(one["body"]) for one in server.notes]
+    assert "weights-exceed-memory" in note_
+    assert "token@example.com" not in note_
+    assert (clone.parent / "secret").read_text(encoding="utf-8") == f"{MARKER}\n{SECRET}"
+    assert [(clone / name).is_file() and not (clone / name).is_symlink() for name in NAMES] == [True, True]
+
+
+@pytest.mark.parametrize("how", ["link", "file", "folder"])
+def test_where_no_report_is_written_nothing_is_posted_or_kept(
+    clone: Path, variables: dict[str, str], server: Server, how: str
+) -> None:
+    prepared(clone, variables, how)
+    variables["GPULINT_FAIL_ON"] = "nonsense"
+    assert run(clone, variables).returncode == 2
+    assert server.notes == []
+    assert [name for name in NAMES if (clone / name).exists() or (clone / name).is_symlink()] == []
+    assert (clone.parent / "secret").read_text(encoding="utf-8") == f"{MARKER}\n{SECRET}"
+
+
+def test_nothing_is_left_in_the_folder_for_temporary_files(clone: Path, variables: dict[str, str]) -> None:
+    request(clone, variables, {"right.yaml": RIGHT}, {"new.yaml": WRONG})
+    (clone.parent / "temporary").mkdir()
+    variables["TMPDIR"] = str(clone.parent / "temporary")
+    assert run(clone, variables).returncode == 1
+    assert list((clone.parent / "temporary").iterdir()) == []
+
+
+def test_a_text_without_the_marker_is_not_posted(clone: Path, variables: dict[str, str], server: Server) -> None:
+    (clone / "other.md").write_text(SECRET, encoding="utf-8")
+    script = checkout.ROOT / "integrations" / "gitlab" / "note.py"
+    done = subprocess.run(
+        [sys.executable, "-I", script, clone / "other.md"], env=variables, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, server.notes) == (1, [])
+    assert done.stderr == "gpulint: the text does not begin with the marker of a note; it was not posted\n"
+
+
+def test_the_token_follows_no_redirect(clone: Path, variables: dict[str, str], server: Server) -> None:
+    request(clone, variables, {"right.yaml": RIGHT}, {"new.yaml": WRONG})
+    server.moved = "http://127.0.0.1:9/elsewhere"
+    done = run(clone, variables)
+    assert (done.returncode, server.notes) == (1, [])
+    assert "HTTP Error 302" in done.stderr
 
 
 def test_the_job_runs_the_script_and_keeps_what_it_writes() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -227,6 +229,79 @@ def test_a_hub_that_trickles_is_left(hub: Local) -> None:
     hub.hold("acme/tiny", TINY, {})
     with pytest.raises(architecture_hub.HubError, match="took longer than 0 s"):
         architecture_hub.resolve("acme/tiny", architecture_hub.Hub(hub.address, patience_s=0))
+
+
+class Slow(threading.Thread):
+    """A server that answers every request with these bytes again and again, with a pause after each."""
+
+    def __init__(self, first: bytes, again: bytes) -> None:
+        super().__init__(daemon=True)
+        self.first, self.again = first, again
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.connections = 0
+        self.start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+
+    def run(self) -> None:
+        while True:
+            connection, _ = self.listening.accept()
+            self.connections += 1
+            threading.Thread(target=self.trickle, args=(connection,), daemon=True).start()
+
+    def trickle(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            connection.recv(65_536)
+            connection.sendall(self.first)
+            while self.again:
+                time.sleep(0.05)
+                connection.sendall(self.again)
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        pytest.param(b"", b"H", id="status line"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n", id="headers"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nx: ", b"y", id="one header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" ", id="body"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", id="chunks"),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\n", b"a: b\r\n", id="refusal"),
+    ],
+)
+def test_a_hub_that_is_slow_in_any_part_is_left_at_the_deadline(first: bytes, again: bytes) -> None:
+    hub = architecture_hub.Hub(Slow(first, again).address, patience_s=0.3)
+    with pytest.raises(architecture_hub.HubError, match=r"took longer than 0.3 s"):
+        architecture_hub.resolve("acme/tiny", hub)
+
+
+def test_redirects_are_few() -> None:
+    slow = Slow(b"", b"")
+    slow.first = f"HTTP/1.1 302 Found\r\nLocation: {slow.address}/more\r\nConnection: close\r\n\r\n".encode()
+    with pytest.raises(architecture_hub.HubError, match="answered 302"):
+        architecture_hub.resolve("acme/tiny", architecture_hub.Hub(slow.address, patience_s=20))
+    assert slow.connections <= architecture_hub.REDIRECTS_MAX + 1
+
+
+def test_a_hub_sends_no_more_than_one_run_accepts(hub: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.hold("acme/tiny", TINY, {"model.safetensors": b" " * 100_000})
+    monkeypatch.setattr(architecture_hub, "ANSWERS_BYTES_MAX", 50_000)
+    with pytest.raises(architecture_hub.HubError, match="sent more than"):
+        architecture_hub.resolve("acme/tiny", architecture_hub.Hub(hub.address))
+
+
+def test_a_request_that_hangs_does_not_keep_the_program_running() -> None:
+    slow = Slow(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n")
+    code = (
+        "from gpulint.catalog.architecture import hub\n"
+        f"asked = hub.Hub({slow.address!r}, patience_s=0.3)\n"
+        "try: hub.resolve('acme/tiny', asked)\n"
+        "except hub.HubError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=20)
+    assert done.stdout == f"{slow.address} took longer than 0.3 s\n"
 
 
 def test_malformed_files_leave_the_config_to_count(hub: Local) -> None:
