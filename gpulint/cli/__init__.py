@@ -16,6 +16,7 @@ from gpulint.version import __version__
 if TYPE_CHECKING:
     from gpulint.pipeline.session import Options, Session
     from gpulint.policy.rules.rule import Rule
+    from gpulint.source.repository import Tree
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
 RECORDS_BETWEEN_COLLECTIONS = 100_000
@@ -125,6 +126,13 @@ def print_stderr(lines: Iterable[str]) -> None:
     """Print lines to stderr without terminal control characters."""
     for line in lines:
         click.echo(f"gpulint: {replace_unprintable(line)}", err=True)
+
+
+def print_unread(tree: Tree) -> bool:
+    """Print what the system refused to read during a run; return whether it refused anything."""
+    unread = tree.list_unread()
+    print_stderr(f"{skip.path} {skip.reason}" for skip in unread)
+    return bool(unread)
 
 
 def replace_unprintable(line: str) -> str:

@@ -54,9 +54,7 @@ def compute(
 
 def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:
     """Return the report on the files of a run after its fixes, with the names of those not written."""
-    return _check_contents(run, tree, rules)._replace(
-        unwritten=tuple(Skip(path, reason, "unreadable") for path, reason in sorted(run.refused.items()))
-    )
+    return _check_contents(run, tree, rules)._replace(unwritten=tuple(sorted(run.refused.items())))
 
 
 def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:

@@ -43,13 +43,21 @@ def report(run: Session, paths: Sequence[str], watched: Progress = iter) -> Repo
 
 def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
     """Return the report on files that do not come from folders, with suppression applied."""
-    return suppress(run, *evaluate(run, files))
+    found, seen = evaluate(run, files)
+    return suppress(run, unchecked.add_findings(found, run, lambda path: False), seen)
+
+
+def settle(run: Session, found: Report, paths: Sequence[str]) -> Report:
+    """Add what was not checked to a report on these paths, and apply suppression."""
+    found = unchecked.add_findings(unchecked.add_skips(found, run), run, unchecked.choose_named(run, paths))
+    return suppress(run, found)
 
 
 def evaluate(run: Session, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
     found = check.check_files(_record(files, seen), run.tree, run.given, build_watchdog(run.options))
+    found = unchecked.add_skips(found, run)
     return found._replace(comment=run.settings.comment), tuple(seen)
 
 

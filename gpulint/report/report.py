@@ -117,7 +117,7 @@ class Report(NamedTuple):
 
     `rules` are those that fire, by name. A finding of the severity `fail_on` or above fails the run.
     `unsilenced` counts the findings that waivers and a baseline would suppress if they applied.
-    `unwritten` are the files that --fix could not change; the report is on what they hold.
+    `unwritten` are the files that --fix could not change, each with the reason; the report is on what they hold.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -135,7 +135,7 @@ class Report(NamedTuple):
     unsilenced: int = 0
     comment: Comment = Comment()
     facilities: tuple[FacilitySummary, ...] = ()
-    unwritten: tuple[Skip, ...] = ()
+    unwritten: tuple[tuple[str, str], ...] = ()
 
     @property
     def open(self) -> tuple[Finding, ...]:

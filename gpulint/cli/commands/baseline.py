@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, print_stderr
+from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, print_stderr, print_unread
 from gpulint.cli.options import PATHS
 from gpulint.report.escaping import count
 
@@ -58,6 +58,8 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
         print_stderr(
             f"internal error in {failure.path} while {failure.doing}: {failure.error}" for failure in report.failures
         )
+        sys.exit(BROKEN)
+    if print_unread(run.tree):
         sys.exit(BROKEN)
     place = Path(output) if output else run.tree.root / (run.settings.baseline or BASELINE)
     previous = _find_baseline(run, place, must_exist=prune or update)

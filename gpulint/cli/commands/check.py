@@ -19,6 +19,7 @@ from gpulint.cli import (
     Misuse,
     completion_names,
     print_stderr,
+    print_unread,
     split_values,
 )
 from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, PATHS, RULES, SELECT, TIMEOUT, collect
@@ -304,7 +305,7 @@ def _report_extras(
     sources = _sources(run, paths, extras)
     if extras.diff:
         _show_diff(run, sources, extras.unsafe, exit_zero)
-    return _fix(run, sources, extras.unsafe, extras.stdin) if extras.fix else check_files(run, sources)
+    return _fix(run, sources, paths, extras) if extras.fix else check_files(run, sources)
 
 
 def _sources(run: Session, paths: Sequence[str], extras: Extras) -> Iterator[Source | Skip]:
@@ -392,25 +393,26 @@ def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exi
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
         print_stderr([f"--fix would change nothing{further}"])
     click.echo(pipeline_fix.diff(rewrite.files, rewrite.outcome.contents).encode(), nl=False)
-    if rewrite.report.failures:
+    refused = print_unread(run.tree)
+    if rewrite.report.failures or refused:
         sys.exit(BROKEN)
     sys.exit(FOUND if rewrite.outcome.contents and not exit_zero else CLEAN)
 
 
-def _fix(run: Session, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: bool) -> Report:
+def _fix(run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], extras: Extras) -> Report:
     """Write the fixes to the files, or to stdout for text from stdin, and report on what remains."""
     from gpulint.pipeline import fix as pipeline_fix
-    from gpulint.pipeline.run import build_watchdog, suppress
+    from gpulint.pipeline.run import build_watchdog, settle
 
     watchdog = build_watchdog(run.options)
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run))
-    if to_stdout:
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, _accepting(run))
+    if extras.stdin:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)
     else:
         rewrite = pipeline_fix.write(rewrite, run.tree)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     print_stderr(f"not written {path}: {reason}" for path, reason in sorted(rewrite.refused.items()))
-    return suppress(run, pipeline_fix.check_again(rewrite, run.tree, run.given))
+    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given), paths)
 
 
 def _accepting(run: Session) -> Callable[[Report], Report]:

@@ -50,7 +50,7 @@ def render_closing(report: Report) -> Iterator[str]:
     yield from map(render_budget, report.budgets)
     yield from map(render_facility, select_facilities(report))
     yield from _count_unchecked(report.skipped)
-    yield from (f"not written {safe(file.path)}: {safe(file.reason)}" for file in report.unwritten)
+    yield from (f"not written {safe(path)}: {safe(reason)}" for path, reason in report.unwritten)
     yield from render_failures(report)
     roles = [role for workload in select_workloads(report) for role in workload.roles]
     if unknown := sum(not role.engine and not role.part_of for role in roles):

@@ -137,7 +137,8 @@ def is_script(snapshot: Snapshot, place: str) -> bool:
         return False
     try:
         return snapshot.head(place, len(SCRIPT)) == SCRIPT
-    except OSError:
+    except OSError as error:
+        snapshot.record(place, error)
         return False
 
 

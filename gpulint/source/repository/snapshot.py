@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import errno
 import os
 import posixpath
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from gpulint.source.repository import ignored
 from gpulint.source.repository.ignored import IgnoreFile
 
 LINK_BYTES_MAX = 4_096
+ABSENT = frozenset({None, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""Errors that say that nothing is there to be read; None is one of ours, which is reported where it is raised."""
 
 
 class Entry(NamedTuple):
@@ -33,6 +36,7 @@ class Snapshot(abc.ABC):
         self._entries: dict[str, tuple[Entry, ...] | OSError] = {}
         self._kinds: dict[str, str] = {}
         self._patterns: dict[str, tuple[IgnoreFile, ...]] = {}
+        self.unread: dict[str, OSError] = {}
 
     # ---- what a kind of snapshot has to say
 
@@ -62,6 +66,11 @@ class Snapshot(abc.ABC):
     def _read_target(self, link: str) -> str: ...
 
     # ---- what everyone asks
+
+    def record(self, place: str, error: OSError) -> None:
+        """Keep why the system refused to read a place, whoever asked for it: the report counts it."""
+        if error.errno not in ABSENT:
+            self.unread.setdefault(place, error)
 
     def is_inside(self, place: str) -> bool:
         """Return whether a place is the root or lies below it."""
@@ -97,6 +106,7 @@ class Snapshot(abc.ABC):
             try:
                 self._entries[folder] = self._remember(folder, sorted(self._list(folder)))
             except OSError as error:
+                self.record(folder, error)
                 self._entries[folder] = error
         found = self._entries[folder]
         if isinstance(found, OSError):
@@ -118,7 +128,8 @@ class Snapshot(abc.ABC):
         place = os.path.join(folder, ".gitignore")
         try:
             content = self.content(place) if self.kind(place) == "file" else None
-        except OSError:
+        except OSError as error:
+            self.record(place, error)
             return ()
         return () if content is None else (ignored.read(folder, content),)
 
@@ -129,7 +140,10 @@ class Snapshot(abc.ABC):
         """
         try:
             target = self._read_target(link)
-        except (OSError, ValueError):
+        except OSError as error:
+            self.record(link, error)
+            return "", "cannot be read"
+        except UnicodeError:
             return "", "cannot be read"
         place = os.sep if os.path.isabs(target) else os.path.dirname(link)
         for step in target.replace(os.sep, "/").split("/"):

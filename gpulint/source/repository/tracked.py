@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 INDEX_BYTES_MAX = 256_000_000
 POINTER_BYTES_MAX = 4_096
@@ -40,14 +40,20 @@ class Tracked:
         return name in self._paths
 
 
-def read(root: str) -> Tracked:
-    """Return what git tracks in the work tree at a root; nothing if there is no index that can be read."""
+def read(root: str, record: Callable[[str, OSError], None] = lambda place, error: None) -> Tracked:
+    """Return what git tracks in the work tree at a root; nothing if there is no index that can be read.
+
+    `record` is told why the system refused to read it.
+    """
     git = os.path.join(root, ".git")
     try:
         if not stat.S_ISDIR(os.lstat(git).st_mode):
             git = os.path.join(root, _read(git, POINTER_BYTES_MAX).decode().removeprefix("gitdir:").strip())
         return Tracked(_read(os.path.join(git, "index"), INDEX_BYTES_MAX))
-    except (OSError, ValueError):
+    except OSError as error:
+        record(git, error)
+        return Tracked()
+    except ValueError:
         return Tracked()
 
 

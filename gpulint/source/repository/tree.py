@@ -80,6 +80,11 @@ class Tree(abc.ABC):
         for listed in self._list(places):
             yield self._source(listed.place) if not listed.why else self._skip(*listed)
 
+    def list_unread(self) -> list[Skip]:
+        """What the system refused to read so far, whether a path named it or another file refers to it."""
+        unread = sorted(self.snapshot.unread.items())
+        return [self._skip(place, listing.explain(error), "unreadable") for place, error in unread]
+
     def has(self, path: str) -> bool:
         """Whether anything lies at a path that `sources` is asked for."""
         return bool(self.snapshot.kind(self._locate(path)))
@@ -115,7 +120,10 @@ class Tree(abc.ABC):
             return self._changes[place][:length]
         try:
             return self.snapshot.head(place, length)
-        except (OSError, ValueError):
+        except OSError as error:
+            self.snapshot.record(place, error)
+            return None
+        except UnicodeError:
             return None
 
     def list_files(self, path: str) -> Sequence[str]:
@@ -192,7 +200,7 @@ class Tree(abc.ABC):
         try:
             place = self._resolve_inside(self._base, path)
             return self.snapshot.content(place) if place is not None else None
-        except (OSError, ValueError):
+        except (OSError, UnicodeError):
             return None
 
     def _read_inside(self, base: str, path: str) -> bytes | None:
@@ -201,7 +209,7 @@ class Tree(abc.ABC):
             return self._changes.get(place or "")
         try:
             return self.snapshot.content(place)
-        except (OSError, ValueError):
+        except (OSError, UnicodeError):
             return None
 
     def _resolve_inside(self, base: str, path: str) -> str | None:

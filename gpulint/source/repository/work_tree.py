@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pathlib
 import stat
@@ -39,6 +40,7 @@ class DiskSnapshot(Snapshot):
         try:
             content = _read(place)
         except OSError as error:
+            self.record(place, error)
             self._failures[place] = error.args
             raise
         return self._keep(place, content)
@@ -73,13 +75,16 @@ class DiskSnapshot(Snapshot):
     def holds_tracked(self, path: str) -> bool:
         """Return whether git's index lists a path, or a file below it."""
         if self._tracked is None:
-            self._tracked = tracked.read(self.root)
+            self._tracked = tracked.read(self.root, self.record)
         return self._tracked.holds(path)
 
     def _find_kind(self, place: str) -> str:
         try:
             mode = os.lstat(place).st_mode
-        except (OSError, ValueError):
+        except OSError as error:
+            self.record(place, error)
+            return ""
+        except ValueError:  # a name that no file can have
             return ""
         return "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "file"
 
@@ -136,4 +141,6 @@ def _read(place: str) -> bytes | None:
             length += len(part)
     finally:
         os.close(descriptor)
+    if length < status.st_size:
+        raise OSError(errno.EIO, "only a part of it could be read")
     return b"".join(parts) if length <= FILE_BYTES_MAX else None
