@@ -162,7 +162,12 @@ def _group_files(outcome: Outcome) -> list[tuple[str, ...]]:
 
 
 def _write_group(group: Sequence[str], run: FixRun, tree: Tree) -> str:
-    """Write files that belong together; return why none of them was written, or nothing."""
+    """Write files that belong together; return why none of them was written, or nothing.
+
+    A fix was verified with all that the run could read: if the system refused anything, none counts.
+    """
+    if unread := tree.list_unread():
+        return f"{unread[0].path} {unread[0].reason}"
     places = {path: tree.writable(path) for path in group}
     if lost := [path for path, place in places.items() if place is None]:
         return _explain(lost[0], group, "it is not a file of the repository, or a symbolic link leads to it")

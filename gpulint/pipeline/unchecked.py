@@ -39,9 +39,10 @@ def choose_named(run: Session, paths: Sequence[str]) -> Choose:
 
 def add_skips(report: Report, run: Session) -> Report:
     """Return a report that lists every file that the system refused to read, also one that another refers to."""
+    refused = run.tree.list_unread()
     listed = {skip.path for skip in report.skipped}
-    further = tuple(skip for skip in run.tree.list_unread() if skip.path not in listed)
-    return report._replace(skipped=(*report.skipped, *further)) if further else report
+    further = tuple(skip for skip in refused if skip.path not in listed)
+    return report._replace(skipped=(*report.skipped, *further), refused=tuple(skip.path for skip in refused))
 
 
 def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
@@ -51,11 +52,10 @@ def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
     system refuses to read fails every run.
     """
     every = run.options.fail_on_unread
-    refused = {skip.path for skip in run.tree.list_unread()}
     skips = [
         skip
         for skip in report.skipped
-        if every or (skip.cause in SUSPICIOUS and (skip.path in refused or is_gated(skip.path)))
+        if every or (skip.cause in SUSPICIOUS and (skip.path in report.refused or is_gated(skip.path)))
     ]
     if not skips:
         return report
@@ -72,10 +72,9 @@ def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
 def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple[Rule, Finding]]:
     said = {finding.location.path for finding in report.findings if finding.rule in SAID_BY}
     by_path = {skip.path: skip for skip in reversed(skips) if skip.path not in said}
-    refused = {skip.path for skip in run.tree.list_unread()}
     for path, skip in sorted(by_path.items()):
         rule = run.given.resolve(path).unchecked
-        if rule is not None and (path in refused or _may_concern_gpus(skip, run.tree)):
+        if rule is not None and (path in report.refused or _may_concern_gpus(skip, run.tree)):
             advice = ADVICE.get(skip.cause, KNOWN)
             message = f"this file was not checked: {skip.reason}. {advice}"
             yield rule, evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)

@@ -118,6 +118,7 @@ class Report(NamedTuple):
     `rules` are those that fire, by name. A finding of the severity `fail_on` or above fails the run.
     `unsilenced` counts the findings that waivers and a baseline would suppress if they applied.
     `unwritten` are the files that --fix could not change, each with the reason; the report is on what they hold.
+    `refused` are the files that the system refused to read: the run did not do its work.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -136,6 +137,7 @@ class Report(NamedTuple):
     comment: Comment = Comment()
     facilities: tuple[FacilitySummary, ...] = ()
     unwritten: tuple[tuple[str, str], ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def open(self) -> tuple[Finding, ...]:

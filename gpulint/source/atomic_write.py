@@ -29,6 +29,7 @@ class _Staged(NamedTuple):
     change: Change
     beside: Path
     overwritten: bytes | None
+    is_new: bool
 
 
 def write(place: Path, content: bytes) -> None:
@@ -95,7 +96,7 @@ def _stage(change: Change) -> _Staged:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    return _Staged(change, Path(name), overwritten)
+    return _Staged(change, Path(name), overwritten, status is None)
 
 
 def _find_status(place: Path) -> os.stat_result | None:
@@ -139,7 +140,7 @@ def _refuse_changed(change: Change) -> None:
 
 def _commit(entry: _Staged) -> None:
     """Rename the new content over a file; write into a file with several names, so that all show the same."""
-    change, beside, overwritten = entry
+    change, beside, overwritten, _ = entry
     if overwritten is None:
         os.replace(beside, change.place)
         return
@@ -189,8 +190,10 @@ def _undo(file: IO[bytes], entry: _Staged) -> None:
 
 
 def _restore(done: Sequence[_Staged]) -> None:
-    """Give files that were written their earlier content back."""
+    """Give files that were written their earlier content back, and remove those that are new."""
     for entry in reversed(done):
+        if entry.is_new:
+            os.unlink(entry.change.place)
         if entry.change.before is None:
             continue
         back = Change(entry.change.place, entry.change.before, entry.change.after)

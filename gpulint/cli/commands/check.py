@@ -206,7 +206,7 @@ def command(
     report = _configure_comment(_report(paths, options, policy, extras, reporting.exit_zero), reporting)
     is_lost = _write_outputs(report, requested, reporting.in_colour, on_stderr=extras.fix and extras.stdin)
     print_stderr(_explain_silence(report, comparison.changed))
-    if report.failures:
+    if report.failures or report.refused:
         sys.exit(BROKEN)
     if is_lost or report.unwritten:
         sys.exit(MISUSED)

@@ -65,7 +65,7 @@ def command(
     in_colour = sys.stdout.isatty() if color is None else color
     drawing = _text(report, in_ascii, in_colour, only) if format_ == "text" else _render(report, format_, only)
     click.echo(drawing, nl=False, color=in_colour)
-    if report.failures:
+    if report.failures or report.refused:
         sys.exit(BROKEN)
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from gpulint import __version__
-from gpulint.cli import TODAY, Misuse, prepare_session
+from gpulint.cli import BROKEN, TODAY, Misuse, prepare_session, print_stderr
 
 HOOKS = ".pre-commit-config.yaml"
 SETTINGS = "gpulint.yaml"
@@ -39,11 +40,16 @@ def command(hook: bool, repo: str | None, spec: str | None, facility: str | None
     from gpulint.cli.scaffold import settings
     from gpulint.pipeline import run
     from gpulint.pipeline.session import Options, disable_suggestions
+    from gpulint.report.formats import summary_line
 
     if repo and not hook:
         raise Misuse("--repo requires --hook")
     hook_text = _write_hook(repo) if hook else ""
     report = run.report(disable_suggestions(prepare_session((), Options(today))), ())
+    if report.failures or report.refused:
+        print_stderr(summary_line.render_failures(report))
+        print_stderr(f"{path} could not be read; nothing was written" for path in report.refused)
+        sys.exit(BROKEN)
     keeps_settings = facility is not None and os.path.lexists(SETTINGS)
     targets = {} if keeps_settings else {SETTINGS: settings.render_settings(report)}
     by_hand = hook and os.path.lexists(HOOKS)
@@ -55,17 +61,25 @@ def command(hook: bool, repo: str | None, spec: str | None, facility: str | None
         targets[facility] = settings.FACILITY
     if existing := [name for name in targets if os.path.lexists(name)]:
         raise Misuse(f"{', '.join(existing)} already exists; nothing was written{_describe_hook(hook_text)}")
-    for name, text in targets.items():
-        try:
-            Path(name).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise Misuse(f"{name} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    _write(targets)
+    for name in targets:
         click.echo(f"wrote {name}")
     if keeps_settings:
         click.echo(f"{SETTINGS} already exists and was left unchanged")
     if by_hand:
         click.echo(f"{HOOKS} already exists{_describe_hook(hook_text)}", nl=False)
     click.echo(settings.describe(report, facility), nl=False)
+
+
+def _write(targets: Mapping[str, str]) -> None:
+    """Write all files or none of them."""
+    from gpulint.source import atomic_write
+
+    try:
+        atomic_write.replace([atomic_write.Change(Path(name), text.encode()) for name, text in targets.items()])
+    except OSError as error:
+        place = next((name for name in targets if str(error.filename or "").startswith(name)), ", ".join(targets))
+        raise Misuse(f"{place} cannot be written: {atomic_write.explain(error)}") from None
 
 
 def _write_hook(repo: str | None) -> str:

@@ -47,6 +47,7 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
     from gpulint.catalog import package_data
     from gpulint.cli.scaffold import rule
     from gpulint.policy.rules.rule import load_shipped
+    from gpulint.source import atomic_write
 
     if reason := rule.find_naming_error(name) or rule.find_naming_error(family, "family"):
         raise Misuse(reason)
@@ -60,10 +61,9 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
     path = place / family / f"{name}.yaml"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(rule.render(name, scope, place.as_posix()))
+        atomic_write.write(path, rule.render(name, scope, place.as_posix()).encode())
     except OSError as error:
-        raise Misuse(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise Misuse(f"{path} cannot be written: {atomic_write.explain(error)}") from None
     click.echo(f"wrote {path}")
     click.echo(f"next: gpulint rule test {place}")
     loaded = [Path(rules).resolve() for rules in configured] + [package_data.find_folder("rules").resolve()]

@@ -76,7 +76,7 @@ class DiskReader:
     def names(self, folder: str) -> Iterator[str]:
         """Yield the paths of all files below a folder in sorted order, including links."""
         count = 0
-        for place, folders, files in os.walk(self.root / folder):
+        for place, folders, files in os.walk(self.root / folder, onerror=self._refuse_unlisted):
             folders[:] = sorted(name for name in folders if name not in NEVER_ENTERED)
             below = Path(place).relative_to(self.root).as_posix()
             if linked := next((name for name in folders if (Path(place) / name).is_symlink()), None):
@@ -87,6 +87,13 @@ class DiskReader:
                 if count > FILES_MAX:
                     raise RefusedFileError(f"{self.render_path(folder)}: more than {FILES_MAX:,} files")
                 yield posixpath.normpath(posixpath.join(below, name))
+
+    def _refuse_unlisted(self, error: OSError) -> None:
+        """Raise RefusedFileError for a folder that is there and cannot be listed."""
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            place = Path(error.filename).relative_to(self.root).as_posix()
+            why = (error.strerror or str(error)).lower()
+            raise RefusedFileError(f"{self.render_path(place)}: cannot be read: {why}")
 
     def render_path(self, path: str) -> str:
         """Return the path relative to the current folder if the file is below it, otherwise the whole path."""

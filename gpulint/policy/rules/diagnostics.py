@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
@@ -77,11 +78,21 @@ def find_files(folder: Path) -> Iterator[Path]:
     """Yield the rule files of a folder and its subfolders by name; raise RuleError for a symbolic link."""
     if not folder.is_dir():
         raise RuleError(f"{folder}: no such folder of rules")
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(_list_entries(folder)):
         if path.is_symlink() and (path.suffix in SUFFIXES or path.is_dir()):
             raise RuleError(f"{path}: gpulint does not follow symbolic links")
         if is_rule_file(path.as_posix()) and path.is_file():
             yield path
+
+
+def _list_entries(folder: Path) -> Iterator[Path]:
+    """Yield all that lies below a folder; raise RuleError for a folder that cannot be listed."""
+
+    def refuse(error: OSError) -> None:
+        raise RuleError(f"{error.filename}: cannot be read: {(error.strerror or str(error)).lower()}")
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        yield from (Path(place, name) for name in (*folders, *files))
 
 
 def is_rule_file(path: str) -> bool:
