@@ -78,8 +78,15 @@ def _write(targets: Mapping[str, str]) -> None:
     try:
         atomic_write.replace([atomic_write.Change(Path(name), text.encode()) for name, text in targets.items()])
     except OSError as error:
-        place = next((name for name in targets if str(error.filename or "").startswith(name)), ", ".join(targets))
+        place = next((name for name in targets if _is_about(error, name)), ", ".join(targets))
         raise Misuse(f"{place} cannot be written: {atomic_write.explain(error)}") from None
+
+
+def _is_about(error: OSError, name: str) -> bool:
+    """Whether an error names a file, or the temporary file beside it."""
+    folder, file = os.path.split(os.path.abspath(str(error.filename or "")))
+    wanted = os.path.split(os.path.abspath(name))
+    return folder == wanted[0] and file.lstrip(".").startswith(wanted[1].lstrip("."))
 
 
 def _write_hook(repo: str | None) -> str:
