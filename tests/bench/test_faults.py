@@ -32,7 +32,7 @@ def test_no_run_that_did_not_do_its_work_ends_with_success() -> None:
     [
         ("check-json", "read:1:none", "exit 0"),
         ("check-json", "open:6:EIO", "exit 3"),
-        ("check", "list:2:EACCES", "exit 3"),
+        ("check", "list:2:EACCES", "exit 2"),
         ("check-base", "git:1:missing", "exit 2"),
         ("check-base", "git:4:killed", "exit 2"),
         ("fix", "rename:1:EIO", "exit 2"),
