@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import compileall
 import contextlib
 import json
 import os
@@ -31,7 +32,7 @@ from hostile_cases import changes, gates, harm, outputs, repositories
 from hostile_cases.model import EXECUTED, OUTSIDE, Case, Change
 
 ROOT = Path(__file__).parent.parent
-CPU_S_PER_FILE, MEMORY_MIB, WALL_S = 10, 300, 120
+CPU_S_PER_FILE, CPU_S_MAX, MEMORY_MIB, WALL_PER_CPU = 10, 60, 300, 3
 STOPPED = "stopped"
 UNREAD_RULES = frozenset({"file-not-checked", "input-limit", "invalid-syntax"})
 FOUND, MISUSED, BROKEN = 1, 2, 3
@@ -68,6 +69,7 @@ def main() -> None:
     if asked.peers:
         _run_peers(Path(asked.peers), inputs, asked.sample)
         return
+    compileall.compile_dir(ROOT / "gpulint", quiet=2)
     requests = [change for change in changes.list_changes() if _is_asked(change, asked.only)]
     results = [_try(case) for case in _watch((*inputs, *requests))]
     _print(results)
@@ -100,15 +102,16 @@ def _try(case: Case | Change) -> Result:
         if failed:
             return Result(case, Run(0, 0, 0, 0, b""), "not built", ("the case could not be built",))
         words, count = json.loads(built.read_text(encoding="utf-8"))
+        cpu_s = min(CPU_S_PER_FILE * count, CPU_S_MAX)
         log, report = work / "watch.log", work / "out" / "report.json"
         command = [
             sys.executable, "-P", str(ROOT / "fuzz" / "watched.py"), str(work / "checkout"), str(log), str(work / "out"),
             *words, *(() if "--format" in words else ("--format", "text")), "--output", f"json:{report}",
         ]  # fmt: skip
-        run = _run(command, work / "checkout", work / "printed", CPU_S_PER_FILE * count)
+        run = _run(command, work / "checkout", work / "printed", cpu_s)
         left = outputs.read_report(report)
         verdict = _judge(case, run, left)
-        misses = [*_compare(case, verdict), *_find_faults(case, run, left, CPU_S_PER_FILE * count)]
+        misses = [*_compare(case, verdict), *_find_faults(case, run, left, cpu_s)]
         misses += _find_escapes(work, run, report, log)
         with contextlib.suppress(OSError):
             misses += outputs.find_faults(_find_format(words), run.printed)
@@ -141,7 +144,7 @@ def _run(command: Sequence[str], folder: Path, printed: Path, cpu_s: float) -> R
             ["nice", *command], cwd=folder, stdout=stream, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             env={**environment, **GIT}, start_new_session=True,
         )  # fmt: skip
-        stop = began + max(WALL_S, 3 * cpu_s)
+        stop = began + WALL_PER_CPU * cpu_s
         while True:
             done, status, used = os.wait4(process.pid, os.WNOHANG)
             if done:

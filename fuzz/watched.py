@@ -14,6 +14,7 @@ ROOT = str(Path(__file__).parent.parent)
 
 def main() -> None:
     """Run gpulint on the remaining words, and write the violations and the peak of memory at the end."""
+    sys.dont_write_bytecode = True
     sys.path[:] = [ROOT, *(entry for entry in sys.path if entry and entry != str(Path(__file__).parent))]
     from fuzz.audit import Watch
 

@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters and those that reverse text."""
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+CODE = re.compile(r"^(`{3,}).*?^\1`*$|(`+)[^`\n](?:.*?[^`])?\2(?!`)", re.MULTILINE | re.DOTALL)
+"""Code of Markdown, in which nothing is markup."""
 JSON_FORMATS = frozenset({"gitlab", "json", "rdjson", "sarif"})
 XML_FORMATS = frozenset({"checkstyle", "junit"})
 COMMANDS = ("::error ", "::warning ", "::notice ", "::group::", "::endgroup::")
@@ -78,7 +80,8 @@ def find_faults(format: str, printed: bytes) -> Iterator[str]:
         lines = [line for line in text.splitlines() if line.startswith("::") and not line.startswith(COMMANDS)]
         yield from ("a name became a workflow command" for line in lines if "owned" in line[:40])
     elif format == "markdown":
-        words = (word for word in ("<script", "![i](", "<img") if word in text)
+        shown = CODE.sub("", text)
+        words = (word for word in ("<script", "![i](", "<img") if word in shown)
         yield from (f"the comment holds {word!r}" for word in words)
     if any(line.startswith("::error::owned") for line in text.splitlines()):
         yield "a name became a workflow command"

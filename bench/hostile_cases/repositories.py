@@ -191,8 +191,9 @@ def _attributes_filter(checkout: Path, first: str, last: str) -> Sequence[str]:
 
 
 def _working_tree_encoding(checkout: Path, first: str, last: str) -> Sequence[str]:
-    """The head commit says that the file is UTF-16 in a work tree."""
-    (checkout / ".gitattributes").write_text("*.yaml working-tree-encoding=UTF-16 eol=crlf ident\n", encoding="utf-8")
+    """The file is UTF-16 in a work tree, and UTF-8 in the commit."""
+    (checkout / ".gitattributes").write_text("*.yaml working-tree-encoding=UTF-16 ident\n", encoding="utf-8")
+    (checkout / "pod.yaml").write_bytes(POD.encode("utf-16"))
     return ["check", "--base", first, "--head", commit(checkout)]
 
 
