@@ -17,7 +17,8 @@ from types import ModuleType
 
 from gpulint.adapters.claim import Claim
 from gpulint.catalog import package_data, resource_names
-from gpulint.source.documents import Document, Problem
+from gpulint.source import documents
+from gpulint.source.documents import Document, Problem, spellings
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
@@ -32,9 +33,33 @@ OBJECTS = ("object",)
 
 
 def mentions_gpus(text: str) -> bool:
-    """Return whether a trigger word of an adapter, an engine or the catalog occurs in a text."""
+    """Return whether a trigger word of an adapter, an engine or the catalog occurs in a text, in any spelling.
+
+    The text may be the bytes of a file in any encoding, each byte as one character.
+    """
+    return _has_trigger(text) or spellings.has_tags(text) or _has_trigger(spellings.read_plainly(text))
+
+
+def _has_trigger(text: str) -> bool:
     lowered = text.lower()
     return any(word in lowered for word in package_data.trigger_words())
+
+
+def may_concern_gpus(path: str, content: bytes) -> bool:
+    """Return whether a file that cannot be read may be a spec.
+
+    Most large files of JSON and TOML are data, so a trigger word must be in a key there.
+    """
+    text = content.decode("latin-1")
+    is_data = documents.find_format(path) in ("json", "toml")
+    return (_is_spec(text) or _names_gpu_settings(text)) if is_data else mentions_gpus(text)
+
+
+def _names_gpu_settings(text: str) -> bool:
+    """Return whether a key of a text contains a trigger word, as settings of GPUs have and prose has not."""
+    words = "|".join(map(re.escape, package_data.trigger_words()))
+    key = rf"(?i)(?:{words})[\w./-]{{0,64}}[\"']?[ \t]*[:=]"
+    return any(re.search(key, spelling) for spelling in (text, spellings.read_plainly(text)))
 
 
 def is_relevant(text: str, format: str) -> bool:
@@ -46,10 +71,11 @@ def is_relevant(text: str, format: str) -> bool:
 
 
 def _is_spec(text: str) -> bool:
+    words = f"{text}\n{spellings.read_plainly(text)}" if spellings.has_unusual(text) else text
     return (
-        "apiVersion" in text
-        or "gpulint" in text
-        or re.search(resource_names.pattern("gpus", "slices"), text) is not None
+        "apiVersion" in words
+        or "gpulint" in words
+        or re.search(resource_names.pattern("gpus", "slices"), words) is not None
     )
 
 
@@ -57,7 +83,7 @@ def find_adapter(document: Document) -> ModuleType | None:
     """Return the adapter with the strongest claim to a document; of equal claims that of the first name."""
     found: ModuleType | None = None
     strongest = Claim.NONE
-    for name in sorted(_find_mentioned(document.text, _classify(document)), key=_most, reverse=True):
+    for name in sorted(_find_mentioned(document.words, _classify(document)), key=_most, reverse=True):
         if _most(name) <= strongest:
             break
         adapter = import_adapter(name)
@@ -83,7 +109,7 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
     Values of other files that the document refers to are merged in.
     """
-    if "configMap" in document.text:
+    if "configMap" in document.words:
         from gpulint.adapters.objects import references
 
         references.complete(document, repository)
@@ -92,15 +118,15 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
     """Yield the problems of a document: of its format, as a Kubernetes object, and of its nodes."""
-    if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
+    if document.get(("apiVersion",)) is not None and any(word in document.words for word in OF_OBJECTS):
         from gpulint.adapters.objects import problems as objects_problems
 
         yield from objects_problems.find_problems(document)
-    if "gpulint/" in document.text:
+    if "gpulint/" in document.words:
         from gpulint.adapters.objects import objective_annotations
 
         yield from objective_annotations.find_malformed(document)
-    if any(word in document.text for word in OF_NODES):
+    if any(word in document.words for word in OF_NODES):
         from gpulint.adapters.nodes import problems as nodes_problems
 
         yield from nodes_problems.find_problems(document, repository)
@@ -126,7 +152,7 @@ def find_candidates(document: Document) -> Iterator[ModuleType]:
 
     The other adapters need not be imported.
     """
-    yield from map(import_adapter, _find_mentioned(document.text, _classify(document)))
+    yield from map(import_adapter, _find_mentioned(document.words, _classify(document)))
 
 
 def import_adapter(name: str) -> ModuleType:

@@ -118,10 +118,10 @@ def file(
     problems = tuple(_find_problems(parsed.loaded.problems, policy.rules))
     about_objects = tuple(document_rules.find(parsed.loaded.documents, policy.rules))
     documents = tuple(_evaluate_documents(parsed, context, None, facilities))
-    skips = [Skip(source.path, reason) for reason in parsed.loaded.skips]
+    skips = [Skip(source.path, *skipped) for skipped in parsed.loaded.skips]
     skips += [entry for entry in about_objects if isinstance(entry, Skip)]
     if not any(document.workloads for document in documents) and parse.has_unread_gpus(parsed):
-        skips.append(Skip(source.path, parse.UNREAD))
+        skips.append(Skip(source.path, parse.UNREAD, "kind"))
     return Evaluated(
         policy,
         parsed,

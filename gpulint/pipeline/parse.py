@@ -13,11 +13,9 @@ from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
-from gpulint.source.documents import Document, Loaded
+from gpulint.source.documents import Document, Loaded, spellings
 from gpulint.source.repository import Source
 
-SCALERS = tuple(f"kind: {kind}".encode() for kind in autoscaling.GROUPS)
-"""Objects that change a workload of another file without naming GPUs."""
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 
@@ -58,9 +56,12 @@ def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
     """
     if any(document_rules.reads_object(rule) for rule in rules):
         return True
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in SCALERS):
-        return True
-    return adapters.mentions_gpus(content.decode("latin-1"))
+    text = content.decode("latin-1")
+    return adapters.mentions_gpus(text) or _mentions_scaler(text)
+
+
+def _mentions_scaler(text: str) -> bool:
+    return any(kind in spelling for kind in autoscaling.GROUPS for spelling in (text, spellings.read_plainly(text)))
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:

@@ -49,7 +49,8 @@ class Options:
 
     With the commit `base`, only findings that the change from there to the commit `head` introduces
     are reported. The policies and waivers are those of the commit `policy_from`. `changed` checks
-    only files that differ from `base`, or from HEAD.
+    only files that differ from `base`, or from HEAD. With `fail_on_unread`, every file that was not
+    checked fails the run, whatever the reason.
     """
 
     today: str = ""
@@ -66,6 +67,7 @@ class Options:
     preview: bool = False
     baseline: str = ""
     ignores: bool = True
+    fail_on_unread: bool = False
 
     def __post_init__(self) -> None:
         """Raise Unusable for a text instead of a list, and for an invalid date or severity."""
@@ -248,6 +250,7 @@ class PolicyByFile:
             fabrics=found.fabrics,
             fail_on=Severity.parse(options.fail_on or found.fail_on),
             available=_list_available(found)._replace(today=options.today or pipeline_today.today()),
+            unchecked=selection.find_unchecked(known, found, options.ignore),
             demands=_find_waiver_requirements(found),
             governed=self.at,
             governance=self._mark_complete(found),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class ResolvedPolicy:
     """Resolved options and policies. `governed` returns those of one file, if they differ.
 
-    `facility` is the shown path of the facility file. `whole` is set if the run reads all files
-    whose workloads may run there.
+    `unchecked` is the rule about files that were not checked. `facility` is the shown path of the
+    facility file. `whole` is set if the run reads all files whose workloads may run there.
     """
 
     rules: tuple[Rule, ...]
@@ -36,6 +36,7 @@ class ResolvedPolicy:
     available: Available = EVERYTHING
     fail_on: Severity = Severity.ERROR
     waivers: tuple[Suppression, ...] = ()
+    unchecked: Rule | None = None
     demands: WaiverRequirements | None = None
     governance: PolicyRequirements = NONE
     facility: str = ""

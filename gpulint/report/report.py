@@ -15,6 +15,12 @@ from gpulint.report.tool import Catalog, Tool
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.report.workload_summary import WorkloadSummary
 
+SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
+"""Why a file was not checked although it may deploy something: our limits, or what hides a spec."""
+CAUSES = Words(
+    (*SUSPICIOUS, "template", "patch", "definition", "language", "kind", "submodule", "copy", "excluded", "rule")
+)
+"""Why a file or a part of it was not checked."""
 BUDGETS = Words(("exceeded", "within", NOT_EVALUATED))
 
 
@@ -29,10 +35,14 @@ class Recognised(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A file, or a document of it, that was not read."""
+    """A file, or a document of it, that was not checked.
+
+    The first causes are ours or suspicious: in the gate they fail the run (`SUSPICIOUS`).
+    """
 
     path: str
     reason: str
+    cause: Annotated[str, CAUSES]
 
 
 class Failure(NamedTuple):

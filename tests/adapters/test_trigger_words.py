@@ -152,6 +152,16 @@ def test_words_of_gpu_work_make_a_text_worth_reading(text: str) -> None:
     assert adapters.mentions_gpus(text)
 
 
+@pytest.mark.parametrize("word", package_data.trigger_words())
+def test_every_trigger_word_is_found_in_every_spelling(word: str) -> None:
+    escaped = "".join(f"\\x{ord(letter):02x}" for letter in word)
+    quoted = "".join(f"{letter}''" for letter in word)
+    folded = word.replace(" ", " \\\n  ")
+    assert all(map(adapters.mentions_gpus, (word, word.upper(), f'"{escaped}"', quoted, folded)))
+    assert adapters.mentions_gpus(word.encode("utf-16").decode("latin-1"))
+    assert adapters.mentions_gpus("a: !!binary Z3B1")
+
+
 @pytest.mark.parametrize(
     ("text", "format", "relevant"),
     [

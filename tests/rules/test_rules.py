@@ -30,7 +30,7 @@ from gpulint.workload import Value
 
 RULES = tuple(rule.load_shipped().values())
 NAMES = [one.name for one in RULES]
-OF_A_RUN = frozenset({"stale-baseline-entry"})
+OF_A_RUN = frozenset({"file-not-checked", "stale-baseline-entry"})
 """Rules that no sample alone shows: they compare what a run found with a file beside it (test_acceptance)."""
 SIDES = {
     side: [

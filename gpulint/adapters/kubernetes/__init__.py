@@ -94,7 +94,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     data = document.data
     if not isinstance(data, dict):
         return
-    if "resourceClaim" in document.text:
+    if "resourceClaim" in document.words:
         from gpulint.adapters.pods import device_claims
 
         device_claims.complete(document, repository)

@@ -59,7 +59,7 @@ def read_deployment(config: Document, path: Path) -> dict[str, Field]:
 
 def read_planner(document: Document) -> dict[str, Field]:
     """Return the targets in the arguments of a Dynamo graph's planner."""
-    if "--ttft" not in document.text and "--itl" not in document.text:
+    if "--ttft" not in document.words and "--itl" not in document.words:
         return {}
     options = ((word, value, origin) for word, value, origin in _list_planned(document, document.data, (), DEPTH))
     return {

@@ -19,7 +19,7 @@ REFERENCES = frozenset({"configMapRef", "configMapKeyRef", "configMap"})
 
 def complete(document: Document, repository: Repository) -> None:
     """Add the ConfigMaps of other files that a document names to its neighbours."""
-    if "configMap" not in document.text or document.get(("apiVersion",)) is None:
+    if "configMap" not in document.words or document.get(("apiVersion",)) is None:
         return
     here = {
         str(config_map.get(("metadata", "name")))

@@ -170,7 +170,7 @@ def _list_invocations(
 
 def _find_claimed(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     """Return the devices of resource claims."""
-    if "laims" not in document.text:  # resourceClaims of the pod, claims of the container
+    if "laims" not in document.words:  # resourceClaims of the pod, claims of the container
         return {}
     from gpulint.adapters.pods import device_claims
 

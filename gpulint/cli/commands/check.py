@@ -57,6 +57,7 @@ class Selection(NamedTuple):
     preview: bool
     baseline: str | None
     no_ignores: bool
+    fail_on_unread: bool
 
 
 class Comparison(NamedTuple):
@@ -167,6 +168,11 @@ class Extras(NamedTuple):
     help="Accept the findings listed in this file.  [default: .gpulint-baseline.json at the repository's root]",
 )
 @click.option("--no-ignores", is_flag=True, help="Ignore waivers and the baseline; report how many findings they hide.")
+@click.option(
+    "--fail-on-unread",
+    is_flag=True,
+    help="Report file-not-checked for every file that was not checked, also for templates and patches.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option(
     "--stdin-filename",
@@ -193,14 +199,22 @@ def command(
     options = _build_options(selection, comparison, today)
     report = _configure_comment(_report(paths, options, policy, extras, reporting.exit_zero), reporting)
     is_lost = _write_outputs(report, requested, reporting.in_colour, on_stderr=extras.fix and extras.stdin)
-    if not (report.workloads or report.facilities or report.findings or report.failures):
-        is_unchanged = comparison.changed and not report.files
-        print_stderr(["no file that gpulint reads has changed" if is_unchanged else "nothing here concerns GPUs"])
+    print_stderr(_explain_silence(report, comparison.changed))
     if report.failures:
         sys.exit(BROKEN)
     if is_lost:
         sys.exit(MISUSED)
     sys.exit(FOUND if report.failing and not reporting.exit_zero else CLEAN)
+
+
+def _explain_silence(report: Report, changed: bool) -> Iterator[str]:
+    """Yield why a report without a workload has nothing to say."""
+    if report.workloads or report.facilities or report.findings or report.failures:
+        return
+    if report.skipped:
+        yield "no GPU workload was found in the files that were checked"
+    else:
+        yield "no file that gpulint reads has changed" if changed and not report.files else "nothing here concerns GPUs"
 
 
 def _build_options(selection: Selection, comparison: Comparison, today: str) -> Options:
@@ -222,6 +236,7 @@ def _build_options(selection: Selection, comparison: Comparison, today: str) -> 
         preview=selection.preview,
         baseline=selection.baseline or "",
         ignores=not selection.no_ignores,
+        fail_on_unread=selection.fail_on_unread,
     )
 
 
@@ -296,7 +311,8 @@ def _sources(run: Session, paths: Sequence[str], extras: Extras) -> Iterator[Sou
     elif len(paths) > 1:
         raise Misuse("the path - reads one file from stdin; it cannot be combined with other paths")
     else:
-        yield Source(extras.stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
+        content = sys.stdin.buffer.read()
+        yield Source(extras.stdin_filename or ("stdin.sh" if content.startswith(b"#!") else "stdin.yaml"), content)
 
 
 def _report_rendered(run: Session, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:

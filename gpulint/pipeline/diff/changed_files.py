@@ -5,14 +5,19 @@ contains.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from gpulint.adapters import nodes
 from gpulint.policy.config import settings
 from gpulint.report.model import Skip
 from gpulint.source import documents
-from gpulint.source.repository import Source
+from gpulint.source.git import Item
+from gpulint.source.repository import Source, Tree
 from gpulint.source.repository.git_tree import GitTree
 from gpulint.source.repository.tree import NAME
 
@@ -23,17 +28,59 @@ WORD_LEAST, WORDS_MAX = 3, 2_000
 WITHIN = frozenset({"containers", "initContainers", "env", "ports", "volumeMounts"})
 """Lists whose items have local names, such as `vllm`, that other files do not refer to."""
 DEPTH = 24
+START_BYTES, HASHED_BYTES = 4_096, 1_000_000
+COPIES = frozenset(
+    {"actual", "bak", "disabled", "dist", "example", "expected", "golden", "off", "old", "orig", "out", "rej", "sample"}
+    | {"save", "snap", "want"}
+)
+"""Suffixes of copies that nothing deploys: back-ups, examples, and what tests compare with."""
 
 
-def find_changed(files: Files, commit: GitTree) -> list[Source | Skip]:
-    """Return the files whose bytes differ from a commit's; all files if a policy or a rule changed.
+class Changed(NamedTuple):
+    """The files to check because of a change, and the paths of those that changed themselves."""
+
+    files: Sequence[Source | Skip]
+    paths: frozenset[str]
+
+
+def find_changed(files: Files, commit: GitTree) -> Changed:
+    """Return the files that differ from a commit's; all files if a policy or a rule changed.
 
     A file with other line endings after a checkout counts as unchanged.
     """
     every = list(files)
-    new = [source for source in every if isinstance(source, Skip) or not _is_unchanged(source, commit)]
+    new = [source for source in every if not _is_unchanged(source, commit)]
     governs = any(isinstance(source, Source) and _governs(source.path, source.content) for source in new)
-    return every if governs else new
+    return Changed(every if governs else new, frozenset(source.path for source in new))
+
+
+def choose_new(tree: Tree, other: GitTree) -> Callable[[str], bool]:
+    """Return a function that says whether a shown path of a tree differs in another one."""
+    if not isinstance(tree, GitTree):
+        return lambda path: True
+    differing = _find_differing(other, tree)
+    return lambda path: tree.find_root_path(path) in differing
+
+
+def find_oddly_named(base: GitTree, head: GitTree, paths: Sequence[str]) -> list[str]:
+    """Return the changed files below these paths whose text begins like a Kubernetes object although
+    their names do not say so.
+    """
+    inside = [head.find_root_path(path) or "" for path in paths]
+    found = []
+    for path in sorted(_find_differing(base, head)):
+        suffix = path.rpartition(".")[2].lower()
+        if documents.find_format(path) or suffix in COPIES or not _is_below(path, inside):
+            continue
+        shown = head.render_root_path(path)
+        start = head.head(shown, START_BYTES) or base.head(shown, START_BYTES) or b""
+        if documents.is_object(start.decode("utf-8", "replace")):
+            found.append(shown)
+    return found
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def filter_changed(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
@@ -61,8 +108,10 @@ def filter_changed(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[S
     return filter_touched
 
 
-def _is_unchanged(source: Source, commit: GitTree) -> bool:
+def _is_unchanged(source: Source | Skip, commit: GitTree) -> bool:
     item = commit.held.items.get(commit.find_root_path(source.path) or "")
+    if isinstance(source, Skip):
+        return item is not None and _is_same_entry(commit.base / source.path, item)
     if item is None or item.kind != "file":
         return False
     return item.id in (
@@ -71,10 +120,33 @@ def _is_unchanged(source: Source, commit: GitTree) -> bool:
     )
 
 
+def _is_same_entry(place: Path, item: Item) -> bool:
+    """Return whether a link or a file that is not read is as a commit has it."""
+    try:
+        if item.kind == "link":
+            return place.is_symlink() and _compute_id(os.fsencode(os.readlink(place)), item.id) == item.id
+        status = os.lstat(place)
+        if item.kind != "file" or not stat.S_ISREG(status.st_mode):
+            return item.kind == "submodule" and place.is_dir()
+        with open(place, "rb") as file:
+            made = _start_hash(item.id, status.st_size)
+            while chunk := file.read(HASHED_BYTES):
+                made.update(chunk)
+        return made.hexdigest() == item.id
+    except OSError:
+        return False
+
+
 def _compute_id(content: bytes, like: str) -> str:
     """Return git's id of a file's content, in the hash format of the repository."""
+    made = _start_hash(like, len(content))
+    made.update(content)
+    return made.hexdigest()
+
+
+def _start_hash(like: str, size: int) -> hashlib._Hash:
     made = hashlib.sha256 if len(like) == 64 else hashlib.sha1
-    return made(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return made(b"blob %d\0" % size, usedforsecurity=False)
 
 
 def _find_differing(base: GitTree, head: GitTree) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.pipeline import run, session
+from gpulint.pipeline import run, session, unchecked
 from gpulint.pipeline.diff import changed_files, comparison
 from gpulint.pipeline.diff.comparison import Context, Side
 from gpulint.pipeline.run import Progress
@@ -69,15 +69,17 @@ def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: S
     found = _prepare_under(git, paths, options) if options.policy_from else session.prepare(paths, options, policy)
     if not options.changed:
         return run.report(found, paths, watched)
-    files = changed_files.find_changed(run.find_sources(found, paths), GitTree(git, git.commit("HEAD")))
-    return run.suppress(found, *run.evaluate(found, watched(files)))
+    changed = changed_files.find_changed(run.find_sources(found, paths), GitTree(git, git.commit("HEAD")))
+    report, seen = run.evaluate(found, watched(changed.files))
+    return run.suppress(found, unchecked.add_findings(report, found, changed.paths.__contains__), seen)
 
 
 def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) -> Report:
     narrow = runs.head.options.changed and not runs.head.given.governance.budgets
     touched = changed_files.filter_changed(sides.base, sides.head) if narrow else iter
-    now = _check_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
-    before = _check_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
+    paths = [*asked, *changed_files.find_oddly_named(sides.base, sides.head, asked)]
+    now = _check_side(runs.head, sides.base, paths, lambda files: watched(touched(files)))
+    before = _check_side(runs.base, sides.head, paths, lambda files: watched(touched(files)))
     return comparison.compare(
         Side(sides.base_name, before, _build_holds(sides.base)),
         Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _build_holds(sides.head)),
@@ -88,6 +90,7 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
 def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:
     """Return the report on one side, without findings about the policy of a third commit."""
     report, seen = run.evaluate(found, watched(_find_sources(found, other, asked)))
+    report = unchecked.add_findings(report, found, changed_files.choose_new(found.tree, other))
     settled = run.suppress(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
         return settled
@@ -124,7 +127,9 @@ def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy:
             own = session.prepare(paths, stating, policy, sides.base, CommitReader(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so the policy of {sides.head_name} applies to both sides: {error}"
-            return Runs(disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why),))
+            return Runs(
+                disable_suggestions(_use_tree(sides.base, head)), head, (Skip(sides.base_name, why, "unreadable"),)
+            )
         return Runs(
             disable_suggestions(_use_tree(sides.base, head)._replace(given=_combine(head.given, own.given))), head
         )

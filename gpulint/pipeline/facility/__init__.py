@@ -72,7 +72,7 @@ def evaluate_allocation(
     """
     found = facility_pools.load(path, repository)
     if isinstance(found, facility_pools.Unreadable):
-        return Report(skipped=(Skip(*found),))
+        return Report(skipped=(Skip(*found, "unreadable"),))
     judged_so = workload_load.evaluate_pools(found.root, placed, given.rules, given.governance.thresholds)
     findings = tuple(
         kept for finding, known in judged_so for kept in suppression.suppress_budget(finding, known, given)

@@ -22,7 +22,7 @@ from gpulint.source.repository import Source
 MARK = "# <- here"
 NAMED = re.compile(r"# ([\w./-]+\.[a-z]+)\n")
 SEVERAL = re.compile(r"^# file: ([\w./-]+)\n", re.MULTILINE)
-PATH = "spec.yaml"
+PATH, SCRIPT = "spec.yaml", "spec.sh"
 
 
 class ExampleRepository:
@@ -123,9 +123,9 @@ def split_files(text: str) -> tuple[ExampleFile, ...]:
 
 
 def find_path(text: str) -> str:
-    """Return the path of an example of one file: the one in its first comment, else a YAML file."""
+    """Return the path of an example of one file: the one in its first comment, else a script or a YAML file."""
     named = NAMED.match(text)
-    return named[1] if named else PATH
+    return named[1] if named else SCRIPT if text.startswith("#!") else PATH
 
 
 def find_marked_lines(text: str) -> tuple[int, ...]:

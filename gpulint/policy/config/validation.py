@@ -45,7 +45,7 @@ def load_document(path: str, content: bytes, error: type[ValueError]) -> Documen
             "\n".join(_prefix_location(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX])
         )
     if loaded.skips or len(loaded.documents) > 1:
-        reason = loaded.skips[0] if loaded.skips else "the file has several documents; write one"
+        reason = loaded.skips[0].reason if loaded.skips else "the file has several documents; write one"
         raise error(f"{path}:1:1: {UNREAD.get(reason, reason)}")
     return loaded.documents[0] if loaded.documents else documents.load(path, b"{}").documents[0]
 

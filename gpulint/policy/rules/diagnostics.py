@@ -117,7 +117,8 @@ def _document(path: str, content: bytes) -> Document:
     if len(loaded.documents) != 1 or loaded.skips:
         several = "the file has several documents; put each rule in its own file"
         empty = f"the file is empty; {NEW}"
-        raise RuleError(f"{path}:1:1: {next(iter(loaded.skips), several if loaded.documents else empty)}")
+        reasons = [skipped.reason for skipped in loaded.skips]
+        raise RuleError(f"{path}:1:1: {next(iter(reasons), several if loaded.documents else empty)}")
     return loaded.documents[0]
 
 

@@ -33,7 +33,7 @@ def find(found: Iterable[Document], rules: Sequence[Rule]) -> Iterator[Finding |
             try:
                 holds = cel.evaluate(rule.when, {"object": data})
             except cel.ConditionError as error:
-                yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}")
+                yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}", "rule")
                 continue
             if holds:
                 yield evaluate.make_document_finding(

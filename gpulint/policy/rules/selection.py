@@ -26,6 +26,9 @@ def _load_folder(path: str) -> Iterator[Rule]:
     yield from diagnostics.load_folder(Path(path))
 
 
+UNCHECKED = "file-not-checked"
+
+
 def enable_rules(
     rules: Mapping[str, Rule],
     found: Settings = DEFAULTS,
@@ -48,6 +51,15 @@ def enable_rules(
         and not {candidate.name, candidate.family} & set(ignore)
         and (enabled := _apply_levels(candidate, levels, is_preview or candidate.name in selected, maximum)) is not None
     )
+
+
+def find_unchecked(rules: Mapping[str, Rule], found: Settings, ignore: Sequence[str] = ()) -> Rule | None:
+    """Return the rule about files that were not checked; None if the policy or the options disable it by name.
+
+    A selection of other rules does not disable it: no rule has read what it is about.
+    """
+    every = enable_rules(rules, found._replace(select=()), (), ignore)
+    return next((rule for rule in every if rule.name == UNCHECKED), None)
 
 
 def find_level(candidate: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:

@@ -238,7 +238,7 @@ def _scalars(root: object, begin: int, end: int) -> Iterator[tuple[int, int]]:
 def _find_annotations(documents: Sequence[Document]) -> Iterator[Directive]:
     """Yield `gpulint/ignore` annotations of objects, pod templates and chart values; they cover their owner."""
     for document in documents:
-        for path in _find_annotated(document) if ANNOTATION in document.text else ():
+        for path in _find_annotated(document) if ANNOTATION in document.words else ():
             text = document.get((*path, ANNOTATION))
             place = document.locate((*path, ANNOTATION))
             holder = _holder(path)

@@ -12,13 +12,21 @@ import bisect
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.report.location import Location
 from gpulint.source.documents import places
 from gpulint.source.documents.document import Document, Path
-from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node, Parsed, SkippedDocumentError
+from gpulint.source.documents.nodes import (
+    TEMPLATE,
+    InvalidSyntaxError,
+    LimitError,
+    Node,
+    Parsed,
+    Skipped,
+    SkippedDocumentError,
+)
 
 __all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "Relevance", "load", "read_comments"]
 
@@ -28,6 +36,7 @@ DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """The start of multipart node user data, whatever its suffix."""
+NOT_UTF8 = Skipped("not UTF-8 text", "encoding")
 SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
@@ -40,10 +49,15 @@ TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Suffixes of templates. A template that parses as its target format is read."""
 _TEXTS = frozenset({"shell", "template"})
 """Formats whose document is one text, in which a `#` can start a comment."""
+_MOSTLY_DATA = frozenset({"json", "toml"})
+"""Formats of which large files seldom are specs."""
+_OFTEN_OTHER = frozenset({"slurm", "sbatch", "sub", "job", "pbs", "lsf"})
+"""Suffixes of scripts that a batch system starts by their first line, whatever language that names."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
 NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
 """Formats by complete file name."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
+_OTHER_LANGUAGE = r"#![^\n]*\b(python|perl|ruby|node|Rscript|lua|php|awk|make|pwsh|fish|tclsh|expect|julia|groovy)"
 _SCRIPT = "#!"
 _MARKS = dict.fromkeys(("hcl", "json"), r"(?<!\S)(?:#|//)")
 """Comment markers of formats that use more than `#`."""
@@ -52,6 +66,8 @@ Relevance = Callable[[str, str], bool]
 
 The format is empty where it does not matter: the text is too large to be read, or no text at all.
 """
+_OBJECT = r"(?:\s|#.*\n|---.*\n)*+(?:[\"']?(?:apiVersion|kind)[\"']?[ \t]*:|\{\s*\"(?:apiVersion|kind)\"\s*:)"
+"""The start of a Kubernetes object in YAML or JSON."""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
@@ -78,7 +94,7 @@ class Loaded(NamedTuple):
 
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
-    skips: tuple[str, ...] = ()
+    skips: tuple[Skipped, ...] = ()
     comments: tuple[Comment, ...] = ()
 
 
@@ -89,18 +105,16 @@ def _report_all(text: str, format: str) -> bool:
 def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loaded:
     """Read one file. Every fault in it becomes a problem or a skip of the result."""
     if len(content) > FILE_BYTES_MAX:
-        return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
+        return Loaded(skips=(Skipped(f"larger than {FILE_BYTES_MAX // 1_000_000} MB", "limit"),))
     try:
         text = _decode(content)
     except UnicodeDecodeError:
         return _report_encoding(path, content, is_relevant)
     if "\0" in text:
-        return Loaded(skips=("binary",))
+        return Loaded(skips=(Skipped("binary", "encoding"),))
     format = _format_of(path, text)
-    if text.startswith(NOT_ONE_DOCUMENT) or format == "script":
-        return Loaded(skips=("a message of several parts" if format != "script" else "a script, but not of a shell",))
-    if not format:
-        return Loaded(skips=("not a format that is read",))
+    if isinstance(format, Skipped):
+        return Loaded(skips=(format,))
     loading = _Loading(path, text, format, is_relevant)
     loading.read()
     whole = tuple(loading.documents)
@@ -132,25 +146,41 @@ def read_comments(text: str, documents: Sequence[Document] = ()) -> tuple[Commen
 
 def is_read(name: str) -> bool:
     """True if gpulint reads files of that name."""
-    return bool(_format_by_name(name))
+    return bool(find_format(name))
 
 
-def _format_by_name(name: str) -> str:
-    """Return the format of a file name. If the last suffix is a template's, the inner suffix decides."""
+def find_format(name: str) -> str:
+    """Return the format of a file name; empty if it has none. If the last suffix is a template's, the inner suffix decides."""
     last = name.rpartition("/")[2]
     if last in NAMES:
         return NAMES[last]
     stem, dot, suffix = last.rpartition(".")
     if suffix in TEMPLATES and dot:
-        return _format_by_name(stem) or "yaml"
+        return find_format(stem) or "yaml"
     return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
 
 
-def _format_of(path: str, text: str) -> str:
-    """Return the format of a file. The first line of a script overrides its name."""
-    if text.startswith(_SCRIPT):
-        return "shell" if re.match(_SHELL, text) else "script"
-    return _format_by_name(path)
+def _format_of(path: str, text: str) -> str | Skipped:
+    """Return the format of a file, or why it is not read.
+
+    A first line `#!` decides only where the name does not: in YAML, TOML and HCL it is a comment.
+    """
+    format, suffix = find_format(path), path.rpartition(".")[2].lower()
+    if not text.startswith(_SCRIPT) or (format not in ("", "shell") and suffix not in TEMPLATES):
+        return format or ("yaml" if is_object(text) else "") or Skipped("not a format that is read", "language")
+    if re.match(_SHELL, text):
+        return "shell"
+    other = re.match(_OTHER_LANGUAGE, text)
+    if format == "shell" and other is None:
+        return "shell"
+    if format == "shell" and other is not None and suffix not in _OFTEN_OTHER:
+        return Skipped(f"its name is a shell script's, but its first line names {other[1]}", "suffix")
+    return Skipped("a script, but not of a shell", "language")
+
+
+def is_object(text: str) -> bool:
+    """True if a text begins like a Kubernetes object, whatever the name of its file."""
+    return re.match(_OBJECT, text) is not None
 
 
 class _Loading:
@@ -163,7 +193,7 @@ class _Loading:
         self.text = text
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
-        self.skips: list[str] = []
+        self.skips: list[Skipped] = []
         self.index = 0
 
     def read(self) -> None:
@@ -179,10 +209,13 @@ class _Loading:
             case "slurm":
                 self._slurm()
             case "shell":
-                root = Node("scalar", 0, len(self.text), self.text)
-                self.documents.append(Document(self.path, 0, self.text, root, "shell", self.text))
+                self._shell()
             case _:
                 self._yaml()
+
+    def _shell(self) -> None:
+        root = Node("scalar", 0, len(self.text), self.text)
+        self.documents.append(Document(self.path, 0, self.text, root, "shell", self.text))
 
     def _toml(self) -> None:
         from gpulint.source.documents import toml
@@ -192,7 +225,11 @@ class _Loading:
     def _json(self) -> None:
         from gpulint.source.documents import json
 
-        self._read_part(self.text, "json", lambda: json.read(self.path, self.text))
+        spans = json.split_values(self.text)
+        if len(spans) > 1 and self.is_relevant(self.text, "json"):
+            self._stream(spans)
+        else:
+            self._read_part(self.text, "json", lambda: json.read(self.path, self.text))
 
     def _pbtxt(self) -> None:
         from gpulint.source.documents import pbtxt
@@ -210,10 +247,17 @@ class _Loading:
         self._read_part(self.text, "slurm", lambda: slurm_conf.read(self.text))
 
     def _yaml(self) -> None:
+        from gpulint.source.documents import json, yaml
+
+        spans = json.split_values(self.text)
+        self._stream(spans if len(spans) > 1 else yaml.split_documents(self.text))
+
+    def _stream(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Read the documents at these spans, each of which is YAML or JSON."""
         from gpulint.source.documents import yaml
 
         reader = yaml.Reader(self.text)
-        chunks = list(itertools.islice(yaml.split_documents(self.text), DOCUMENTS_MAX + 1))
+        chunks = list(itertools.islice(spans, DOCUMENTS_MAX + 1))
         for start, end in chunks[:DOCUMENTS_MAX]:
             chunk = self.text[start:end]
             self._read_part(chunk, "yaml", functools.partial(reader.read, chunk, start))
@@ -226,10 +270,10 @@ class _Loading:
         try:
             parsed = read()
         except SkippedDocumentError as skipped:
-            if skipped.reason == "template":
+            if skipped.skipped == TEMPLATE:
                 self._add_template(text)
             else:
-                self.skips.append(skipped.reason)
+                self.skips.append(skipped.skipped)
         except LimitError as limit:
             self._refuse(limit, text)
         except InvalidSyntaxError as error:
@@ -242,29 +286,34 @@ class _Loading:
             self._report_duplicates(parsed.duplicates, text, format)
 
     def _report_syntax(self, error: InvalidSyntaxError, text: str, format: str) -> None:
-        if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
+        if format == "yaml" and re.match(_SHELL, self.text):
+            self._shell()
+        elif text.startswith(NOT_ONE_DOCUMENT):
+            self.skips.append(Skipped("a message of several parts", "language"))
+        elif re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
             self._add_template(text)
-        elif self.is_relevant(text, format):
-            location = (
-                places.locate_rest_of_line(self.path, self.text, error.start)
-                if error.end is None
-                else places.locate(self.path, self.text, error.start, error.end)
-            )
-            self.problems.append(Problem("invalid-syntax", error.message, location))
+        else:
+            self.skips.append(Skipped("its syntax is not valid", "syntax"))
+            if self.is_relevant(text, format):
+                self.problems.append(Problem("invalid-syntax", error.message, self._locate(error)))
+
+    def _locate(self, error: InvalidSyntaxError) -> Location:
+        if error.end is None:
+            return places.locate_rest_of_line(self.path, self.text, error.start)
+        return places.locate(self.path, self.text, error.start, error.end)
 
     def _add_template(self, text: str) -> None:
         """Add a template as a document without data."""
-        self.skips.append("template")
+        self.skips.append(TEMPLATE)
         root = Node("scalar", 0, len(text), text)
         self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
     def _refuse(self, limit: LimitError, text: str) -> None:
-        if not self.is_relevant(text, ""):
-            self.skips.append(limit.message)
-            return
-        message = f"gpulint does not read this: {limit.message}"
-        location = places.locate_rest_of_line(self.path, self.text, limit.offset)
-        self.problems.append(Problem("input-limit", message, location))
+        self.skips.append(Skipped(limit.message, "limit"))
+        if self.is_relevant(text, self.format if self.format in _MOSTLY_DATA else ""):
+            message = f"gpulint does not read this: {limit.message}"
+            location = places.locate_rest_of_line(self.path, self.text, limit.offset)
+            self.problems.append(Problem("input-limit", message, location))
 
     def _report_lost_object(self, pair: tuple[Node, Node]) -> Problem:
         """Two objects in one document: the keys of the first are overwritten."""
@@ -295,12 +344,12 @@ def _decode(content: bytes) -> str:
 def _report_encoding(path: str, content: bytes, is_relevant: Relevance) -> Loaded:
     text = content.decode("utf-8", "replace")
     if "\0" in text:
-        return Loaded(skips=("binary",))
+        return Loaded(skips=(Skipped("binary", "encoding"),))
     if not is_relevant(text, ""):
-        return Loaded(skips=("not UTF-8 text",))
+        return Loaded(skips=(NOT_UTF8,))
     location = places.locate_rest_of_line(path, text, text.find("\ufffd"))
     message = "this is not UTF-8 text; save the file as UTF-8"
-    return Loaded(problems=(Problem("invalid-syntax", message, location),), skips=("not UTF-8 text",))
+    return Loaded(problems=(Problem("invalid-syntax", message, location),), skips=(NOT_UTF8,))
 
 
 def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:

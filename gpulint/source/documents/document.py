@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpulint.report.location import Location
@@ -17,7 +18,7 @@ Path = tuple[str | int, ...]
 class Document:
     """One document of a file: its data, the location of each part, and the other documents of the file (`beside`)."""
 
-    __slots__ = ("_data", "_pieces", "beside", "format", "index", "path", "root", "text")
+    __slots__ = ("_data", "_pieces", "_words", "beside", "format", "index", "path", "root", "text")
 
     def __init__(self, path: str, index: int, text: str, root: Node, format: str, data: object = ...) -> None:
         self.path = path
@@ -27,6 +28,7 @@ class Document:
         self.format = format
         self._data = data
         self._pieces: dict[int, Pieces | None] = {}
+        self._words: str | None = None
         self.beside: tuple[Document, ...] = ()
 
     @property
@@ -35,6 +37,20 @@ class Document:
         if self._data is ...:
             self._data = values.Builder().build(self.root)
         return self._data
+
+    @property
+    def words(self) -> str:
+        """The text of the file in which words are looked for, with what its escapes and quotes spell."""
+        from gpulint.source.documents import spellings
+
+        if self._words is None:
+            parts = [self.text]
+            if spellings.has_unusual(self.text):
+                parts.append(spellings.read_plainly(self.text))
+            if spellings.has_tags(self.text):
+                parts.extend(_list_words(self.data))
+            self._words = "\n".join(parts)
+        return self._words
 
     def get(self, path: Path, default: object = None) -> object:
         """Return the data at a path."""
@@ -110,6 +126,19 @@ class Document:
 
     def _location(self, start: int, end: int) -> Location:
         return places.locate(self.path, self.text, start, end)
+
+
+def _list_words(value: object) -> Iterator[str]:
+    """Yield every key and every text of a value."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, dict):
+            waiting += [*found.keys(), *found.values()]
+        elif isinstance(found, list):
+            waiting += found
 
 
 def _item(value: object, part: str | int) -> object:

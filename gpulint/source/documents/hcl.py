@@ -19,6 +19,7 @@ from gpulint.source.documents.nodes import (
     LimitError,
     Node,
     Parsed,
+    Skipped,
     SkippedDocumentError,
     make_depth_error,
 )
@@ -34,7 +35,7 @@ _HEREDOC = re.compile(r"<<(?P<dedent>-?)[^\n]*\n(?P<text>.*?)[ \t]*\w+\s*$", re.
 _LAST_CHARACTER = 0x10FFFF
 
 
-def read(text: str, left_out: Callable[[str], object]) -> Parsed | None:
+def read(text: str, left_out: Callable[[Skipped], object]) -> Parsed | None:
     """The document of a text; None where it holds none. Blocks that do not parse are left out, and said so."""
     if not text.strip():
         return None
@@ -46,8 +47,8 @@ def read(text: str, left_out: Callable[[str], object]) -> Parsed | None:
     root = composer.compose(tree.root_node)
     if tree.root_node.has_error:
         if not root.value:
-            raise SkippedDocumentError("not HCL that is read")
-        left_out("a part of it is not HCL that is read")
+            raise SkippedDocumentError(Skipped("not HCL that is read", "syntax"))
+        left_out(Skipped("a part of it is not HCL that is read", "syntax"))
     return Parsed(root, ..., ())
 
 

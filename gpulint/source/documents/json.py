@@ -8,10 +8,12 @@ import re
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
+    TEMPLATE,
     InvalidSyntaxError,
     LimitError,
     Node,
     Parsed,
+    Skipped,
     SkippedDocumentError,
     find_duplicates,
     make_depth_error,
@@ -35,16 +37,37 @@ def read(path: str, text: str) -> Parsed | None:
         data = _parse(source)
     except InvalidSyntaxError as error:
         if _is_json_lines(text):
-            raise SkippedDocumentError("JSON lines") from None
+            raise SkippedDocumentError(Skipped("JSON lines", "kind")) from None
         source = _blank_comments(path, text)
         try:
             data = _parse(source)
         except InvalidSyntaxError:
             if re.search(_UNQUOTED_VARIABLE, text):
-                raise SkippedDocumentError("template") from None
+                raise SkippedDocumentError(TEMPLATE) from None
             raise error from None
     composer = _Composer(source)
     return Parsed(composer.compose(), data, composer.duplicates)
+
+
+def split_values(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the objects of a text that is a stream of JSON objects; none for any other text.
+
+    kubectl reads such a stream from a file of any name that begins with `{`.
+    """
+    decoder, spans, at = json.JSONDecoder(strict=False), [], _skip_space(text, 0)
+    while text.startswith("{", at):
+        try:
+            _, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        spans.append((at, end))
+        at = _skip_space(text, end)
+    return spans if at == len(text) else []
+
+
+def _skip_space(text: str, at: int) -> int:
+    found = re.compile(r"[ \t\r\n]*").match(text, at)
+    return found.end() if found else at
 
 
 def _is_json_lines(text: str) -> bool:

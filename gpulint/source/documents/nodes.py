@@ -44,12 +44,22 @@ class Parsed(NamedTuple):
     duplicates: Sequence[tuple[Node, Node]]
 
 
+class Skipped(NamedTuple):
+    """Why a text or a part of it was not read: the reason, and its kind in the words of a report."""
+
+    reason: str
+    cause: str
+
+
+TEMPLATE = Skipped("template", "template")
+
+
 class SkippedDocumentError(Exception):
     """The text is not meant for gpulint, with the reason."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, skipped: Skipped) -> None:
+        super().__init__(skipped.reason)
+        self.skipped = skipped
 
 
 class LimitError(Exception):

@@ -5,6 +5,7 @@ The dialect is that of go-yaml 2, as forked in sigs.k8s.io/yaml (goyaml.v2/resol
 
 from __future__ import annotations
 
+import base64
 import functools
 import re
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ _WORDS: dict[str, object] = {
 _NUMBER_STARTS = frozenset("+-.0123456789")
 _NUMBER_CHARACTERS_MAX = 400
 _STANDARD_TAG = "tag:yaml.org,2002:"
+_BINARY = _STANDARD_TAG + "binary"
 _RESOLVED_TAGS = {_STANDARD_TAG + name for name in ("int", "float", "bool", "null")}
 
 
@@ -56,7 +58,7 @@ class Builder:
 
 def render_key(key: Node) -> str:
     """The key as JSON would have it: whole numbers in decimal, all else as written."""
-    text: str = key.value
+    text: str = _decode_binary(key.value) if key.tag == _BINARY else key.value
     if key.style or key.tag is not None or not text or text[0] not in _NUMBER_STARTS:
         return text
     value = _parse_number(text)
@@ -75,9 +77,19 @@ def list_merge_sources(values: Iterable[Node]) -> Iterator[Node]:
 
 def _scalar_value(node: Node) -> object:
     text = node.value
+    if node.tag == _BINARY:
+        return _decode_binary(text)
     if node.tag is not None and node.tag in _RESOLVED_TAGS:
         return _resolve(text)
     return text if node.style or node.tag is not None else _resolve(text)
+
+
+def _decode_binary(text: str) -> str:
+    """The text that Base64 holds; the text as written where it is no Base64 of UTF-8."""
+    try:
+        return base64.b64decode(re.sub(r"\s", "", text), validate=True).decode()
+    except ValueError:
+        return text
 
 
 def _resolve(text: str) -> object:

@@ -14,10 +14,12 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
+    TEMPLATE,
     InvalidSyntaxError,
     LimitError,
     Node,
     Parsed,
+    Skipped,
     SkippedDocumentError,
     find_duplicates,
     make_depth_error,
@@ -69,7 +71,7 @@ class Reader:
     def read(self, chunk: str, base: int) -> Parsed | None:
         """The document of the chunk that starts at an offset; None where it holds none."""
         if "CustomResourceDefinition" in chunk and re.search(_CRD, chunk, re.MULTILINE):
-            raise SkippedDocumentError("CustomResourceDefinition")
+            raise SkippedDocumentError(Skipped("CustomResourceDefinition", "definition"))
         try:
             return self._compose_events(chunk, base)
         except YAMLError as error:
@@ -226,7 +228,7 @@ class _Composer:
     def _complex_key(self, key: Node) -> Node:
         """A mapping or list used as a key, as the text it is written with; `{{ x }}` is a template's."""
         if self.text[key.start - 1 : key.start + 1] == "{{":
-            raise SkippedDocumentError("template")
+            raise SkippedDocumentError(TEMPLATE)
         return Node("scalar", key.start, key.end, self.text[key.start : key.end], '"')
 
     def _content_start(self, start: int, end: int) -> int:

@@ -287,9 +287,9 @@ class Tree(abc.ABC):
             return
         kind = self._kind(place)
         if kind == "link":
-            yield Skip(self._display(place), "a symbolic link")
+            yield Skip(self._display(place), "a symbolic link", "link")
         elif kind == "submodule":
-            yield Skip(self._display(place), "a submodule, a repository of its own")
+            yield Skip(self._display(place), "a submodule, a repository of its own", "submodule")
         elif kind == "folder":
             yield from self._walk(place, self._collect_ignore_patterns(place), 0)
         else:
@@ -297,12 +297,12 @@ class Tree(abc.ABC):
 
     def _walk(self, folder: pathlib.Path, above: tuple[IgnoreFile, ...], depth: int) -> Iterator[Source | Skip]:
         if depth > DIRECTORY_DEPTH_MAX:
-            yield Skip(self._display(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
+            yield Skip(self._display(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep", "limit")
             return
         try:
             entries = self._entries(folder)
         except OSError as error:
-            yield Skip(self._display(folder), _reason(error))
+            yield Skip(self._display(folder), _reason(error), "unreadable")
             return
         left_out = above + self._read_ignore_patterns(folder)
         for entry in entries:
@@ -357,9 +357,11 @@ class Tree(abc.ABC):
         try:
             content = self._rewritten.get(place) or self._content(place)
         except OSError as error:
-            return Skip(self._display(place), _reason(error))
+            return Skip(self._display(place), _reason(error), "unreadable")
         if content is None:
-            return Skip(self._display(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file")
+            return Skip(
+                self._display(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file", "limit"
+            )
         return Source(self._display(place), content)
 
     def _display(self, place: pathlib.Path) -> str:

@@ -135,7 +135,7 @@ def test_another_value_is_no_cure() -> None:
     [
         side("HEAD", held={"a.yaml": {CHAT}}, workloads=(workload(lacks=("too-many",)),)),
         side("HEAD", held={"a.yaml": {CHAT}}),
-        side("HEAD", held={}, skipped=(Skip("a.yaml", "larger than 5 MB"),)),
+        side("HEAD", held={}, skipped=(Skip("a.yaml", "larger than 5 MB", "limit"),)),
         side("HEAD", held={}, failures=(Failure("a.yaml", "checking the file", "ValueError"),)),
         side("HEAD", held={"b.yaml": {CHAT}}, workloads=(workload("b.yaml", lacks=("too-many",)),)),
     ],

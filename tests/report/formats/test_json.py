@@ -232,9 +232,9 @@ def test_a_fingerprint_survives_a_move_within_the_file() -> None:
 
 def test_skips_and_failures_are_given() -> None:
     data = formats_json.build_data(
-        Report(skipped=(Skip("a.yaml", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
+        Report(skipped=(Skip("a.yaml", "template", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
     )
-    assert data["skipped"] == [{"path": "a.yaml", "reason": "template"}]
+    assert data["skipped"] == [{"path": "a.yaml", "reason": "template", "cause": "template"}]
     assert data["failures"] == [{"path": "b.yaml", "doing": "checking", "error": "oh"}]
 
 

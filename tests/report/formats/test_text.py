@@ -74,7 +74,11 @@ def test_suppressed_skipped_and_failed_are_counted() -> None:
     silent = finding(suppressed=Waiver("comment", "known"))
     told = Report(
         findings=(silent,),
-        skipped=(Skip("a.yaml", "template"), Skip("b.yaml", "template"), Skip("c.yaml", "a symbolic link")),
+        skipped=(
+            Skip("a.yaml", "template", "template"),
+            Skip("b.yaml", "template", "template"),
+            Skip("c.yaml", "a symbolic link", "link"),
+        ),
         failures=(Failure("d.yaml", "checking the file", "RuntimeError: oh"),),
         files=1234,
     )
@@ -141,7 +145,9 @@ def test_control_characters_never_reach_the_terminal_from_any_field() -> None:
         HOSTILE, (Edit("checkpoint", elsewhere, HOSTILE, HOSTILE), Edit("x", None, "", HOSTILE)), trade_off=HOSTILE
     )
     one = finding(place, (suggestion,), (Related(HOSTILE, place), Related(HOSTILE, elsewhere)), message=HOSTILE)
-    told = Report(findings=(one,), skipped=(Skip(HOSTILE, HOSTILE),), failures=(Failure(HOSTILE, "checking", HOSTILE),))
+    told = Report(
+        findings=(one,), skipped=(Skip(HOSTILE, HOSTILE, "limit"),), failures=(Failure(HOSTILE, "checking", HOSTILE),)
+    )
     assert safe(text.render(told))
 
 

@@ -10,6 +10,7 @@ import pytest
 from gpulint.report.model import Location
 from gpulint.source import documents
 from gpulint.source.documents import yaml
+from gpulint.source.documents.nodes import TEMPLATE, Skipped
 
 
 def load(text: str | bytes, path: str = "a.yaml") -> documents.Loaded:
@@ -314,7 +315,8 @@ def load_irrelevant(text: str | bytes, path: str = "a.yaml") -> documents.Loaded
 
 
 def test_what_is_wrong_with_an_irrelevant_text_is_no_problem() -> None:
-    assert load_irrelevant("name: {a}b\n") == documents.Loaded()
+    invalid = Skipped("its syntax is not valid", "syntax")
+    assert load_irrelevant("name: {a}b\n") == documents.Loaded(skips=(invalid,))
     assert load_irrelevant("name: 1\nname: 2\n").problems == ()
     assert load_irrelevant('{"name": 1,}', "a.json").problems == ()
     assert load_irrelevant("name = \n", "a.toml").problems == ()
@@ -349,13 +351,63 @@ def test_a_template_is_skipped_without_a_word(text: str) -> None:
 def is_template(found: documents.Loaded, text: str) -> bool:
     """Whether a text is one document that holds nothing but itself, and is counted as skipped."""
     (document,) = found.documents
-    return (document.format, document.data, found.problems, found.skips) == ("template", text, (), ("template",))
+    return (document.format, document.data, found.problems, found.skips) == ("template", text, (), (TEMPLATE,))
 
 
 def test_json_lines_and_json_with_unquoted_variables_are_skipped_without_a_word() -> None:
-    assert load('{"gpu": 1}\n{"gpu": 2}\n', "data.json") == documents.Loaded(skips=("JSON lines",))
+    lines = load_irrelevant('{"gpu": 1}\n{"gpu": 2}\n', "data.json")
+    assert lines == documents.Loaded(skips=(Skipped("JSON lines", "kind"),))
     assert is_template(load('{"gpus": ${GPUS}}\n', "job.json"), '{"gpus": ${GPUS}}\n')
     assert problems('{"nvidia.com/gpu": "${GPUS}",}\n', "job.json") != []
+
+
+@pytest.mark.parametrize("path", ["pods.json", "pods.yaml"])
+def test_a_stream_of_json_objects_is_read_as_kubectl_reads_it(path: str) -> None:
+    found = load('{"kind": "A"}\n{"kind": "B",\n "c": [1]} {"kind": "C"}\n', path)
+    assert [document.data for document in found.documents] == [{"kind": "A"}, {"kind": "B", "c": [1]}, {"kind": "C"}]
+    assert [document.locate(("kind",)).line for document in found.documents] == [1, 2, 3]
+    assert (found.problems, found.skips) == ((), ())
+
+
+def test_the_first_line_of_a_yaml_file_does_not_make_it_a_script() -> None:
+    assert data("#!x\na: 1\n") == {"a": 1}
+    assert data("#!/bin/sh\na: 1\n") == {"a": 1}
+    assert data('MIME-Version: "1.0"\na: 1\n') == {"MIME-Version": "1.0", "a": 1}
+
+
+def test_a_script_in_a_yaml_file_and_a_message_of_several_parts_are_no_invalid_yaml() -> None:
+    assert [document.format for document in load("#!/bin/bash\nif true; then a: b: c; fi\n").documents] == ["shell"]
+    message = load("MIME-Version: 1.0\n\n--==B==\nnvidia: a: b\n")
+    assert (message.problems, message.skips) == ((), (Skipped("a message of several parts", "language"),))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a.sh", [Skipped("its name is a shell script's, but its first line names python", "suffix")]),
+        ("a.sbatch", [Skipped("a script, but not of a shell", "language")]),
+        ("a", [Skipped("a script, but not of a shell", "language")]),
+    ],
+)
+def test_a_script_of_another_language_is_skipped_with_its_reason(path: str, expected: list[Skipped]) -> None:
+    assert list(load("#!/usr/bin/env python3\nimport torch\n", path).skips) == expected
+
+
+def test_an_unknown_interpreter_does_not_hide_a_shell_script() -> None:
+    assert [document.format for document in load("#!x\nsrun a\n", "a.sh").documents] == ["shell"]
+
+
+def test_an_object_is_read_whatever_its_name() -> None:
+    assert data("# x\n---\napiVersion: v1\nkind: Pod\n", "deploy.txt") == {"apiVersion": "v1", "kind": "Pod"}
+    assert load("see apiVersion: v1\n", "notes.txt").documents == ()
+
+
+def test_text_in_base64_is_read() -> None:
+    assert data("a: !!binary Z3B1\n!!binary Z3B1: 2\nb: !!binary x\n") == {"a": "gpu", "gpu": 2, "b": "x"}
+
+
+def test_what_is_wrong_with_a_text_also_counts_as_not_read() -> None:
+    assert load("gpu: {a}b\n").skips == (Skipped("its syntax is not valid", "syntax"),)
 
 
 def test_text_that_parses_is_no_template() -> None:
@@ -383,17 +435,17 @@ def test_a_key_stated_once_and_merged_once_is_no_duplicate() -> None:
 
 def test_a_custom_resource_definition_is_not_read() -> None:
     loaded = load("apiVersion: v1\nkind: CustomResourceDefinition\nnvidia: [\n---\na: 1\n")
-    assert loaded.skips == ("CustomResourceDefinition",)
+    assert loaded.skips == (Skipped("CustomResourceDefinition", "definition"),)
     assert [document.data for document in loaded.documents] == [{"a": 1}]
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"a: \xff\n", documents.Loaded(skips=("not UTF-8 text",))),
-        (b"a: \x00\n", documents.Loaded(skips=("binary",))),
-        (b"\xff\x00\xfe", documents.Loaded(skips=("binary",))),
-        (b"a" * 5_000_001, documents.Loaded(skips=("larger than 5 MB",))),
+        (b"a: \xff\n", documents.Loaded(skips=(Skipped("not UTF-8 text", "encoding"),))),
+        (b"a: \x00\n", documents.Loaded(skips=(Skipped("binary", "encoding"),))),
+        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("binary", "encoding"),))),
+        (b"a" * 5_000_001, documents.Loaded(skips=(Skipped("larger than 5 MB", "limit"),))),
     ],
 )
 def test_what_is_not_text_is_skipped_with_its_reason(content: bytes, expected: documents.Loaded) -> None:
@@ -448,7 +500,9 @@ def test_a_billion_laughs_are_not_laughed() -> None:
 
 
 def test_a_limit_hit_by_an_irrelevant_text_is_a_skip() -> None:
-    assert load_irrelevant("[ " * 10_000) == documents.Loaded(skips=("nested deeper than 200 levels",))
+    assert load_irrelevant("[ " * 10_000) == documents.Loaded(
+        skips=(Skipped("nested deeper than 200 levels", "limit"),)
+    )
 
 
 # ---- comments

@@ -8,6 +8,7 @@ import pytest
 
 from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded
+from gpulint.source.documents.nodes import Skipped
 
 
 def loaded(text: str, path: str = "main.tf") -> Loaded:
@@ -87,12 +88,12 @@ def test_a_part_of_a_text_has_its_place() -> None:
 def test_a_block_that_does_not_parse_is_left_out_and_said() -> None:
     found = loaded('variable "a" { default = 1 }\nresource "b" "c" { = }\n')
     assert [document.data for document in found.documents] == [{"variable": {"a": {"default": 1}}}]
-    assert found.skips == ("a part of it is not HCL that is read",)
+    assert [skipped.reason for skipped in found.skips] == ["a part of it is not HCL that is read"]
     assert found.problems == ()
 
 
 def test_a_file_that_is_no_hcl_is_skipped() -> None:
-    assert loaded("../other/main.tf").skips == ("not HCL that is read",)
+    assert loaded("../other/main.tf").skips == (Skipped("not HCL that is read", "syntax"),)
 
 
 def test_an_empty_file_holds_no_document() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpulint.source.documents import Document, load, pbtxt
-from gpulint.source.documents.nodes import DEPTH_MAX, InvalidSyntaxError, LimitError
+from gpulint.source.documents.nodes import DEPTH_MAX, TEMPLATE, InvalidSyntaxError, LimitError
 
 
 def data(text: str) -> object:
@@ -72,4 +72,4 @@ def test_values_have_their_places() -> None:
 
 
 def test_a_template_is_left_alone() -> None:
-    assert load("config.pbtxt", b"backend: {{ backend }}\nkind: KIND_GPU\n").skips == ("template",)
+    assert load("config.pbtxt", b"backend: {{ backend }}\nkind: KIND_GPU\n").skips == (TEMPLATE,)

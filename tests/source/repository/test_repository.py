@@ -119,7 +119,7 @@ def test_links_are_not_followed(tree: pathlib.Path, opened: Opener) -> None:
     (tree / "loop").symlink_to(tree)
     held = opened(tree)
     assert names(held, ".") == ["real/a.yaml"]
-    assert list(held.sources(["link.yaml"])) == [Skip("link.yaml", "a symbolic link")]
+    assert list(held.sources(["link.yaml"])) == [Skip("link.yaml", "a symbolic link", "link")]
 
 
 def test_a_file_is_yielded_once(tree: pathlib.Path, opened: Opener) -> None:
@@ -144,21 +144,26 @@ def test_a_path_that_does_not_exist_is_an_error(tree: pathlib.Path, opened: Open
 def test_an_unreadable_file_is_skipped_with_its_reason(tree: pathlib.Path) -> None:
     write(tree, "a.yaml")
     (tree / "a.yaml").chmod(0)
-    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("a.yaml", "cannot be read: permission denied")]
+    assert list(repository.WorkTree(tree).sources(["."])) == [
+        Skip("a.yaml", "cannot be read: permission denied", "unreadable")
+    ]
 
 
 def test_a_file_that_is_too_large_is_skipped(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, "a.yaml", content="a" * 5_000_001)
     write(tree, "b.yaml", content="a" * 5_000_000)
     reason = "larger than 5 MB or not a regular file"
-    assert list(opened(tree).sources(["."])) == [Skip("a.yaml", reason), repository.Source("b.yaml", b"a" * 5_000_000)]
+    assert list(opened(tree).sources(["."])) == [
+        Skip("a.yaml", reason, "limit"),
+        repository.Source("b.yaml", b"a" * 5_000_000),
+    ]
 
 
 def test_a_pipe_is_skipped_and_never_opened(tree: pathlib.Path) -> None:
     os.mkfifo(tree / "b.yaml")
     os.mkfifo(tree / "run")
     reason = "larger than 5 MB or not a regular file"
-    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("b.yaml", reason)]
+    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("b.yaml", reason, "limit")]
 
 
 def test_the_first_bytes_of_a_file_of_any_size_are_told(tree: pathlib.Path, opened: Opener) -> None:

@@ -1,0 +1,72 @@
+"""Unchecked files: the findings about named and changed files that were not checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from gpulint import adapters
+from gpulint.pipeline.session import Session
+from gpulint.policy.rules import evaluate, identity
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Finding, Location, Report, Skip
+from gpulint.report.report import SUSPICIOUS
+from gpulint.source.repository import Repository
+
+SAID_BY = frozenset({"invalid-syntax", "input-limit"})
+"""Rules whose findings say the same of a file."""
+SCANNED_BYTES = 20_000_000
+"""How much of a file is searched for words about GPUs that is too large to be read."""
+ADVICE = {
+    "limit": "Split the file, or exclude it in gpulint.yaml if it deploys nothing.",
+    "encoding": "Save the file as UTF-8 text.",
+    "link": "Replace the link by the file that it leads to.",
+    "suffix": "Rename the file for the language that it is written in.",
+    "syntax": "Correct its syntax.",
+    "unreadable": "Make the file readable.",
+}
+"""The next step for each suspicious cause."""
+KNOWN = "Exclude it in gpulint.yaml, or check what it becomes."
+Choose = Callable[[str], bool]
+
+
+def choose_named(run: Session, paths: Sequence[str]) -> Choose:
+    """Return a function that says whether a file was named as such, and not only its folder."""
+    named = {run.tree.find_root_path(path) or os.path.normpath(path) for path in paths}
+    return lambda path: (run.tree.find_root_path(path) or os.path.normpath(path)) in named
+
+
+def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
+    """Return a report with a finding for each gated file that was not checked.
+
+    Files whose reason is known and harmless fail only if the options ask for it.
+    """
+    every = run.options.fail_on_unread
+    skips = [skip for skip in report.skipped if every or (skip.cause in SUSPICIOUS and is_gated(skip.path))]
+    if not skips:
+        return report
+    found = tuple(_find(report, run, skips))
+    if not found:
+        return report
+    findings = identity.add_subjects((finding for _, finding in found), ())
+    cards = {rule.name: evaluate.make_card(rule) for rule, _ in found}
+    return report._replace(
+        findings=tuple(sorted((*report.findings, *findings), key=Finding.place)), rules={**report.rules, **cards}
+    )
+
+
+def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple[Rule, Finding]]:
+    said = {finding.location.path for finding in report.findings if finding.rule in SAID_BY}
+    by_path = {skip.path: skip for skip in reversed(skips) if skip.path not in said}
+    for path, skip in sorted(by_path.items()):
+        rule = run.given.resolve(path).unchecked
+        if rule is not None and _may_concern_gpus(skip, run.tree):
+            advice = ADVICE.get(skip.cause, KNOWN)
+            message = f"this file was not checked: {skip.reason}. {advice}"
+            yield rule, evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
+
+
+def _may_concern_gpus(skip: Skip, repository: Repository) -> bool:
+    """Whether a file that was not read may be about GPUs, as far as its bytes can show it."""
+    content = repository.head(skip.path, SCANNED_BYTES)
+    return not content or len(content) == SCANNED_BYTES or adapters.may_concern_gpus(skip.path, content)
