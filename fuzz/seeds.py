@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,10 +43,19 @@ def collect() -> tuple[Seed, ...]:
 
 
 def _files() -> Iterator[Seed]:
+    from gpulint.pipeline.rule_tests import samples
+    from gpulint.source import documents
+
     for folder in FOLDERS:
         for place in sorted((ROOT / folder).rglob("*")):
             if place.is_file():
-                yield Seed(place.name, place.read_bytes())
+                content = place.read_bytes()
+                named = (
+                    place.name
+                    if documents.is_read(place.name)
+                    else samples.find_path(content.decode("utf-8", "replace"))
+                )
+                yield Seed(named, content)
 
 
 def _rule_examples() -> Iterator[Seed]:
@@ -97,21 +106,68 @@ def find_adapters() -> dict[str, list[Seed]]:
 
 
 @functools.cache
-def find_engines() -> dict[str, list[Seed]]:
-    """Return the seeds whose workloads run each engine."""
-    from gpulint import adapters
-    from gpulint.pipeline.rule_tests.samples import ExampleRepository
+def find_commands() -> tuple[bytes, ...]:
+    """Return the image and the words of each container and of each command of the seeds and of the engines' tests."""
     from gpulint.source import documents
 
-    found: dict[str, list[Seed]] = {}
-    for seed in collect():
+    found: list[bytes] = []
+    for seed in (*collect(), *_engine_texts()):
         for document in documents.load(seed.path, seed.content).documents:
-            for workload in adapters.read(document, ExampleRepository()):
-                for role in workload.roles:
-                    engine = role.value("engine")
-                    if isinstance(engine, str):
-                        found.setdefault(engine, []).append(seed)
+            found += _read_commands(document.text) if document.format == "shell" else _list_containers(document.data)
+    return tuple(dict.fromkeys(found))
+
+
+def _engine_texts() -> Iterator[Seed]:
+    """Yield the containers in the tests of engines, which state only some lines of one."""
+    for place in sorted((ROOT / "tests" / "engines").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(place.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and ("image:" in node.value or "command:" in node.value)
+            ):
+                yield Seed("spec.yaml", node.value.encode("utf-8", "replace"))
+
+
+def _read_commands(text: str) -> list[bytes]:
+    from gpulint.source import shell
+
+    return [_join(("", *(word.text_with_holes for word in command.words))) for command in shell.read_commands(text)]
+
+
+def _list_containers(value: object) -> list[bytes]:
+    if isinstance(value, list):
+        return [line for item in value for line in _list_containers(item)]
+    if not isinstance(value, dict):
+        return []
+    words = [word for key in ("command", "args") if isinstance(value.get(key), list) for word in value[key]]
+    own = [_join((value.get("image", ""), *words))] if words else []
+    return own + [line for item in value.values() for line in _list_containers(item)]
+
+
+def _join(words: Iterable[object]) -> bytes:
+    return "\n".join(map(str, words)).encode("utf-8", "replace")
+
+
+@functools.cache
+def find_engines() -> dict[str, list[bytes]]:
+    """Return the commands that mention each engine, and one of its mentions with each of its arguments."""
+    from gpulint import engines
+    from gpulint.catalog import package_data
+
+    found: dict[str, list[bytes]] = {}
+    for name, mentions in package_data.list_mentions(engines.HERE).items():
+        own = [command for command in find_commands() if any(word.encode() in command for word in mentions)]
+        flags = [flag for table in engines.HERE.rglob(f"{name}*_flags.csv") for flag in _read_column(table)]
+        made = [_join((mentions[0], mentions[0], *(f"{flag}=1" for flag in flags)))]
+        found[name] = [*own, *made, *(_join((mentions[0], mentions[0], flag, "1")) for flag in flags)]
     return found
+
+
+def _read_column(table: Path) -> list[str]:
+    """Return the arguments that a table of an engine lists."""
+    lines = table.read_text(encoding="utf-8").splitlines()[1:]
+    return [line.split(",")[0] for line in lines if line.startswith("-") or line[:1].isalpha()]
 
 
 @functools.cache
@@ -122,6 +178,5 @@ def collect_words() -> tuple[bytes, ...]:
 
     words = set(package_data.trigger_words()) | set(glossary())
     for table in sorted((ROOT / "gpulint" / "engines").rglob("*.csv")):
-        lines = table.read_text(encoding="utf-8").splitlines()[1:]
-        words |= {line.split(",")[0] for line in lines if line[:1].isalpha() or line.startswith("-")}
+        words |= {*_read_column(table)}
     return tuple(sorted(word.encode() for word in words if 1 < len(word) < 60))

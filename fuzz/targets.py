@@ -50,11 +50,12 @@ def find() -> Mapping[str, Target]:
 def find_all() -> Mapping[str, Target]:
     """Return all targets, those of each adapter and each engine among them; this reads every seed."""
     found = dict(find())
-    for kind, groups in (("adapter", seeds.find_adapters()), ("engine", seeds.find_engines())):
-        for name, own in sorted(groups.items()):
-            found[f"{kind}-{name}"] = Target(
-                f"{kind}-{name}", _read, _contents(own), ("gpulint.adapters", "gpulint.engines")
-            )
+    for name, own in sorted(seeds.find_adapters().items()):
+        found[f"adapter-{name}"] = Target(
+            f"adapter-{name}", _read, _contents(own), ("gpulint.adapters", "gpulint.engines")
+        )
+    for name, commands in sorted(seeds.find_engines().items()):
+        found[f"engine-{name}"] = Target(f"engine-{name}", _read_arguments, commands.copy, ("gpulint.engines",))
     return found
 
 
@@ -107,7 +108,7 @@ def _parts() -> Iterator[Target]:
     everything = _contents_of_all
     yield Target("shell", _read_shell, lambda: _of_suffix("sh"), ("gpulint.source.shell",))
     yield Target("adapters", _read, everything, ("gpulint.adapters",))
-    yield Target("engines", _read_arguments, _argument_seeds, ("gpulint.engines",))
+    yield Target("engines", _read_arguments, lambda: [*seeds.find_commands()], ("gpulint.engines",))
     yield Target("policies", _read_policy, _policy_seeds, ("gpulint.policy",))
     yield Target("rules", _read_rule, _rule_seeds, ("gpulint.policy",))
     yield Target("logs", _read_log, _log_seeds, ("gpulint.adapters.logs",))
@@ -152,39 +153,16 @@ def _read_arguments(data: bytes) -> str:
     image, *words = data.decode("utf-8", "replace").split("\n")
     half = len(words) // 2
     variables = [{"name": name or "X", "value": word} for name, word in zip(words[half:], words, strict=False)][:20]
-    container: dict[str, object] = {"name": "c", "image": image, "command": words[:1], "args": words[1:], "env": variables}
+    container: dict[str, object] = {
+        "name": "c",
+        "image": image,
+        "command": words[:1],
+        "args": words[1:],
+        "env": variables,
+    }
     container["resources"] = {"limits": {"nvidia.com/gpu": 4}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container]}}
     return _read(b"pod.json\n" + json.dumps(pod).encode())
-
-
-def _argument_seeds() -> list[bytes]:
-    """Return the image and words of each container of the seeds, and each command of their scripts."""
-    from gpulint.source import documents, shell
-
-    found: list[bytes] = []
-    for seed in seeds.collect():
-        for document in documents.load(seed.path, seed.content).documents:
-            if document.format == "shell":
-                commands = shell.read_commands(document.text)
-                found += [
-                    "\n".join(("", *(word.text_with_holes for word in one.words))).encode("utf-8", "replace")
-                    for one in commands
-                ]
-            found += _containers(document.data)
-    return list(dict.fromkeys(found))[:3000]
-
-
-def _containers(value: object) -> list[bytes]:
-    if isinstance(value, list):
-        return [line for item in value for line in _containers(item)]
-    if not isinstance(value, dict):
-        return []
-    own = []
-    if isinstance(value.get("image"), str):
-        words = [word for key in ("command", "args") if isinstance(value.get(key), list) for word in value[key]]
-        own = ["\n".join(map(str, (value["image"], *words))).encode("utf-8", "replace")]
-    return own + [line for item in value.values() for line in _containers(item)]
 
 
 def _read_policy(data: bytes) -> str:
