@@ -19,6 +19,8 @@ from typing import NoReturn
 REPORT_EVERY_S = 2.0
 SEEDS_FIRST = 20
 """So many seeds of each target are tried as they are."""
+CORPUS_OF_SEVERAL = 12
+"""So many seeds of each target begin a search of several targets, so that none takes all of its time."""
 KEPT = 0.02
 """The share of random mutations that replace their seed, so that later ones build on them."""
 COVERAGE_SLOWS_DOWN = 4
@@ -148,7 +150,10 @@ def _search_with_coverage(names: Sequence[str], out: Path, runs: int, seconds: f
         _import_everything(packages)
     search = Search(names, out, runs, seconds, COVERAGE_SLOWS_DOWN)
     corpus = Path(tempfile.mkdtemp(prefix="fuzz-corpus-"))
-    for number, data in enumerate(itertools.chain.from_iterable(_list_seeds(search))):
+    pools = _list_seeds(search)
+    most = CORPUS_OF_SEVERAL if len(pools) > 1 else max(map(len, pools))
+    chosen = [random.Random(seed).sample(pool, min(len(pool), most)) for pool in pools]
+    for number, data in enumerate(itertools.chain.from_iterable(chosen)):
         (corpus / str(number)).write_bytes(data)
 
     def change(data: bytes, longest: int, number: int) -> bytes:
