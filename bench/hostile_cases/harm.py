@@ -22,6 +22,7 @@ from hostile_cases.model import (
 )
 from hostile_cases.specs import (
     HARMLESS,
+    LARGE,
     POD,
     RIGHT,
     RIGHT_SCRIPT,
@@ -29,6 +30,7 @@ from hostile_cases.specs import (
     RIGHT_TRAINER,
     SCRIPT,
     TERRAFORM,
+    TOO_LARGE,
     TOO_WIDE,
     TRAINER,
     nest,
@@ -188,6 +190,13 @@ def _growth() -> Iterator[Case]:
 
     yield Case("80-wrong-objects", way, CHECKED, lambda: {"pod.yaml": copies(80).encode()}, TOO_WIDE)
     yield Case("400-wrong-objects", way, CAUGHT, lambda: {"pod.yaml": copies(400).encode()})
+    large = "---\n".join(LARGE.replace("name: chat", f"name: chat-{at}") for at in range(80))
+    yield Case("80-objects-with-suggestions", way, CAUGHT, one("pod.yaml", large.encode()))
+    yield Case(
+        "80-same-with-suggestions", way, CHECKED, one("pod.yaml", "---\n".join([LARGE] * 80).encode()), TOO_LARGE
+    )
+    spread = {f"apps/pod-{at}.yaml": LARGE.replace("name: chat", f"name: chat-{at}").encode() for at in range(40)}
+    yield Case("40-files-with-suggestions", way, CHECKED, several(spread), TOO_LARGE, words=("check", "."))
     same = "---\n".join([POD] * 80)
     yield Case("80-same-objects", way, CHECKED, one("pod.yaml", same.encode()), TOO_WIDE)
     yield Case("64-containers", way, CHECKED, lambda: {"pod.yaml": _containers(64).encode()}, TOO_WIDE)
@@ -258,6 +267,16 @@ def _patterns() -> Iterator[Case]:
     )
     yield Case("crlf-percent-2000", way, CAUGHT, one("pod.yaml", ("# a comment\r\n" * 2000 + "%x\r\n" + POD).encode()))
     spaces = " " * 100_000
+    for name, first in {
+        "comments": "# a comment\r\n",
+        "empty": "#\r\n",
+        "spaces": "  # a  \r\n",
+        "blank": "\r\n",
+    }.items():
+        lines = first * 24 + "%\r\n---\r\n"
+        text = POD.replace("\n", "\r\n")
+        yield Case(f"crlf-percent-{name}", way, CAUGHT, one("pod.yaml", (lines + text).encode()))
+        yield Case(f"crlf-percent-{name}-later", way, CAUGHT, one("pod.yaml", f"{text}---\r\n{lines}{text}".encode()))
     texts = {
         "spaces-before-comment": POD.replace("name: chat", f"name: chat{spaces}# gpulint: gpus=8"),
         "spaces-in-value": POD.replace("name: chat", f"name: 'chat{spaces}x'"),

@@ -25,6 +25,24 @@ spec:
   volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
 """Eight ranks on four GPUs: it does not start."""
+TOO_LARGE = "weights-exceed-memory"
+LARGE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+      containers:
+        - name: vllm
+          image: vllm/vllm-openai:v0.10.1
+          args: ["--model=meta-llama/Llama-3.1-70B-Instruct", "--max-model-len=8192", "--tensor-parallel-size=2"]
+          resources: {limits: {nvidia.com/gpu: 2}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
+"""70 billion parameters on two GPUs of 24 GB: alternatives are searched and verified for it."""
 RIGHT = POD.replace("size=8", "size=4")
 SCRIPT = """\
 #!/bin/bash
