@@ -273,7 +273,7 @@ def _patterns() -> Iterator[Case]:
         "spaces": "  # a  \r\n",
         "blank": "\r\n",
     }.items():
-        lines = first * 24 + "%\r\na: b\r\n---\r\n"
+        lines = first * 40 + "%\r\na: b\r\n---\r\n"
         text = POD.replace("\n", "\r\n")
         yield Case(f"crlf-percent-{name}", way, CAUGHT, one("pod.yaml", (lines + text).encode()))
         yield Case(f"crlf-percent-{name}-later", way, CAUGHT, one("pod.yaml", f"{text}---\r\n{lines}{text}".encode()))
