@@ -12,6 +12,7 @@ from hostile_cases.model import (
     CLEAN,
     ENDS,
     EXECUTED,
+    LISTED,
     NOT_CHECKED,
     OUTSIDE,
     REFUSED,
@@ -107,7 +108,7 @@ def _edits() -> Iterator[Change]:
     yield Change(
         "script-to-python",
         way,
-        CAUGHT,
+        LISTED,
         one("run.sbatch", SCRIPT.replace(" 8", " 4").encode()),
         one("run.sbatch", SCRIPT.replace("bin/bash", "bin/python").encode()),
     )
@@ -392,8 +393,8 @@ def _places() -> Iterator[Change]:
         lambda: {"pod.txt": None, "pod.yaml": POD.encode()},
         TOO_WIDE,
     )
-    yield Change("submodule", way, CAUGHT, RIGHT_POD, one("apps", Submodule()))
-    yield Change("submodule-over-file", way, CAUGHT, RIGHT_POD, one("pod.yaml", Submodule()))
+    yield Change("submodule", way, LISTED, RIGHT_POD, one("apps", Submodule()))
+    yield Change("submodule-over-file", way, LISTED, RIGHT_POD, one("pod.yaml", Submodule()))
     yield Change(
         "folder-to-link",
         way,

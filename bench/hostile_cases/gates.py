@@ -10,6 +10,7 @@ from hostile_cases.model import (
     CHECKED,
     COUNTED,
     ENDS,
+    LISTED,
     NOT_CHECKED,
     OUTSIDE,
     Case,
@@ -55,7 +56,7 @@ def list_cases() -> Iterator[Case]:
         _first_lines(), _parts(), _spellings(), _shell_words(), _json_streams(), _sizes(), _document_counts(),
         _levels(), _aliases(), _values(), _folders(), _suffixes(), _links(), _nulls(), _encodings(), _syntax(),
     ):  # fmt: skip
-        yield from (case._replace(gate=True) for case in cases)
+        yield from (case._replace(gate="pipe" not in case.name) for case in cases)
 
 
 def _yaml(name: str, way: str, text: str, expected: str = CHECKED, path: str = "pod.yaml") -> Case:
@@ -70,7 +71,7 @@ def _first_lines() -> Iterator[Case]:
     yield _yaml("first-sh-yaml", way, "#!/bin/sh\n" + POD)
     yield _yaml("first-kubectl-yaml", way, "#!/usr/bin/env -S kubectl apply -f\n" + POD)
     yield _yaml("first-x-sh", way, "#!x\n" + BATCH_LINES + SCRIPT[12:], CAUGHT, "run.sh")
-    yield _yaml("first-python-sbatch", way, SCRIPT.replace("/bin/bash", "/usr/bin/python3"), CAUGHT, "run.sbatch")
+    yield _yaml("first-python-sbatch", way, SCRIPT.replace("/bin/bash", "/usr/bin/python3"), LISTED, "run.sbatch")
     yield _yaml("first-env-sh", way, SCRIPT.replace("/bin/bash", "/usr/bin/env -S bash -x"), CHECKED, "run.sh")
     yield _yaml("first-crlf-sh", way, SCRIPT.replace("\n", "\r\n"), CAUGHT, "run.sh")
     yield Case("first-x-tf", way, CHECKED, one("main.tf", f"#!x\n{TERRAFORM}".encode()), TERRAFORM_RULE)
@@ -85,7 +86,7 @@ def _parts() -> Iterator[Case]:
     yield _yaml("mime-quoted-yaml", way, '"MIME-Version": "1.0"\n' + POD, CAUGHT)
     yield _yaml("content-type-yaml", way, "Content-Type: multipart/mixed\n" + POD, CAUGHT)
     yield _yaml("mime-document-yaml", way, "MIME-Version: 1.0\n---\n" + POD, CAUGHT)
-    yield _yaml("mime-sh", way, "MIME-Version: 1.0\n" + SCRIPT, CAUGHT, "run.sh")
+    yield _yaml("mime-sh", way, "MIME-Version: 1.0\n" + SCRIPT, ENDS, "run.sh")
     yield Case("mime-tf", way, CAUGHT, one("main.tf", f"MIME-Version: 1.0\n{TERRAFORM}".encode()), TERRAFORM_RULE)
 
 
@@ -365,7 +366,7 @@ def _links() -> Iterator[Case]:
         words=("check", "apps"),
     )
     yield Case("folder-to-itself", way, ENDS, lambda: {"apps": Link("."), "a.txt": b""}, words=("check", "."), git=True)
-    yield Case("pipe", way, NOT_CHECKED, one("pod.yaml", Pipe()))._replace(gate=False)
+    yield Case("pipe", way, NOT_CHECKED, one("pod.yaml", Pipe()))
 
 
 def _nulls() -> Iterator[Case]:
@@ -432,8 +433,8 @@ def _syntax() -> Iterator[Case]:
     yield Case("invalid-toml", way, CAUGHT, one("train.toml", f"{TRAINER}x = [\n".encode()))
     yield _yaml("invalid-sh", way, SCRIPT + "if true; then\n", CAUGHT, "run.sbatch")
     yield _yaml("template-word", way, f"# {{{{ x }}}}\n{POD}", CHECKED)
-    yield _yaml("template-word-and-invalid", way, f"# {{{{ x }}}}\n{broken}", CAUGHT)
-    yield _yaml("at-word-and-invalid", way, f"# @x@\n{broken}", CAUGHT)
+    yield _yaml("template-word-and-invalid", way, f"# {{{{ x }}}}\n{broken}", LISTED)
+    yield _yaml("at-word-and-invalid", way, f"# @x@\n{broken}", LISTED)
     launcher = b"model: Qwen/Qwen3-8B\ntensor-parallel-size: 8\n"
     silence = ("nothing here concerns GPUs",)
     yield Case("arguments-file", "launcher arguments", ENDS, one("args.yaml", launcher), absent=silence)
