@@ -37,10 +37,11 @@ def mentions_gpus(text: str) -> bool:
 
     The text may be the bytes of a file in any encoding, each byte as one character.
     """
-    return _has_trigger(text) or spellings.has_tags(text) or _has_trigger(spellings.read_plainly(text))
+    return spellings.has_tags(text) or has_trigger(spellings.read_plainly(text))
 
 
-def _has_trigger(text: str) -> bool:
+def has_trigger(text: str) -> bool:
+    """Return whether a trigger word occurs in a text as it is."""
     lowered = text.lower()
     return any(word in lowered for word in package_data.trigger_words())
 

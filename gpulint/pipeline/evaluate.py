@@ -122,6 +122,9 @@ def file(
     skips += [entry for entry in about_objects if isinstance(entry, Skip)]
     if not any(document.workloads for document in documents) and parse.has_unread_gpus(parsed):
         skips.append(Skip(source.path, parse.UNREAD, "kind"))
+    if not documents and parse.has_unread_settings(parsed):
+        skips.append(Skip(source.path, parse.SETTINGS, "settings"))
+    skips += [Skip(source.path, parse.PATCH, "patch") for _ in parse.find_patches(parsed, repository)]
     return Evaluated(
         policy,
         parsed,

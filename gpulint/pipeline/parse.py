@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import NamedTuple
 
@@ -14,8 +14,10 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded, spellings
-from gpulint.source.repository import Source
+from gpulint.source.repository import Repository, Source
 
+PATCH = "patch"
+SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 
@@ -79,6 +81,29 @@ def _is_unread(entry: ParsedDocument) -> bool:
     """Whether no adapter reads a document; an adapter that claims it may say so itself."""
     adapter = entry.adapter
     return adapter is None or (hasattr(adapter, "unread") and bool(adapter.unread(entry.document)))
+
+
+def find_patches(parsed: ParsedFile, repository: Repository) -> Iterator[Document]:
+    """Yield the documents that change another object and are not checked as one."""
+    for document, adapter in parsed.documents:
+        if adapter is not None and hasattr(adapter, "is_patch") and adapter.is_patch(document, repository):
+            yield document
+
+
+def has_unread_settings(parsed: ParsedFile) -> bool:
+    """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
+    unclaimed = [entry.document.data for entry in parsed.documents if entry.adapter is None]
+    return any(isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH) for data in unclaimed)
+
+
+def _has_gpu_key(value: object, depth: int) -> bool:
+    if isinstance(value, list):
+        return depth > 0 and any(_has_gpu_key(item, depth - 1) for item in value)
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    return any(adapters.has_trigger(key) for key in value) or any(
+        _has_gpu_key(item, depth - 1) for item in value.values()
+    )
 
 
 def _requests_gpus(value: object, depth: int) -> bool:

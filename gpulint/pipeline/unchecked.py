@@ -11,6 +11,7 @@ from gpulint.policy.rules import evaluate, identity
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Report, Skip
 from gpulint.report.report import SUSPICIOUS
+from gpulint.source import documents
 from gpulint.source.repository import Repository
 
 SAID_BY = frozenset({"invalid-syntax", "input-limit"})
@@ -69,4 +70,6 @@ def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple
 def _may_concern_gpus(skip: Skip, repository: Repository) -> bool:
     """Whether a file that was not read may be about GPUs, as far as its bytes can show it."""
     content = repository.head(skip.path, SCANNED_BYTES)
+    if not documents.find_format(skip.path) and not (content or b"").startswith(b"#!"):
+        return False
     return not content or len(content) == SCANNED_BYTES or adapters.may_concern_gpus(skip.path, content)

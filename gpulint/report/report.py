@@ -18,7 +18,19 @@ from gpulint.report.workload_summary import WorkloadSummary
 SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
 """Why a file was not checked although it may deploy something: our limits, or what hides a spec."""
 CAUSES = Words(
-    (*SUSPICIOUS, "template", "patch", "definition", "language", "kind", "submodule", "copy", "excluded", "rule")
+    (
+        *SUSPICIOUS,
+        "template",
+        "patch",
+        "definition",
+        "language",
+        "kind",
+        "settings",
+        "submodule",
+        "copy",
+        "excluded",
+        "rule",
+    )
 )
 """Why a file or a part of it was not checked."""
 BUDGETS = Words(("exceeded", "within", NOT_EVALUATED))

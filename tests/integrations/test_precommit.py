@@ -120,7 +120,8 @@ def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -
         if one["id"] == hook_id
     )
     suffixes = {*documents.SUFFIXES, *documents.TEMPLATES}
-    read = {f"deploy/chat.{suffix}" for suffix in suffixes} | {*documents.NAMES, "base/Kustomization", "slurm.conf.j2"}
+    spelled = {f"deploy/chat.{letters}" for suffix in suffixes for letters in (suffix, suffix.upper())}
+    read = spelled | {*documents.NAMES, "base/Kustomization", "slurm.conf.j2"}
     assert [name for name in sorted(read) if not documents.is_read(name) or not pattern.search(name)] == []
 
 

@@ -75,6 +75,7 @@ HARMLESS: dict[str, str | bytes] = {
     "broken.json": '{"name": "the gpu page", }}',
     "user-data.yaml": "MIME-Version: 1.0\n\n--B\nnvidia: a: b\n",
     "binary.sub": b"\0\1\2\3",
+    "program": b"\x7fELF\0\0 libcuda.so nvidia",
 }
 
 
@@ -115,6 +116,15 @@ def test_only_the_changed_files_of_the_work_tree_must_be_read(
     assert failing(gpulint.check(".", gpulint.Options(changed=True))) == expected
 
 
+def test_a_patch_is_counted_and_does_not_fail_the_gate(repository: Path) -> None:
+    write(repository, "kustomization.yaml", "resources: [a.yaml]\npatches: [{path: patch.yaml}]\n")
+    write(repository, "patch.yaml", WRONG)
+    commits.committed(repository)
+    report = gpulint.check(".", gpulint.Options(base="HEAD~1"))
+    assert [(skip.path, skip.cause) for skip in report.skipped] == [("patch.yaml", "patch")]
+    assert failing(report) == {}
+
+
 def test_a_link_out_of_the_repository_fails_where_it_is_named(repository: Path) -> None:
     os.symlink("../elsewhere.yaml", repository / "link.yaml")
     assert failing(gpulint.check(["link.yaml"])) == {"link.yaml": RULE}
@@ -141,6 +151,22 @@ def test_a_baseline_keeps_the_entries_of_a_file_that_cannot_be_read(repository: 
         write(repository, "b.yaml", content)
         run("baseline", "--prune")
         assert (repository / ".gpulint-baseline.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["tensor-parallel-size: 8\n", "serving: {vllm: {max_num_seqs: 8}}\n", "gpus: 4\n"])
+def test_a_file_of_gpu_settings_that_no_format_claims_is_counted(repository: Path, text: str) -> None:
+    write(repository, "args.yaml", text)
+    (skip,) = gpulint.check(["args.yaml"]).skipped
+    assert (skip.path, skip.cause) == ("args.yaml", "settings")
+    assert "nothing here concerns GPUs" not in run("check", "args.yaml").stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["name: the gpu page\n", "- nvidia\n", "apiVersion: v1\nkind: ConfigMap\ndata: {gpu: a}\n"]
+)
+def test_a_file_without_gpu_settings_is_not_counted(repository: Path, text: str) -> None:
+    write(repository, "page.yaml", text)
+    assert gpulint.check(["page.yaml"]).skipped == ()
 
 
 def test_nothing_concerns_gpus_is_said_only_if_it_is_true(repository: Path) -> None:

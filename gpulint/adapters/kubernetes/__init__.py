@@ -84,6 +84,11 @@ def unread(document: Document) -> bool:
     return identity not in {*KINDS_READ, *TEMPLATES, *WRAPPERS} and identity[0] not in DESCRIPTIVE
 
 
+def is_patch(document: Document, repository: Repository) -> bool:
+    """Return whether an object is a patch, which is never checked as a whole object."""
+    return isinstance(document.data, dict) and kustomize_patches.is_patch(document, repository)
+
+
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     """Return what identifies a kind: its API group without the version, and its name."""
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))

@@ -25,6 +25,8 @@ def _errors(report: Report) -> Iterator[tuple[str, str]]:
         yield failure.path, _fault(failure)
     for finding in report.open:
         yield finding.location.path, _finding(finding)
+    for skip in report.skipped:
+        yield skip.path, _file_error("info", f"not checked: {skip.reason}", "not-checked")
 
 
 def _finding(finding: Finding) -> str:
@@ -36,6 +38,9 @@ def _finding(finding: Finding) -> str:
 
 def _fault(failure: Failure) -> str:
     message = f"internal error of gpulint while {failure.doing}: {failure.error}"
-    return render_element(
-        "error", {"line": 1, "severity": "error", "message": message, "source": "gpulint.internal-error"}
-    )
+    return _file_error("error", message, "internal-error")
+
+
+def _file_error(grade: str, message: str, name: str) -> str:
+    attributes = {"line": 1, "severity": grade, "message": message, "source": f"gpulint.{name}"}
+    return render_element("error", attributes)

@@ -47,7 +47,7 @@ def _fault(failure: Failure) -> dict[str, object]:
 
 
 def _unread(skip: Skip) -> dict[str, object]:
-    return _file_issue(skip.path, "not-read", f"not read: {skip.reason}", UNREAD)
+    return _file_issue(skip.path, "not-checked", f"not checked: {skip.reason}", UNREAD)
 
 
 def _file_issue(path: str, name: str, message: str, grade: str) -> dict[str, object]:

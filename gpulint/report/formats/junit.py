@@ -121,4 +121,4 @@ def _budget(spent: Spent) -> Case:
 
 
 def _unread(skip: Skip) -> Case:
-    return Case(skip.path, "not read", "skipped", skip.reason)
+    return Case(skip.path, "not checked", "skipped", skip.reason)

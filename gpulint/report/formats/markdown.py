@@ -132,12 +132,12 @@ def _details(report: Report, left: int) -> tuple[str, str]:
 
 
 def _lists(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the waived findings and the files that were not read. Older findings are only counted."""
+    """Yield the waived findings and the files that were not checked. Older findings are only counted."""
     waived = [
         finding for finding in report.findings if finding.suppressed is not None and finding.suppressed.kind not in OLD
     ]
     yield f"{len(waived)} suppressed", _render_list([_render_suppressed(finding) for finding in waived])
-    yield f"{len(report.skipped)} not read", _render_list([_render_skipped(skip) for skip in report.skipped])
+    yield f"{len(report.skipped)} not checked", _render_list([_render_skipped(skip) for skip in report.skipped])
 
 
 def _render_list(items: Sequence[str]) -> str:

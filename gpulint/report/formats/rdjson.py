@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.report.formats import json, text
-from gpulint.report.model import Failure, Finding, Location, Report, RuleCard, Severity
+from gpulint.report.model import Failure, Finding, Location, Report, RuleCard, Severity, Skip
 from gpulint.version import PROJECT
 
 GRADES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
@@ -14,7 +14,7 @@ def render(report: Report) -> str:
     findings = [_finding(finding, report.rules.get(finding.rule)) for finding in report.open]
     faults = [_fault(failure) for failure in report.failures]
     source = {"name": "gpulint", **({"url": PROJECT} if PROJECT else {})}
-    return json.encode({"source": source, "diagnostics": [*faults, *findings]})
+    return json.encode({"source": source, "diagnostics": [*faults, *findings, *map(_unread, report.skipped)]})
 
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
@@ -32,12 +32,15 @@ def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
 
 def _fault(failure: Failure) -> dict[str, object]:
     message = f"internal error of gpulint while {failure.doing}: {failure.error}"
-    return {
-        "message": message,
-        "location": {"path": failure.path},
-        "severity": "ERROR",
-        "code": {"value": "internal-error"},
-    }
+    return _file_diagnostic(failure.path, "ERROR", message, "internal-error")
+
+
+def _unread(skip: Skip) -> dict[str, object]:
+    return _file_diagnostic(skip.path, "INFO", f"not checked: {skip.reason}", "not-checked")
+
+
+def _file_diagnostic(path: str, grade: str, message: str, name: str) -> dict[str, object]:
+    return {"message": message, "location": {"path": path}, "severity": grade, "code": {"value": name}}
 
 
 def _suggestion(finding: Finding) -> dict[str, object] | None:

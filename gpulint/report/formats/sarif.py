@@ -42,8 +42,8 @@ NOTIFICATIONS = {
         "An internal error of gpulint ended the check of a file",
         "The other files were checked, but this one was not. Please report the error.",
     ),
-    "not-read": (
-        "A file, or a document of it, was not read",
+    "not-checked": (
+        "A file, or a document of it, was not checked",
         "It was not checked; the message gives the reason.",
     ),
     "not-evaluated": (
@@ -298,7 +298,7 @@ def _fault(failure: Failure) -> Object:
 
 
 def _unread(skip: Skip) -> Object:
-    return _notification("not-read", "warning", f"not read: {skip.reason}", skip.path)
+    return _notification("not-checked", "warning", f"not checked: {skip.reason}", skip.path)
 
 
 def _not_evaluated(workload: WorkloadSummary, role: RoleSummary) -> Object:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from gpulint import units
 from gpulint.report.escaping import count, safe
-from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
+from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Skip, Spent, WorkloadSummary
+from gpulint.report.report import SUSPICIOUS
 from gpulint.report.verdicts import NOT_EVALUATED
 
 NAMED_MAX = 8
@@ -48,8 +49,7 @@ def render_closing(report: Report) -> Iterator[str]:
     yield render_line(report)
     yield from map(render_budget, report.budgets)
     yield from map(render_facility, select_facilities(report))
-    for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
-        yield f"skipped: {number} × {safe(reason)}"
+    yield from _count_unchecked(report.skipped)
     yield from render_failures(report)
     roles = [role for workload in select_workloads(report) for role in workload.roles]
     if unknown := sum(not role.engine and not role.part_of for role in roles):
@@ -57,6 +57,21 @@ def render_closing(report: Report) -> Iterator[str]:
             f"{unknown} of {count(len(roles), 'role')} run an engine that gpulint does not know; "
             "only engine-independent rules were applied"
         )
+
+
+def _count_unchecked(skipped: Sequence[Skip]) -> Iterator[str]:
+    """Yield how many files were not checked, by reason; those whose reason is ours or suspicious by name."""
+    paths: dict[str, list[str]] = {}
+    for skip in skipped:
+        paths.setdefault(skip.reason, []).append(skip.path)
+    named = {skip.reason for skip in skipped if skip.cause in SUSPICIOUS}
+    for reason, files in sorted(paths.items()):
+        listed = [
+            *map(safe, files[:NAMED_MAX]),
+            *([f"{len(files) - NAMED_MAX} more"] if len(files) > NAMED_MAX else []),
+        ]
+        which = f" ({', '.join(listed)})" if reason in named else ""
+        yield f"not checked: {len(files)} × {safe(reason)}{which}"
 
 
 def select_workloads(report: Report) -> Sequence[WorkloadSummary]:

@@ -36,6 +36,7 @@ DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """The start of multipart node user data, whatever its suffix."""
+_BINARY = Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding")
 NOT_UTF8 = Skipped("not UTF-8 text", "encoding")
 SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
@@ -111,7 +112,7 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
     except UnicodeDecodeError:
         return _report_encoding(path, content, is_relevant)
     if "\0" in text:
-        return Loaded(skips=(Skipped("binary", "encoding"),))
+        return Loaded(skips=(_BINARY,))
     format = _format_of(path, text)
     if isinstance(format, Skipped):
         return Loaded(skips=(format,))
@@ -344,7 +345,7 @@ def _decode(content: bytes) -> str:
 def _report_encoding(path: str, content: bytes, is_relevant: Relevance) -> Loaded:
     text = content.decode("utf-8", "replace")
     if "\0" in text:
-        return Loaded(skips=(Skipped("binary", "encoding"),))
+        return Loaded(skips=(_BINARY,))
     if not is_relevant(text, ""):
         return Loaded(skips=(NOT_UTF8,))
     location = places.locate_rest_of_line(path, text, text.find("\ufffd"))

@@ -14,8 +14,8 @@ _IN_ORDER = rf"\\(?P<code>{_CODE})|\\\r?\n[ \t]*|\\(?P<other>.)"
 """Each backslash with what follows it, as a reader of quoted text takes them."""
 _ANYWHERE = rf"\\(?P<code>{_CODE})|\\\r?\n[ \t]*|\\(?P<other>(?!))"
 """Every escape, wherever its backslash stands: outside quotes, two backslashes are no pair."""
-_QUOTES = re.compile(r"[\"'\\]|\$(?=['\"])")
-_BETWEEN_WORDS = re.compile(r"\n[ \t]*-[ \t]+|[\s,\[\]]+")
+_BLANK = frozenset("nrt")
+"""Letters whose escapes are white space in quotes; for a shell they are the letters themselves."""
 
 
 def has_unusual(text: str) -> bool:
@@ -35,22 +35,28 @@ def read_plainly(text: str) -> str:
     contain more.
 
     >>> read_plainly('a: "\\\\x69mage" im"a"ge')
-    'a: image image'
+    ' a: image image '
     >>> read_plainly("- mpirun\\n- train")
-    '- mpirun train'
+    ' - mpirun train '
     """
     text = text.replace("\0", "")
-    variants = [text] if "\\" not in text else [re.sub(_IN_ORDER, _decode, text), re.sub(_ANYWHERE, _decode, text)]
-    unquoted = [_QUOTES.sub("", variant) for variant in dict.fromkeys(variants)]
-    bracketed = (
-        " ".join(variant.split()).replace("[ ", "[").replace(" ]", "]") for variant in unquoted if "[" in variant
-    )
-    return "\n".join((*(_BETWEEN_WORDS.sub(" ", variant) for variant in unquoted), *bracketed))
+    if "\\" not in text:
+        return _join_words(text)
+    variants = re.sub(_IN_ORDER, _decode, text), re.sub(_ANYWHERE, _decode, text)
+    return "\n".join(_join_words(variant.replace("\\", "")) for variant in dict.fromkeys(variants))
+
+
+def _join_words(text: str) -> str:
+    """Return a text without quotes, with its words, and the items of its lists, one space apart."""
+    for quote in ("$'", '$"', "'", '"'):
+        text = text.replace(quote, "")
+    words = " ".join(text.replace(",", " ").split())
+    return f" {words.replace(' - ', ' ').replace('[ ', '[').replace(' ]', ']')} "
 
 
 def _decode(escape: re.Match[str]) -> str:
     if escape["code"] is None:
-        return escape["other"] or ""
+        return " " if escape["other"] in _BLANK else escape["other"] or ""
     code = escape["code"]
     value = int(code[1:], 16) if code[0] in "xuU" else int(code, 8)
     return chr(value) if value < 0x110000 else ""

@@ -36,7 +36,9 @@ EXPANDED_NODES_MAX = 1_000_000
 # Patterns are compiled by the first text that needs them.
 _MARKER = r"^(?:\ufeff?(?=---(?:\s|\Z))|\.\.\.(?=\s|\Z))"
 _DIRECTIVES = r"(?:[ \t]*(?:#.*)?\r?\n)*%(?:.*\n)(?:(?:%.*|[ \t]*(?:#.*)?)\r?\n)*\Z"
-_CRD = r"^kind: *[\"']?CustomResourceDefinition\b"
+_CRD = r"^kind: *CustomResourceDefinition *\r?$"
+_OTHER_KIND = r"^(?:kind\b(?!: *CustomResourceDefinition *\r?$)|[\"'?{<!&*]| *<<)"
+"""A line at the left margin that may state another kind, of which the last one counts."""
 _COLON_REFUSED = "found unexpected ':'"
 """The libyaml error for `{image: server:v1}`, which YAML 1.2 and the Kubernetes parser allow."""
 _COLON_INSIDE = r"(?<![\"'\]}]):(?=[^\s,\[\]{}])"
@@ -70,7 +72,7 @@ class Reader:
 
     def read(self, chunk: str, base: int) -> Parsed | None:
         """The document of the chunk that starts at an offset; None where it holds none."""
-        if "CustomResourceDefinition" in chunk and re.search(_CRD, chunk, re.MULTILINE):
+        if "CustomResourceDefinition" in chunk and _is_definition(chunk):
             raise SkippedDocumentError(Skipped("CustomResourceDefinition", "definition"))
         try:
             return self._compose_events(chunk, base)
@@ -94,6 +96,11 @@ class Reader:
         finally:
             self.nodes += composer.nodes
         return None if root is None else Parsed(root, ..., composer.duplicates)
+
+
+def _is_definition(chunk: str) -> bool:
+    """Whether a text can only be a CustomResourceDefinition; these are large and hold no workload."""
+    return bool(re.search(_CRD, chunk, re.MULTILINE)) and not re.search(_OTHER_KIND, chunk, re.MULTILINE)
 
 
 def _events(chunk: str) -> Callable[[], Any]:

@@ -93,7 +93,7 @@ def test_the_text_shows_every_finding_at_its_place_and_the_counts() -> None:
     ]
     assert shown[-1].splitlines()[:3] == [
         "5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed",
-        "skipped: 1 × a template",
+        "not checked: 1 × a template",
         "internal error in c.yaml while checking the file: RuntimeError: ]]> \ufffd",
     ]
 
@@ -157,7 +157,7 @@ def test_concise_is_one_line_a_finding_and_the_counts() -> None:
         "apps/chat.yaml:5:3: warning (likely)[team-rule] over several lines\n"
         "b.json:1:5001: note (possible)[team-rule] far to the right\n"
         "5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed\n"
-        "skipped: 1 × a template\n"
+        "not checked: 1 × a template\n"
         "internal error in c.yaml while checking the file: RuntimeError: ]]> \ufffd\n"
         "not evaluated: 2 checks\n"
     )
@@ -217,7 +217,7 @@ def test_every_line_for_github_is_a_command_with_its_place() -> None:
         (
             "notice",
             {"title": "gpulint"},
-            f"{counts}\nskipped: 1 × a template\ninternal error in c.yaml {fault}\nnot evaluated: 2 checks",
+            f"{counts}\nnot checked: 1 × a template\ninternal error in c.yaml {fault}\nnot evaluated: 2 checks",
         ),
     ]
 
@@ -252,7 +252,7 @@ def test_gitlab_gets_an_issue_a_finding_a_fault_and_an_unread_file() -> None:
         issue("parallel-size-exceeds-gpus", "critical", "apps/chat.yaml", (3, 3), EVIL),
         issue("team-rule", "major", "apps/chat.yaml", (5, 6), "over several lines"),
         issue("team-rule", "minor", "b.json", (1, 1), "far to the right"),
-        issue("not-read", "info", "charts/a.yaml", (1, 1), "not read: a template"),
+        issue("not-checked", "info", "charts/a.yaml", (1, 1), "not checked: a template"),
     ]
     assert len(set(marks)) == 5
     assert json.loads(gitlab.render(CLEAN)) == []
@@ -320,6 +320,8 @@ def test_checkstyle_lists_the_findings_of_each_file() -> None:
     expected = style(5, 3, "warning", "over several lines", "gpulint.team.team-rule")
     possible = style(1, 5001, "info", "far to the right", "gpulint.team.team-rule")
     broken = ("error", {"line": "1", "severity": "error", "message": fault, "source": "gpulint.internal-error"}, None)
+    said = {"line": "1", "severity": "info", "message": "not checked: a template", "source": "gpulint.not-checked"}
+    unread = ("error", said, None)
     assert tree(checkstyle.render(REPORT)) == (
         "checkstyle",
         {"version": "4.3"},
@@ -327,6 +329,7 @@ def test_checkstyle_lists_the_findings_of_each_file() -> None:
             ("file", {"name": "apps/chat.yaml"}, [found, expected]),
             ("file", {"name": "b.json"}, [possible]),
             ("file", {"name": "c.yaml"}, [broken]),
+            ("file", {"name": "charts/a.yaml"}, [unread]),
         ],
     )
     assert tree(checkstyle.render(CLEAN)) == ("checkstyle", {"version": "4.3"}, None)
@@ -358,7 +361,7 @@ def test_junit_fails_errs_skips_and_passes_each_thing_as_what_it_is() -> None:
         ("b.json", "team-rule (chat/server)"): ("system-out", ""),
         ("b.json", "team-rule (chat/server) #2"): ("skipped", "suppressed (baseline): old debt"),
         ("c.yaml", "internal error of gpulint"): ("error", "RuntimeError: ]]> \ufffd"),
-        ("charts/a.yaml", "not read"): ("skipped", "a template"),
+        ("charts/a.yaml", "not checked"): ("skipped", "a template"),
     }
 
 
@@ -453,6 +456,12 @@ def test_reviewdog_gets_columns_in_bytes_and_the_change_of_the_same_line() -> No
                 "location": {"path": "b.json", "range": span((1, 5001), (1, 5006))},
                 "severity": "INFO",
                 "code": {"value": "team-rule"},
+            },
+            {
+                "message": "not checked: a template",
+                "location": {"path": "charts/a.yaml"},
+                "severity": "INFO",
+                "code": {"value": "not-checked"},
             },
         ],
     }

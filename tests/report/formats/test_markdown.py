@@ -71,7 +71,7 @@ def test_the_comment_is_shown_whole() -> None:
         "<details><summary>1 suppressed</summary>\n\n"
         "- `parallel-size-exceeds-gpus` at `apps/chat.yaml:3`: comment, `latency \\| test`, by `@octocat`, until `2027-01-31`\n\n"
         "</details>\n\n"
-        "<details><summary>1 not read</summary>\n\n- `charts/a.yaml`: `a template`\n\n</details>\n\n"
+        "<details><summary>1 not checked</summary>\n\n- `charts/a.yaml`: `a template`\n\n</details>\n\n"
         "`5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed`  \nnot evaluated: 2 checks  \n"
         "To read about a rule: `gpulint explain RULE`\n"
     )
@@ -141,7 +141,7 @@ def test_no_word_of_a_file_acts_anywhere(words: str) -> None:
         "</details>",
         "<details><summary>1 suppressed</summary>",
         "</details>",
-        "<details><summary>1 not read</summary>",
+        "<details><summary>1 not checked</summary>",
         "</details>",
     ]
     plain = " ".join(one.content for one in shown if one.type == "text")

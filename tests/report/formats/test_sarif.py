@@ -149,11 +149,11 @@ def test_what_was_not_looked_at_is_a_notification_and_a_fault_of_ours_fails_the_
     lacking = "chat/server: 2 checks were not evaluated; to evaluate them, add accelerator, architecture"
     assert told == [
         ("internal-error", "error", "while checking the file: RuntimeError: ]]> \x00", file("c.yaml")),
-        ("not-read", "warning", "not read: a template", file("charts/a.yaml")),
+        ("not-checked", "warning", "not checked: a template", file("charts/a.yaml")),
         ("not-evaluated", "note", lacking, file("apps/chat.yaml")),
     ]
     described = run(REPORT)["tool"]["driver"]["notifications"]
-    assert [one["id"] for one in described] == ["internal-error", "not-read", "not-evaluated"]
+    assert [one["id"] for one in described] == ["internal-error", "not-checked", "not-evaluated"]
     assert all({"shortDescription", "fullDescription", "help"} < set(one) for one in described)
     assert run(Report())["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 

@@ -84,8 +84,8 @@ def test_suppressed_skipped_and_failed_are_counted() -> None:
     )
     assert text.render(told) == (
         "1,234 files, 0 workloads, no findings, 1 suppressed\n"
-        "skipped: 1 × a symbolic link\n"
-        "skipped: 2 × template\n"
+        "not checked: 1 × a symbolic link (c.yaml)\n"
+        "not checked: 2 × template\n"
         "internal error in d.yaml while checking the file: RuntimeError: oh\n"
     )
 

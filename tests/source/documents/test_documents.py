@@ -439,12 +439,18 @@ def test_a_custom_resource_definition_is_not_read() -> None:
     assert [document.data for document in loaded.documents] == [{"a": 1}]
 
 
+@pytest.mark.parametrize("line", ["kind: Pod", '"kind": Pod', '"\\x6bind": Pod', "? kind\n: Pod", "<<: {kind: Pod}"])
+def test_an_object_of_another_kind_does_not_pass_as_a_definition(line: str) -> None:
+    loaded = load(f"kind: CustomResourceDefinition\n{line}\n")
+    assert (len(loaded.documents), loaded.skips) == (1, ())
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (b"a: \xff\n", documents.Loaded(skips=(Skipped("not UTF-8 text", "encoding"),))),
-        (b"a: \x00\n", documents.Loaded(skips=(Skipped("binary", "encoding"),))),
-        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("binary", "encoding"),))),
+        (b"a: \x00\n", documents.Loaded(skips=(Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding"),))),
+        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding"),))),
         (b"a" * 5_000_001, documents.Loaded(skips=(Skipped("larger than 5 MB", "limit"),))),
     ],
 )

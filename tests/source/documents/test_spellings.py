@@ -53,7 +53,16 @@ def test_a_word_in_the_quotes_of_a_shell_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["ray start", "ray   start", "ray \\\n  start", "ray\n  start", '["ray", "start"]', "- ray\n- start"]
+    "text",
+    [
+        "ray start",
+        "ray   start",
+        "ray \\\n  start",
+        "ray\n  start",
+        '["ray", "start"]',
+        "- ray\n- start",
+        r'"ray\tstart"',
+    ],
 )
 def test_words_that_follow_each_other_are_found(text: str) -> None:
     assert "ray start" in spellings.read_plainly(text)
