@@ -1,7 +1,7 @@
 """`python -m fuzz TARGET --runs N`, `python -m fuzz --all --seconds 60`, `python -m fuzz --list`.
 
 Each failure is tried again in a process without instrumentation, and its smallest input is written to the folder of
-`--keep`. Exit code 1 means that an input fails.
+`--keep`. `--record bench/fuzzing.tsv` adds a line for each target. Exit code 1 means that an input fails.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def main() -> None:
     confirmed = [failure for outcome in outcomes for failure in outcome.failures if _is_confirmed(failure)]
     for outcome in outcomes:
         _print(outcome, mode)
+        if asked.record:
+            _record(Path(asked.record), outcome, [failure["target"] for failure in confirmed], mode)
     for failure in confirmed:
         print(f"\n{failure['target']}: {failure['key']}\n{failure['text']}")
         if asked.keep:
@@ -72,6 +74,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plain", action="store_true", help="mutate at random even if atheris is installed")
     parser.add_argument("--keep", default="", help="write the smallest input of each failure to this folder")
+    parser.add_argument("--record", default="", metavar="FILE", help="add a line for each target to this table")
     parser.add_argument("--replay", default="", metavar="FILE", help="try one input of a target")
     return parser.parse_args()
 
@@ -167,6 +170,16 @@ def _print(outcome: Outcome, mode: str) -> None:
         rate = sum(outcome.counts.values()) / max(outcome.seconds, 0.001)
         edges = f", {outcome.edges} edges" if outcome.edges else ""
         print(f"{name}: {count} executions ({mode}, {rate:.0f}/s over all targets of the process{edges})")
+
+
+def _record(table: Path, outcome: Outcome, failed: Sequence[str], mode: str) -> None:
+    """Add a line for each target: its executions, the commit, the seconds of the process, its edges and its crashes."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    with table.open("a", encoding="utf-8") as stream:
+        for name, count in outcome.counts.items():
+            cells = (name, mode, count, commit, round(outcome.seconds), outcome.edges or "", failed.count(name))
+            stream.write("\t".join(map(str, cells)) + "\n")
 
 
 def _write(folder: Path, failure: Mapping[str, str]) -> None:
