@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -147,9 +148,17 @@ def _read(data: bytes) -> str:
 
 
 def _read_arguments(data: bytes) -> str:
-    """Read the words of a container: the image on the first line, then one word on each line."""
-    import json
+    """Read the words of a container."""
+    return _read(b"pod.json\n" + _build_pod(data, ""))
 
+
+def _check_arguments(data: bytes) -> str:
+    """Check a pod that starts these words on GPUs of a known kind."""
+    return _check({"pod.json": _build_pod(data, "nvidia-h100-80gb")}, _policy())
+
+
+def _build_pod(data: bytes, accelerator: str) -> bytes:
+    """Return a pod from lines: its image, then one word on each; some of them are also values of its environment."""
     image, *words = data.decode("utf-8", "replace").split("\n")
     half = len(words) // 2
     variables = [{"name": name or "X", "value": word} for name, word in zip(words[half:], words, strict=False)][:20]
@@ -161,8 +170,10 @@ def _read_arguments(data: bytes) -> str:
         "env": variables,
     }
     container["resources"] = {"limits": {"nvidia.com/gpu": 4}}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container]}}
-    return _read(b"pod.json\n" + json.dumps(pod).encode())
+    spec: dict[str, object] = {"containers": [container]}
+    if accelerator:
+        spec["nodeSelector"] = {"cloud.google.com/gke-accelerator": accelerator}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}).encode()
 
 
 def _read_policy(data: bytes) -> str:
@@ -261,6 +272,7 @@ spec:
 
 def _pipelines() -> Iterator[Target]:
     yield Target("facility", _check_file, _facility_seeds, ("gpulint.facility", "gpulint.sizing"))
+    yield Target("commands", _check_arguments, lambda: [*seeds.find_commands()], ("gpulint",))
     yield Target("pipeline", _check_file, _contents_of_all, ("gpulint",))
     yield Target("repository", _check_repository, _repository_seeds, ("gpulint",))
 
@@ -313,7 +325,8 @@ def _check(files: Mapping[str, bytes], policy: ResolvedPolicy) -> str:
 
 def _render(report: Report) -> str:
     """Return a report as JSON; raise Failed if gpulint itself failed. Every other format is rendered as well."""
-    from gpulint.report.formats import gitlab, json, junit, markdown, sarif, text
+    from gpulint.report.formats import gitlab, junit, markdown, sarif, text
+    from gpulint.report.formats import json as json_report
 
     if report.failures:
         failure = report.failures[0]
@@ -321,7 +334,7 @@ def _render(report: Report) -> str:
     for format_ in (gitlab, junit, markdown, sarif):
         format_.render(report)
     text.render(report)
-    return json.render(report)
+    return json_report.render(report)
 
 
 @functools.cache

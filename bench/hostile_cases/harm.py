@@ -195,6 +195,14 @@ def _growth() -> Iterator[Case]:
     yield Case(
         "80-same-with-suggestions", way, CHECKED, one("pod.yaml", "---\n".join([LARGE] * 80).encode()), TOO_LARGE
     )
+    role = "    - {name: r, engine: vllm, checkpoint: Qwen/Qwen3-8B, accelerator: h100-sxm-80gb, gpus_per_pod: 1, max_model_len: 8192}\n"
+    service = "apiVersion: gpulint/v1\nkind: InferenceService\nmetadata: {name: x}\nspec:\n"
+    service += "  objective: {requests-per-s: 80, prompt-tokens: 2000, output-tokens: 300}\n  roles:\n" + role * 40
+    yield Case("40-roles-with-suggestions", way, CAUGHT + "|noted", one("spec.yaml", service.encode()))
+    head, body = LARGE.split("        - name: vllm\n")
+    container, tail = body.split("      volumes:")
+    many = head + "".join(f"        - name: vllm-{at}\n{container}" for at in range(40)) + f"      volumes:{tail}"
+    yield Case("40-containers-with-suggestions", way, CHECKED, one("pod.yaml", many.encode()), TOO_LARGE)
     spread = {f"apps/pod-{at}.yaml": LARGE.replace("name: chat", f"name: chat-{at}").encode() for at in range(40)}
     yield Case("40-files-with-suggestions", way, CHECKED, several(spread), TOO_LARGE, words=("check", "."))
     same = "---\n".join([POD] * 80)
