@@ -32,7 +32,7 @@ from hostile_cases import changes, gates, harm, outputs, repositories
 from hostile_cases.model import EXECUTED, OUTSIDE, Case, Change
 
 ROOT = Path(__file__).parent.parent
-CPU_S_PER_FILE, CPU_S_MAX, MEMORY_MIB, WALL_PER_CPU = 10, 60, 300, 3
+CPU_S_PER_FILE, CPU_S_MAX, MEMORY_MIB, WALL_PER_CPU = 10, 60, 300, 6
 STOPPED = "stopped"
 UNREAD_RULES = frozenset({"file-not-checked", "input-limit", "invalid-syntax"})
 FOUND, MISUSED, BROKEN = 1, 2, 3
