@@ -15,6 +15,7 @@ from hostile_cases.model import (
     OUTSIDE,
     REFUSED,
     Case,
+    Files,
     Link,
     files,
     one,
@@ -63,7 +64,7 @@ EVIL = "x\x1b]0;owned\x07\x1b[31m ]]><script>alert(1)</script> \"'&lt; <!-- --> 
 def list_cases() -> Iterator[Case]:
     """Yield every case of this module."""
     for cases in (
-        _numbers(), _empty_values(), _growth(), _patterns(), _shell_growth(), _words_in_reports(), _paths_in_reports(),
+        _numbers(), _empty_values(), _growth(), _beside_others(), _patterns(), _shell_growth(), _words_in_reports(), _paths_in_reports(),
         _execution(), _reading_outside(), _overrides(), _policies(), _harmless(), _misuse(),
     ):  # fmt: skip
         yield from cases
@@ -265,6 +266,25 @@ def _sourcing() -> dict[str, bytes]:
     }
 
 
+def _beside_others() -> Iterator[Case]:
+    """Yield wrong scripts and pods beside a file that may break the reading of the whole repository."""
+    way = "beside others"
+    deep = "# gpu\n" + 'a "b" "c" {\n' * 150 + "x = 1\n" + "}\n" * 150
+    others = {
+        "deep-blocks.tf": deep.encode(),
+        "deep.yaml": f"kind: x\ngpu: {nest(300)}\n".encode(),
+        "laughs.yaml": b"kind: NodePool\na: &a [gpu]\n" + b"".join(b"b%d: &b%d [*a, *a]\n" % (at, at) for at in range(100)),
+        "nul.yaml": b"kind: NodePool\0\n",
+        "broken.tf": b'resource "aws_instance" "x" {\n',
+        "loop.yaml": b"kind: Service\nme: &me [*me]\n",
+        "digits.tf": b'resource "google_container_node_pool" "x" { node_count = ' + b"9" * 5000 + b" }\n",
+        "lists.yaml": b"kind: [a]\napiVersion: {b: c}\nmetadata: []\nspec: 1\n",
+    }  # fmt: skip
+    for name, content in others.items():
+        beside: Files = {"run.sbatch": SCRIPT.encode(), "pod.yaml": POD.encode(), name: content}
+        yield Case(f"beside-{name}", way, CHECKED, several(beside), TOO_WIDE, words=("check", "run.sbatch", "pod.yaml"))
+
+
 def _patterns() -> Iterator[Case]:
     way = "patterns"
     yield Case(
@@ -324,6 +344,7 @@ def _shell_growth() -> Iterator[Case]:
         "here-documents": "".join(f"cat <<E{at}\nwords\nE{at}\n" for at in range(2000)),
         "cases": "case $x in " + "a) :;; " * 5000 + "esac\n",
         "loops": "".join(f"for i{at} in 1 2 3 4 5 6 7 8 9; do\n" for at in range(12)) + "vllm serve x\n" + "done\n" * 12,
+        "the-same-command-twice": "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 8\n",
         "sources-itself": "source ./run.sbatch\n. run.sbatch\n",
         "20000-assignments": "".join(f"v{at}=$v{at - 1}x\n" for at in range(20_000)),
         "20000-commands": "srun true\n" * 20_000,
