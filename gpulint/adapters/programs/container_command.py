@@ -305,6 +305,8 @@ def _read_words(document: Document, path: Path, variables: Environment) -> Itera
 
 def read_spelling(origin: Origin, word: object) -> str:
     """Return an argument as its author wrote it: an unquoted 0.90 or yes keeps its spelling."""
+    if isinstance(word, str):
+        return word
     node = origin.document.node(origin.path)
     return node.value if node is not None and isinstance(node.value, str) else str(word)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -411,10 +412,17 @@ def _read_own_program(gpu_program: GpuProgram) -> dict[str, Field]:
     return {**launched, "program": Field(Unknown("a program of its own", "own program"), (gpu_program.anchor,))}
 
 
+def _needs_more_than_all(fields: Mapping[str, Field]) -> bool:
+    """Whether the parallelism that a program states needs more GPUs than the job has."""
+    whole = fields["gpus_per_replica"].value if "gpus_per_replica" in fields else None
+    sizes = (fields[name].value for name in ("tensor_parallel", "pipeline_parallel") if name in fields)
+    return isinstance(whole, int) and math.prod(size for size in sizes if isinstance(size, int)) > whole
+
+
 def _divide_gpus(gpu_program: GpuProgram, fields: dict[str, Field]) -> dict[str, Field]:
     """Return the GPUs of one of several programs: those that it lists.
 
-    Parallel servers leave them unknown.
+    Parallel servers leave them unknown, unless all GPUs of the job together are too few for one of them.
     """
     visible, asked = fields.get("visible_devices"), fields["gpus_per_pod"]
     own_step = any(
@@ -428,6 +436,7 @@ def _divide_gpus(gpu_program: GpuProgram, fields: dict[str, Field]) -> dict[str,
         and not own_step
         and visible is None
         and gpu_program.one.job is not None
+        and not _needs_more_than_all(fields)
     ):
         unknown = Field(Unknown("several servers share the job's GPUs"), asked.origins)
         return {**fields, "gpus_per_pod": unknown, "gpus_per_replica": unknown}

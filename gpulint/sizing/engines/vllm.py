@@ -324,7 +324,7 @@ def loaded_bytes_per_gpu(
 ) -> float:
     """Everything that is loaded on the fullest GPU, as vLLM prints it after loading.
 
-    loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
+    loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu, at least 0
 
     Args:
         weight_bytes_per_gpu: of the model [bytes]. weight_buffer_bytes: (fitted) [bytes].
@@ -339,7 +339,7 @@ def loaded_bytes_per_gpu(
     Source: vLLM, v1/worker/gpu_model_runner.py, load_model: adapters' slots and the drafter are made inside what it measures.
     """
     slots = lora_bytes if lora_counted else 0.0
-    return weight_bytes_per_gpu + weight_buffer_bytes + slots + draft_weight_bytes_per_gpu
+    return max(weight_bytes_per_gpu + weight_buffer_bytes + slots + draft_weight_bytes_per_gpu, 0.0)
 
 
 def weight_buffer_bytes(

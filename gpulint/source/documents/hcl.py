@@ -29,6 +29,8 @@ TEXT = '"'
 KEY = "'"
 """The styles of values that are text whatever they look like, and of keys."""
 
+LIST_LEVELS = 2
+"""A block without labels is an entry of the list of its name; with labels it takes a level for each of its words."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt\"\\]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _HEREDOC = re.compile(r"<<(?P<dedent>-?)[^\n]*\n(?P<text>(?:.*\n)?)[ \t]*+\w++\s*+$", re.DOTALL)
@@ -85,7 +87,7 @@ class _Composer:
         bodies = list(_children(block, "body"))
         made = self._node("mapping", *self._span(block), [])
         for body in bodies:
-            self._statements(made, body.named_children, depth)
+            self._statements(made, body.named_children, depth + max(len(names), LIST_LEVELS) - 1)
         *parents, last = names
         for name in parents:
             table = self._find_or_add_mapping(table, name)

@@ -395,3 +395,20 @@ def test_an_image_that_installs_the_engine_may_run_on_another_device() -> None:
         "image: ubuntu:22.04\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B']\nresources: {limits: {cpu: 4}}"
     )
     assert found.value("engine_image") is None
+
+
+@pytest.mark.parametrize(
+    ("word", "quantity", "value"),
+    [
+        ("!!binary LS10ZW5zb3ItcGFyYWxsZWwtc2l6ZT04", "tensor_parallel", 8),  # --tensor-parallel-size=8
+        ('"--tensor\\x2dparallel-size=8"', "tensor_parallel", 8),
+        ("!!str --tensor-parallel-size=8", "tensor_parallel", 8),
+        ("[--gpu-memory-utilization, 0.90]", "gpu_memory_utilization", 0.9),
+        ("!!binary ====", "tensor_parallel", None),
+        ("!!str LS10ZW5zb3ItcGFyYWxsZWwtc2l6ZT04", "tensor_parallel", None),
+    ],
+)
+def test_an_argument_is_what_its_tag_and_its_escapes_spell(word: str, quantity: str, value: object) -> None:
+    words = word.strip("[]") if word.startswith("[") else word
+    role = reading.started(f"image: vllm/vllm-openai:v0.10.1\nargs: [--model=m/x, {words}]\nresources: {{}}")
+    assert role.value(quantity) == value

@@ -176,6 +176,25 @@ def test_servers_side_by_side_have_the_cards_that_each_lists(tmp_path: Path) -> 
     assert [found.value("gpus_per_pod") for found in workload.roles] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "gpus"),
+    [
+        (("8", "8"), [4, 4]),
+        (("8", "2"), [4, None]),
+        (("4", "4"), [None, None]),
+        (("2", "2"), [None, None]),
+        (("1", "2 --pipeline-parallel-size 4"), [None, 4]),
+    ],
+)
+def test_servers_that_share_a_job_have_at_most_all_of_its_gpus(
+    tmp_path: Path, sizes: tuple[str, str], gpus: list[int | None]
+) -> None:
+    lines = "".join(f"vllm serve m --tensor-parallel-size {size} &\n" for size in sizes)
+    (workload,) = read(tmp_path, f"#!/bin/bash\n#SBATCH --gpus-per-node=4\n#SBATCH --nodes=1\n{lines}wait\n")
+    found = [server.value("gpus_per_pod") for server in workload.roles]
+    assert [None if isinstance(count, Unknown) else count for count in found] == gpus
+
+
 def test_nobody_knows_what_else_runs_on_a_machine_without_a_queue(tmp_path: Path) -> None:
     assert isinstance(role(tmp_path, "vllm serve m").value("engines_on_card"), Unknown)
     assert role(tmp_path, "#SBATCH --gres=gpu:1\nsrun vllm serve m").value("engines_on_card") is None

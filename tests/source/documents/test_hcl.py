@@ -109,3 +109,13 @@ def test_deep_nesting_is_a_limit_and_not_a_crash() -> None:
 def test_variables_files_are_read_too() -> None:
     assert read('machine = "g5.xlarge"\n', "gpu.tfvars").data == {"machine": "g5.xlarge"}
     assert read('machine = "g5.xlarge"\n', "gpu.tfvars.template").format == "hcl"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "labels", "is_read"), [(60, 2, True), (99, 0, True), (80, 2, False), (150, 2, False), (1, 500, False)]
+)
+def test_each_label_of_a_block_is_a_level(blocks: int, labels: int, is_read: bool) -> None:
+    head = "a " + "".join(f'"l{number}" ' for number in range(labels))
+    found = documents.load("main.tf", (f"{head}{{\n" * blocks + "gpu = 1\n" + "}\n" * blocks).encode())
+    assert bool(found.documents) == is_read
+    assert all(document.data for document in found.documents)

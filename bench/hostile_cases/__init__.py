@@ -1,0 +1,1 @@
+"""Hostile inputs and pull requests, each with the outcome that must follow; big ones are generated when they are run."""

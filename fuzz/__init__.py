@@ -1,0 +1,1 @@
+"""Searches for inputs that crash, stall or escape gpulint: `python -m fuzz TARGET`."""
