@@ -15,7 +15,8 @@ from gpulint.workload import Role, Unknown, Workload
 
 def workloads(text: str) -> list[Workload]:
     """The workloads of a spec."""
-    loaded = documents.load("spec.yaml", textwrap.dedent(text).lstrip("\n").encode())
+    spec = textwrap.dedent(text).lstrip("\n")
+    loaded = documents.load("spec.sh" if spec.startswith("#!") else "spec.yaml", spec.encode())
     return [workload for document in loaded.documents for workload in enrichment.read(document, ExampleRepository())]
 
 

@@ -219,11 +219,11 @@ def test_a_notebook_is_one_pod_and_none_once_it_is_stopped(annotations: str, rep
     assert reading.values(role, "gpus_per_pod", "pods_per_replica", "replicas") == [1, 1, replicas]
 
 
-def test_a_patch_that_asks_for_gpus_is_not_told_to_be_unread() -> None:
+def test_a_patch_that_asks_for_gpus_is_counted_as_a_patch_and_not_as_unread() -> None:
     resources = "{limits: {nvidia.com/gpu: 1}}"
     spec = f"{{template: {{spec: {{containers: [{{name: nim, resources: {resources}}}]}}}}}}"
     patch = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: nim}}\nspec: {spec}\n"
-    assert samples.report(patch).skipped == ()
+    assert [(skip.reason, skip.cause) for skip in samples.report(patch).skipped] == [("patch", "patch")]
 
 
 def test_a_switch_that_is_neither_on_nor_off_is_unknown_and_breaks_no_rule() -> None:

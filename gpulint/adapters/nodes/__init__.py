@@ -46,7 +46,7 @@ class FoundPools:
 
 def read_inventory(repository: Repository, near: str) -> tuple[Pool, ...]:
     """Return each set of nodes that the repository's files provision once, with its amount."""
-    documents = repository.gather(file_names(), file_words(), near)
+    documents = repository.gather(file_names(), file_words(), near).documents
     if not documents:
         return ()
     finders = package_data.list_functions(HERE).items()
