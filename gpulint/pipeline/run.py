@@ -13,6 +13,7 @@ from gpulint.policy.config.files import SettingsError
 from gpulint.policy.rules.rule import RuleError
 from gpulint.report.model import Report, Skip
 from gpulint.source.repository import Source
+from gpulint.source.repository.listing import EXCLUDED
 
 Progress = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
@@ -25,9 +26,12 @@ def find_sources(run: Session, paths: Sequence[str]) -> Iterator[Source | Skip]:
     try:
         for source in run.tree.sources(list(paths) or ["."]):
             path = run.tree.find_root_path(source.path)
+            if source.path == accepting:
+                continue
+            if path is not None and run.policies.excludes(path):
+                yield Skip(source.path, EXCLUDED, "excluded")
+                continue
             if isinstance(source, Source) and path is not None:
-                if run.policies.excludes(path) or source.path == accepting:
-                    continue
                 run.given.resolve(source.path)
             yield source
     except (FileNotFoundError, SettingsError, RuleError) as error:

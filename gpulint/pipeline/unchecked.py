@@ -55,7 +55,8 @@ def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
     skips = [
         skip
         for skip in report.skipped
-        if every or (skip.cause in SUSPICIOUS and (skip.path in report.refused or is_gated(skip.path)))
+        if (every and skip.cause != "excluded")
+        or (skip.cause in SUSPICIOUS and (skip.path in report.refused or is_gated(skip.path)))
     ]
     if not skips:
         return report

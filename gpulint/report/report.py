@@ -27,7 +27,6 @@ CAUSES = Words(
         "kind",
         "settings",
         "submodule",
-        "copy",
         "excluded",
         "rule",
     )

@@ -125,6 +125,22 @@ def test_a_patch_is_counted_and_does_not_fail_the_gate(repository: Path) -> None
     assert failing(report) == {}
 
 
+def test_a_name_that_makes_a_file_deployable_makes_its_findings_new(repository: Path) -> None:
+    write(repository, "pod.txt", WRONG)
+    commits.committed(repository)
+    (repository / "pod.txt").rename(repository / "pod.yaml")
+    commits.committed(repository)
+    assert failing(gpulint.check(".", gpulint.Options(base="HEAD~1"))) == {"pod.yaml": EXCEEDS}
+
+
+def test_an_excluded_file_is_counted_and_never_fails(repository: Path) -> None:
+    write(repository, "b.yaml", WRONG)
+    write(repository, "gpulint.yaml", "exclude: [b.yaml]\n")
+    report = gpulint.check(".", gpulint.Options(fail_on_unread=True))
+    assert [(skip.path, skip.cause) for skip in report.skipped] == [("b.yaml", "excluded")]
+    assert failing(report) == {}
+
+
 def test_a_link_out_of_the_repository_fails_where_it_is_named(repository: Path) -> None:
     os.symlink("../elsewhere.yaml", repository / "link.yaml")
     assert failing(gpulint.check(["link.yaml"])) == {"link.yaml": RULE}

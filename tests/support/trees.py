@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import commits
 
 from gpulint.source import git
-from gpulint.source.repository import Tree
+from gpulint.source.repository import Source, Tree
 from gpulint.source.repository.git_tree import GitTree
 
 Opener = Callable[..., Tree]
@@ -33,5 +33,6 @@ def write(folder: pathlib.Path, *paths: str, content: str = "a: 1\n") -> None:
 
 
 def names(tree: Tree, *paths: str) -> list[str]:
-    """The paths that are read or skipped, in their order."""
-    return [found.path for found in tree.sources(paths)]
+    """The paths that are read or skipped, in their order, but for excluded ones."""
+    found = list(tree.sources(paths))
+    return [one.path for one in found if isinstance(one, Source) or one.cause != "excluded"]

@@ -63,8 +63,8 @@ def choose_new(tree: Tree, other: GitTree) -> Callable[[str], bool]:
 
 
 def find_oddly_named(base: GitTree, head: GitTree, paths: Sequence[str]) -> list[str]:
-    """Return the changed files below these paths whose text begins like a Kubernetes object although
-    their names do not say so.
+    """Return the changed files of head below these paths whose text begins like a Kubernetes object
+    although their names do not say so.
     """
     inside = [head.find_root_path(path) or "" for path in paths]
     found = []
@@ -73,7 +73,7 @@ def find_oddly_named(base: GitTree, head: GitTree, paths: Sequence[str]) -> list
         if documents.find_format(path) or suffix in COPIES or not is_below(path, inside):
             continue
         shown = head.render_root_path(path)
-        start = head.head(shown, START_BYTES) or base.head(shown, START_BYTES) or b""
+        start = head.head(shown, START_BYTES) or b""
         if documents.is_object(start.decode("utf-8", "replace")):
             found.append(shown)
     return found

@@ -27,6 +27,9 @@ class Listed(NamedTuple):
     cause: str = ""
 
 
+EXCLUDED = "excluded by gpulint.yaml or --exclude"
+
+
 class Listing:
     """The files below some places that git would not ignore or that it tracks. A file is listed once."""
 
@@ -39,10 +42,10 @@ class Listing:
 
     def add(self, place: str) -> None:
         """Add a file, or the files below a folder; what a user names is read even if git ignores it."""
-        if self._is_excluded(place):
-            return
         kind = self._snapshot.kind(place)
-        if kind == "folder":
+        if self._is_excluded(place):
+            self._found[place] = Listed(place, EXCLUDED, "excluded")
+        elif kind == "folder":
             self._enter(place, collect_patterns(self._snapshot, place), 0, tracked_only=False)
         elif kind == "link":
             self._links.append(place)
@@ -70,17 +73,23 @@ class Listing:
         patterns = above + self._snapshot.ignore_patterns(folder)
         for entry in entries:
             place = os.path.join(folder, entry.name)
-            if not _may_be_read(entry) or self._is_excluded(place):
+            if not _may_be_read(entry):
                 continue
             ignored_here = tracked_only or entry.name in INSTALLED or _ignores(patterns, place, entry)
             if ignored_here and not self._is_tracked(place):
                 continue
-            if entry.kind == "folder":
+            if self._is_excluded(place):
+                self._exclude(place, entry)
+            elif entry.kind == "folder":
                 self._enter(place, patterns, depth + 1, ignored_here)
             elif entry.kind == "link":
                 self._links.append(place)
             elif documents.is_read(entry.name) or is_script(self._snapshot, place):
                 self._found[place] = Listed(place)
+
+    def _exclude(self, place: str, entry: Entry) -> None:
+        if entry.kind == "folder" or documents.is_read(entry.name):
+            self._found[place] = Listed(place, EXCLUDED, "excluded")
 
     def _is_tracked(self, place: str) -> bool:
         """Return whether git tracks a place, or a file below it, although it is ignored."""

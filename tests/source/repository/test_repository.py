@@ -67,7 +67,9 @@ def test_exclude_holds_for_named_files_too(
     tree: pathlib.Path, opened: Opener, exclude: str, asked: list[str], left: list[str]
 ) -> None:
     write(tree, "charts/templates/a.yaml", "charts/values.yaml", "b.yaml")
-    assert names(opened(tree, (exclude,)), *asked) == left
+    held = opened(tree, (exclude,))
+    assert names(held, *asked) == left
+    assert "excluded" in {one.cause for one in held.sources(asked) if isinstance(one, Skip)}
 
 
 def test_git_node_modules_and_venv_are_not_entered_in_a_work_tree(tree: pathlib.Path) -> None:
