@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
+from gpulint.adapters import nodes
 from gpulint.catalog import resource_names
 from gpulint.pipeline.enrichment import autoscaling
 from gpulint.policy.rules import document_rules
@@ -88,7 +90,11 @@ def has_unread_gpus(parsed: ParsedFile) -> bool:
 
 
 def _is_unread(entry: ParsedDocument) -> bool:
-    """Whether no adapter reads a document; an adapter that claims it may say so itself."""
+    """Whether no adapter reads a document; an adapter that claims it may say so itself. Node pools are read elsewhere."""
+    data = entry.document.data
+    identity = f"apiVersion: {data.get('apiVersion')}\nkind: {data.get('kind')}" if isinstance(data, dict) else ""
+    if re.search(nodes.file_words(), identity):
+        return False
     adapter = entry.adapter
     return adapter is None or (hasattr(adapter, "unread") and bool(adapter.unread(entry.document)))
 
@@ -96,8 +102,15 @@ def _is_unread(entry: ParsedDocument) -> bool:
 def find_patches(parsed: ParsedFile, repository: Repository) -> Iterator[Document]:
     """Yield the documents that change another object and are not checked as one."""
     for document, adapter in parsed.documents:
-        if adapter is not None and hasattr(adapter, "is_patch") and adapter.is_patch(document, repository):
+        can_tell = adapter is not None and hasattr(adapter, "is_patch")
+        if _is_json_patch(document.data) or (can_tell and adapter.is_patch(document, repository)):  # type: ignore[union-attr]
             yield document
+
+
+def _is_json_patch(data: object) -> bool:
+    """Whether data is a JSON patch (RFC 6902), as kustomize applies it to an object."""
+    listed = data if isinstance(data, list) else []
+    return bool(listed) and all(isinstance(item, dict) and {"op", "path"} <= item.keys() for item in listed)
 
 
 def has_unread_settings(parsed: ParsedFile) -> bool:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.waivers import WaiverRequirements
 
 T = TypeVar("T", Hint, NamedFabric)
+SHOWN_MAX = 200
+"""How many characters of a path that cannot be read are shown."""
 STATED = "policy.yaml"
 """The name of a policy that the caller passes without a file."""
 Stands = str | Path | Mapping[str, object] | None
@@ -170,7 +172,10 @@ def _is_in_repository(folder: Path) -> bool:
 def _find_folder(path: str) -> Path:
     """Return the folder that a path names, or the one that holds its file or link."""
     place = Path(path) if path != "-" else Path.cwd()
-    return (place if place.is_dir() and not place.is_symlink() else place.parent).resolve()
+    try:
+        return (place if place.is_dir() and not place.is_symlink() else place.parent).resolve()
+    except OSError as error:
+        raise Unusable(f"{path[:SHOWN_MAX]} cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
 def _list_whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:

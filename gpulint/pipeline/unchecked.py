@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpulint import adapters
 from gpulint.pipeline.session import Session
-from gpulint.policy.rules import evaluate, identity
+from gpulint.policy.rules import evaluate, identity, selection
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Location, Report, Skip
 from gpulint.report.report import SUSPICIOUS
@@ -70,6 +70,19 @@ def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
     )
 
 
+def drop_findings(report: Report, is_changed: Choose) -> Report:
+    """Return a report of base without the findings about unchecked files that the change touches.
+
+    Whatever base could not read does not excuse what head adds to it.
+    """
+    kept = tuple(
+        finding
+        for finding in report.findings
+        if finding.rule != selection.UNCHECKED or not is_changed(finding.location.path)
+    )
+    return report._replace(findings=kept)
+
+
 def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple[Rule, Finding]]:
     said = {finding.location.path for finding in report.findings if finding.rule in SAID_BY}
     by_path = {skip.path: skip for skip in reversed(skips) if skip.path not in said}
@@ -84,6 +97,8 @@ def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple
 def _may_concern_gpus(skip: Skip, repository: Repository) -> bool:
     """Whether a file that was not read may be about GPUs, as far as its bytes can show it."""
     content = repository.head(skip.path, SCANNED_BYTES)
+    if skip.cause == "link" or (content is None and skip.cause == "limit"):
+        return True
     if not documents.find_format(skip.path) and not (content or b"").startswith(b"#!"):
         return False
     return not content or len(content) == SCANNED_BYTES or adapters.may_concern_gpus(skip.path, content)

@@ -63,6 +63,8 @@ class Comparison(NamedTuple):
     """The findings of the base that can no longer be evaluated."""
     hints: tuple[HintUse, ...] = ()
     """The hints that the change adds or changes."""
+    unchecked: int = 0
+    """The changed files that set or may set GPUs and were not checked: the sums leave them out."""
     pools: tuple[PoolChange, ...] = ()
     """The changed node pools. The workloads run on them, so their sums are never added."""
 

@@ -191,3 +191,51 @@ def test_nothing_concerns_gpus_is_said_only_if_it_is_true(repository: Path) -> N
     write(repository, "b.yaml", HELM)
     assert "nothing here concerns GPUs" not in run("check", "b.yaml").stderr
     assert "no GPU workload was found in the files that were checked" in run("check", "b.yaml").stderr
+
+
+def test_a_file_that_base_could_not_read_either_does_not_pass(repository: Path) -> None:
+    write(repository, "b.yaml", f"{WRONG}\0")
+    commits.committed(repository)
+    write(repository, "b.yaml", f"# edited\n{WRONG}\0")
+    commits.committed(repository)
+    assert failing(gpulint.check(".", gpulint.Options(base="HEAD~1"))) == {"b.yaml": RULE}
+
+
+def test_a_json_patch_is_counted(repository: Path) -> None:
+    write(
+        repository,
+        "patch.yaml",
+        "- op: replace\n  path: /spec/containers/0/resources/limits/nvidia.com~1gpu\n  value: 8\n",
+    )
+    assert [(skip.path, skip.cause) for skip in gpulint.check(["patch.yaml"]).skipped] == [("patch.yaml", "patch")]
+
+
+def test_a_new_link_to_a_folder_outside_fails_the_gate(repository: Path) -> None:
+    os.symlink("../elsewhere", repository / "overlays")
+    commits.committed(repository)
+    assert failing(gpulint.check(".", gpulint.Options(base="HEAD~1"))) == {"overlays": RULE}
+
+
+def test_a_file_too_deep_in_folders_fails_the_gate(repository: Path) -> None:
+    folder = repository.joinpath(*["d"] * 120)
+    folder.mkdir(parents=True)
+    write(folder, "b.yaml", WRONG)
+    commits.committed(repository)
+    (rule,) = failing(gpulint.check(".", gpulint.Options(base="HEAD~1"))).values()
+    assert rule == RULE
+
+
+def test_no_change_in_gpus_is_not_said_of_a_file_that_was_not_checked(repository: Path) -> None:
+    write(repository, "args.yaml", "tensor-parallel-size: 4\n")
+    commits.committed(repository)
+    write(repository, "args.yaml", "tensor-parallel-size: 8\n")
+    commits.committed(repository)
+    assert (
+        "change from HEAD~1: in the files that were checked: no change in GPUs, cost or power; 1 changed file not checked"
+        in (run("check", "--base", "HEAD~1").stdout)
+    )
+
+
+def test_a_path_that_is_too_long_is_a_usage_error(repository: Path) -> None:
+    result = run("check", "a" * 5_000)
+    assert (result.exit_code, "file name too long" in result.stderr) == (2, True)

@@ -55,11 +55,18 @@ def find_changed(files: Files, commit: GitTree) -> Changed:
 
 
 def choose_new(tree: Tree, other: GitTree) -> Callable[[str], bool]:
-    """Return a function that says whether a shown path of a tree differs in another one."""
+    """Return a function that says whether a file, or a file below a folder, differs in another tree, by its shown path."""
     if not isinstance(tree, GitTree):
         return lambda path: True
     differing = _find_differing(other, tree)
-    return lambda path: tree.find_root_path(path) in differing
+    changed = {*differing, *(above for path in differing for above in _list_folders(path))}
+    return lambda path: tree.find_root_path(path) in changed
+
+
+def _list_folders(path: str) -> Iterator[str]:
+    """Yield the folders that a path lies in."""
+    while (path := path.rpartition("/")[0]) != "":
+        yield path
 
 
 def find_oddly_named(base: GitTree, head: GitTree, paths: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters import nodes
-from gpulint.pipeline import run, session, unchecked
+from gpulint.pipeline import check, hint_findings, run, session, unchecked
 from gpulint.pipeline.diff import changed_files, comparison, hints, provisioned, settings_hints
 from gpulint.pipeline.diff.comparison import Context, Side
 from gpulint.pipeline.diff.provisioned import Provisioned
@@ -21,6 +21,7 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.policy.waivers import baseline
 from gpulint.policy.waivers.base_branch import CommitReader, PendingMarker
 from gpulint.report.model import Finding, HintUse, Location, Report, Skip
+from gpulint.report.report import SUSPICIOUS
 from gpulint.source import documents, repository
 from gpulint.source.git import Git, GitError
 from gpulint.source.repository import Source
@@ -28,6 +29,10 @@ from gpulint.source.repository.git_tree import GitTree
 
 Use = tuple[HintUse, Location]
 """A setting that states a value, and its location."""
+
+
+MAY_SET_GPUS = frozenset({*SUSPICIOUS, "template", "patch", "kind", "settings"})
+"""Causes for which a file that was not checked may change GPUs."""
 
 
 class Sides(NamedTuple):
@@ -99,7 +104,9 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
     touched = changed_files.filter_changed(sides.base, sides.head) if narrow else iter
     paths = [*asked, *changed_files.find_oddly_named(sides.base, sides.head, asked)]
     now = _check_side(runs.head, sides.base, paths, lambda files: watched(touched(files)))
+    now = _add_contradictions(now, runs.head)
     before = _check_side(runs.base, sides.head, paths, lambda files: watched(touched(files)))
+    before = unchecked.drop_findings(before, changed_files.choose_new(sides.base, sides.head))
     renamed = _find_renamed(sides)
     compared = comparison.compare(
         Side(sides.base_name, before, _build_holds(sides.base)),
@@ -108,7 +115,38 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
     )
     marked = hints.mark_new(compared, lambda path: runs.head.given.resolve(path).rules)
     hinted = _add_hints(marked, sides, runs.head, hints.list_new(before, now, renamed))
-    return _add_pools(hinted, sides, runs, asked)
+    return _add_pools(_count_unchecked(hinted, sides), sides, runs, asked)
+
+
+def _count_unchecked(report: Report, sides: Sides) -> Report:
+    """Return a report with the number of changed files that may set GPUs and were not checked."""
+    is_changed = changed_files.choose_new(sides.head, sides.base)
+    left = {skip.path for skip in report.skipped if skip.cause in MAY_SET_GPUS and is_changed(skip.path)}
+    found = report.comparison
+    return report if found is None or not left else report._replace(comparison=found._replace(unchecked=len(left)))
+
+
+def _add_contradictions(report: Report, head: Session) -> Report:
+    """Return a report with the contradictions of hints that do not apply yet: they would after the merge."""
+    pending = {finding.location.path for finding in report.findings if finding.rule == hint_findings.NOT_APPLIED}
+    files = [source for source in head.tree.sources(sorted(pending)) if isinstance(source, Source)] if pending else ()
+    if not files:
+        return report
+
+    def resolve(path: str) -> ResolvedPolicy:
+        return replace(head.given.resolve(path), vouched=None)
+
+    given = replace(head.given, vouched=None, governed=resolve, alternatives=False)
+    applied = check.check_files(files, head.tree, given)
+    known = {(finding.location, finding.message) for finding in report.findings}
+    found = tuple(
+        finding._replace(suppressed=None)
+        for finding in applied.findings
+        if finding.rule == hint_findings.CONTRADICTS and (finding.location, finding.message) not in known
+    )
+    cards = {name: card for name, card in applied.rules.items() if found and name == hint_findings.CONTRADICTS}
+    findings = tuple(sorted((*report.findings, *found), key=Finding.place))
+    return report._replace(findings=findings, rules={**report.rules, **cards})
 
 
 def _add_hints(report: Report, sides: Sides, head: Session, new: Sequence[HintUse]) -> Report:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from gpulint.report import comparison as report_comparison
 from gpulint.report import headroom
 from gpulint.report.comparison import Change, Comparison, Quantity, Totals
+from gpulint.report.escaping import count
 from gpulint.report.formats import amounts, node_pools
 from gpulint.report.report import Comment, Report
 from gpulint.report.workload_summary import Figures, HintUse
@@ -23,7 +24,9 @@ def render_sentence(comparison: Comparison) -> str:
     Node pools have a part of their own, because the workloads run on the same machines.
     """
     own, pools = _render_workloads(comparison) or UNCHANGED, node_pools.render_sentence(comparison.pools)
-    return f"workloads: {own}; node pools: {pools}" if pools else own
+    left = count(comparison.unchecked, "changed file")
+    known = f"in the files that were checked: {own}; {left} not checked" if comparison.unchecked else own
+    return f"workloads: {known}; node pools: {pools}" if pools else known
 
 
 def _render_workloads(comparison: Comparison) -> str:

@@ -15,7 +15,6 @@ import tree_sitter_hcl
 
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
-    NODES_MAX,
     LimitError,
     Node,
     Parsed,
@@ -24,7 +23,7 @@ from gpulint.source.documents.nodes import (
     make_depth_error,
 )
 
-CHARACTERS_MAX = 1_000_000
+CHARACTERS_MAX, VALUES_MAX = 1_000_000, 100_000
 TEXT = '"'
 KEY = "'"
 """The styles of values that are text whatever they look like, and of keys."""
@@ -150,8 +149,8 @@ class _Composer:
 
     def _node(self, kind: str, start: int, end: int, value: Any, style: str = "") -> Node:
         self.made += 1
-        if self.made > NODES_MAX:
-            raise LimitError(f"more than {NODES_MAX:,} values", start)
+        if self.made > VALUES_MAX:
+            raise LimitError(f"more than {VALUES_MAX:,} values", start)
         return Node(kind, start, end, value, style)
 
     def _span(self, part: Any) -> tuple[int, int]:

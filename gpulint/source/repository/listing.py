@@ -27,6 +27,7 @@ class Listed(NamedTuple):
     cause: str = ""
 
 
+SUBMODULE = "a submodule, a repository of its own"
 EXCLUDED = "excluded by gpulint.yaml or --exclude"
 
 
@@ -50,7 +51,7 @@ class Listing:
         elif kind == "link":
             self._links.append(place)
         elif kind == "submodule":
-            self._found[place] = Listed(place, "a submodule, a repository of its own", "submodule")
+            self._found[place] = Listed(place, SUBMODULE, "submodule")
         else:
             self._found[place] = Listed(place)
 
@@ -84,6 +85,8 @@ class Listing:
                 self._enter(place, patterns, depth + 1, ignored_here)
             elif entry.kind == "link":
                 self._links.append(place)
+            elif entry.kind == "submodule":
+                self._found[place] = Listed(place, SUBMODULE, "submodule")
             elif documents.is_read(entry.name) or is_script(self._snapshot, place):
                 self._found[place] = Listed(place)
 
@@ -165,7 +168,7 @@ def _may_be_read(entry: Entry) -> bool:
     """Return whether the name and kind of an entry allow that it is read; a file without a suffix may be a script."""
     if entry.kind == "folder":
         return entry.name != GIT
-    return entry.kind == "link" or (
+    return entry.kind in ("link", "submodule") or (
         entry.kind == "file" and (documents.is_read(entry.name) or not has_suffix(entry.name))
     )
 

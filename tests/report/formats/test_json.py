@@ -218,6 +218,7 @@ def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
         "gone": ["a-rule"],
         "untold": [],
         "hints": [],
+        "unchecked": 0,
         "pools": [],
         "pool_total": {
             "gpus": {"amount": 0, "untold": 0},
