@@ -234,7 +234,7 @@ def _overrides() -> Iterator[Change]:
         yield Change(
             f"policy-accelerator{suffix}",
             way,
-            CHECKED,
+            LISTED,
             one("pod.yaml", _on_l4(RIGHT)),
             one("gpulint.yaml", b"hints: [{path: '*', accelerator: h200-sxm-141gb}]\n"),
             words=words,
@@ -453,7 +453,7 @@ def _hardware() -> Iterator[Change]:
         .replace("count = 2", "count = 8")
     )
     pool = pool.replace("node_config", "node_count = 4\n  node_config", 1)
-    silence = ("no change in GPUs", "nothing here concerns GPUs")
+    silence = ("no change in GPUs, cost or power\n", "nothing here concerns GPUs")
     yield Change(
         "terraform-32-to-128",
         way,

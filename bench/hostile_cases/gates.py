@@ -302,7 +302,7 @@ def _folders() -> Iterator[Case]:
     yield Case(
         "folder-120-deep",
         way,
-        CAUGHT,
+        LISTED,
         one("/".join("d" * 120) + "/pod.yaml", POD.encode()),
         words=("check", "."),
         git=True,
@@ -338,7 +338,7 @@ def _links() -> Iterator[Case]:
     yield Case(
         "to-hidden-file-in-folder",
         way,
-        CAUGHT,
+        LISTED,
         lambda: {"pod.yaml": Link("words.bin"), "words.bin": POD.encode()},
         words=("check", "."),
         git=True,
@@ -353,7 +353,7 @@ def _links() -> Iterator[Case]:
     yield Case(
         "folder-outside",
         way,
-        CAUGHT,
+        LISTED,
         lambda: {"apps": Link(f"../{OUTSIDE}"), "a.txt": b""},
         words=("check", "."),
         git=True,
@@ -422,7 +422,7 @@ def _syntax() -> Iterator[Case]:
         words=("check", "--select", "memory", "pod.yaml")
     )
     settings = files(gpulint__yaml=f"select: [{TOO_WIDE}]\n".encode(), pod__yaml=broken.encode())
-    yield Case("invalid-select-in-policy", way, NOT_CHECKED, settings, words=("check", "."), git=True)
+    yield Case("invalid-select-in-policy", way, LISTED, settings, words=("check", "."), git=True)
     yield _yaml("limit-selected", way, with_extra(nest(300)), CAUGHT)._replace(
         words=("check", "--select", TOO_WIDE, "pod.yaml")
     )
