@@ -166,7 +166,7 @@ def _set(reader: Reader, words: Sequence[Word]) -> None:
         reader.variables.arguments = tuple(given[1:]) if all(word.text is not None for word in given) else None
         return
     for option, meaning in (("-", True), ("+", False)):
-        if any(text and re.fullmatch(f"{re.escape(option)}[a-z]*a[a-z]*", text) for text in texts) or (
+        if any(text and re.fullmatch(f"{re.escape(option)}[b-z]*a[a-z]*", text) for text in texts) or (
             f"{option}o" in texts and "allexport" in texts
         ):
             reader.variables.exports_all = meaning
