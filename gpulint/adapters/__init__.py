@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -32,12 +32,16 @@ OBJECTS = ("object",)
 """What a module without `READS` reads."""
 
 
-def mentions_gpus(text: str) -> bool:
-    """Return whether a trigger word of an adapter, an engine or the catalog occurs in a text, in any spelling.
+def mentions_gpus(text: str, further: Iterable[str] = ()) -> bool:
+    """Return whether a trigger word of an adapter, an engine or the catalog, or a further word, occurs in
+    a text, in any spelling.
 
     The text may be the bytes of a file in any encoding, each byte as one character.
     """
-    return spellings.has_tags(text) or has_trigger(spellings.read_plainly(text))
+    if spellings.has_tags(text):
+        return True
+    plain = spellings.read_plainly(text)
+    return has_trigger(plain) or any(word in plain for word in further)
 
 
 def has_trigger(text: str) -> bool:

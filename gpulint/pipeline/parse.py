@@ -15,7 +15,7 @@ from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
-from gpulint.source.documents import Document, Loaded, spellings
+from gpulint.source.documents import Document, Loaded
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
@@ -70,12 +70,7 @@ def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
     """
     if any(document_rules.reads_object(rule) for rule in rules):
         return True
-    text = content.decode("latin-1")
-    return adapters.mentions_gpus(text) or _mentions_scaler(text)
-
-
-def _mentions_scaler(text: str) -> bool:
-    return any(kind in spelling for kind in autoscaling.GROUPS for spelling in (text, spellings.read_plainly(text)))
+    return adapters.mentions_gpus(content.decode("latin-1"), autoscaling.GROUPS)
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:
