@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpulint.pipeline.enrichment import Context
 
 INSTEAD = "state it in a comment or in gpulint.yaml"
+APPLIES = "all checks use the hint"
 MALFORMED, NOT_APPLIED, CONTRADICTS = "malformed-hint", "hint-not-applied", "hint-contradicts-file"
 
 
@@ -75,7 +76,7 @@ def _build(rule: Rule, hint: Hint, stated: str, role: EvaluatedRole, documents: 
     where = _locate(hint, documents) or place.location()
     source = f" ({hint.kind})" if hint.place is None else ""
     message = (
-        f"hint {hint.text}{source} contradicts the file, which states {stated}; all checks use the hint. "
+        f"hint {hint.text}{source} contradicts the file, which states {stated}; {APPLIES}. "
         "Remove the hint, or correct the file"
     )
     found = evaluate.make_document_finding(rule, where, message, [(f"states {stated}", place.location())])

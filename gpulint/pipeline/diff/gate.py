@@ -139,8 +139,9 @@ def _add_contradictions(report: Report, head: Session) -> Report:
     given = replace(head.given, vouched=None, governed=resolve, alternatives=False)
     applied = check.check_files(files, head.tree, given)
     known = {(finding.location, finding.message) for finding in report.findings}
+    later = f"{hint_findings.APPLIES} as soon as {head.options.policy_from} has it"
     found = tuple(
-        finding._replace(suppressed=None)
+        finding._replace(suppressed=None, message=finding.message.replace(hint_findings.APPLIES, later))
         for finding in applied.findings
         if finding.rule == hint_findings.CONTRADICTS and (finding.location, finding.message) not in known
     )
