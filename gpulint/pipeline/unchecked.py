@@ -75,10 +75,9 @@ def drop_findings(report: Report, is_changed: Choose) -> Report:
 
     Whatever base could not read does not excuse what head adds to it.
     """
+    about = {selection.UNCHECKED, *SAID_BY}
     kept = tuple(
-        finding
-        for finding in report.findings
-        if finding.rule != selection.UNCHECKED or not is_changed(finding.location.path)
+        finding for finding in report.findings if finding.rule not in about or not is_changed(finding.location.path)
     )
     return report._replace(findings=kept)
 

@@ -287,10 +287,14 @@ def test_what_a_conflict_left_in_a_file_hides_is_not_called_fixed_or_removed(cha
     )
 
 
-def test_a_file_that_did_not_parse_before_is_not_newly_broken_elsewhere(changed: Changed) -> None:
+def test_a_changed_file_that_does_not_parse_counts_even_if_it_did_not_parse_before(changed: Changed) -> None:
     worse = BROKEN.replace("kind: Deployment", "kind: Deployment\n>>>>>>> topic")
-    assert spoken(changed({"a.yaml": BROKEN}, {"a.yaml": worse})) == []
+    assert spoken(changed({"a.yaml": BROKEN}, {"a.yaml": worse})) == [("invalid-syntax", "a.yaml")]
     assert spoken(changed({"a.yaml": RIGHT}, {"a.yaml": worse})) == [("invalid-syntax", "a.yaml")]
+
+
+def test_a_broken_file_that_the_change_leaves_alone_does_not_count(changed: Changed) -> None:
+    assert spoken(changed({"a.yaml": BROKEN}, {"a.yaml": BROKEN, "b.yaml": RIGHT})) == []
 
 
 def test_what_a_cured_file_holds_may_have_been_there_before(changed: Changed) -> None:
