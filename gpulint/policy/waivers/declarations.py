@@ -194,8 +194,9 @@ def _replace_annotations(document: Document, mine: Mapping[Declaration, str | No
         return document
     changes = _group(mine)
     root = _Rewriter(changes).rewrite(document.root)
-    if document.format == "shell":
-        return Document(document.path, document.index, root.value, root, document.format, root.value)
+    if document.root.kind == "scalar":
+        text = root.value if document.format == "shell" else document.text
+        return Document(document.path, document.index, text, root, document.format, root.value)
     data = ... if document.format == "yaml" else _change_data(document.data, changes)
     changed = Document(document.path, document.index, document.text, root, document.format, data)
     changed.beside = document.beside

@@ -145,3 +145,15 @@ def test_a_fabric_speaks_of_its_files_and_clouds(fabric: NamedFabric, joined: bo
     text = pod(model="Qwen/Qwen3-8B").replace("  containers:", f"  {selector}\n  containers:", 1)
     found = told(text, "fabric in gpulint.yaml", fabrics=(fabric,))
     assert (found == "network kind roce (fabric in gpulint.yaml)") is joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ if .Values.gpu }}\nmetadata:\n  annotations:\n    gpulint/accelerator: h200\nnvidia.com/gpu: 1\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {annotations: {gpulint/gpus: 2}}\nspec: [}  # {% nvidia %}\n",
+    ],
+)
+def test_an_annotation_in_a_template_is_no_fault_of_ours(text: str) -> None:
+    report = samples.report(text)
+    assert (report.failures, [skip.cause for skip in report.skipped]) == ((), ["template"])
