@@ -55,7 +55,7 @@ def render_closing(report: Report) -> Iterator[str]:
     roles = [role for workload in select_workloads(report) for role in workload.roles]
     if unknown := sum(not role.engine and not role.part_of for role in roles):
         yield (
-            f"{unknown} of {count(len(roles), 'role')} run an engine that gpulint does not know; "
+            f"{unknown} of {count(len(roles), 'role')} {'runs' if unknown == 1 else 'run'} an engine that gpulint does not know; "
             "only engine-independent rules were applied"
         )
 
