@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import csv
 import functools
+import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,7 +99,7 @@ def parse(words: Sequence[Argument], grammar: Grammar, release: Release = None) 
             stated.append(ParsedArgument(Flag(name, field, UNSPLIT), word, word))
         else:
             flag = find_flag(name, grammar, release)
-            taken = 0 if has_value else _count_values(flag, words[at:])
+            taken = 0 if has_value else _count_values(flag, words, at)
             value = _drop_key(word) if has_value else words[at] if taken else None
             stated.append(ParsedArgument(flag, word, value))
             at += taken
@@ -116,9 +118,21 @@ def find_flag(name: str, grammar: Grammar, release: Release = None) -> Flag:
         return Flag(dotted.name, dotted.field, "part")
     if not grammar.abbreviations or not spelling.startswith("--"):
         return Flag(spelling, "", "")
-    starting = {flag for other, flag in known.items() if other.startswith(spelling) and is_in_release(flag, release)}
+    starting = {flag for flag in _list_starting(spelling, grammar.engine) if is_in_release(flag, release)}
     meant = {flag.field or flag.name for flag in starting}
     return min(starting) if len(meant) == 1 else Flag(spelling, "", "")
+
+
+def _list_starting(prefix: str, engine: str) -> Iterator[Flag]:
+    """Yield the arguments of which a spelling starts with a prefix."""
+    known, spellings = flags(engine), _sort_spellings(engine)
+    starting = itertools.islice(spellings, bisect.bisect_left(spellings, prefix), None)
+    return (known[name] for name in itertools.takewhile(lambda name: name.startswith(prefix), starting))
+
+
+@functools.cache
+def _sort_spellings(engine: str) -> Sequence[str]:
+    return sorted(flags(engine))
 
 
 def is_in_release(flag: Flag, release: Release) -> bool:
@@ -126,12 +140,12 @@ def is_in_release(flag: Flag, release: Release) -> bool:
     return release is None or tables.is_in_version({"since": flag.since, "until": flag.until}, release)
 
 
-def _count_values(flag: Flag, following: Sequence[Argument]) -> int:
-    """Return how many of the following words are values of a flag."""
+def _count_values(flag: Flag, words: Sequence[Argument], start: int) -> int:
+    """Return how many words from `start` on are values of a flag."""
     if flag.kind in ("bool", "false"):
         return 0
-    words = following if flag.kind == "list" else following[:1]
-    return next((at for at, word in enumerate(words) if _names_flag(word)), len(words))
+    end = len(words) if flag.kind == "list" else min(start + 1, len(words))
+    return next((at for at in range(start, end) if _names_flag(words[at])), end) - start
 
 
 def _names_flag(word: Argument) -> bool:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import bisect
-import functools
 
 from gpulint.report.location import Location
 
 SHOWN_CHARACTERS_MAX = 10_000
+_TEXTS_MAX = 8
+_known: dict[int, tuple[str, list[int]]] = {}
+"""The last texts by identity, because equal texts are compared character by character."""
 
 
-@functools.lru_cache(maxsize=8)
 def list_line_starts(text: str) -> list[int]:
     """Return the offset of the first character of each line."""
+    known = _known.get(id(text))
+    if known is not None and known[0] is text:
+        return known[1]
     starts, at = [0], text.find("\n")
     while at >= 0:
         starts.append(at + 1)
         at = text.find("\n", at + 1)
+    while len(_known) >= _TEXTS_MAX:
+        del _known[next(iter(_known))]
+    _known[id(text)] = (text, starts)
     return starts
 
 

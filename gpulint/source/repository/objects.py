@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -52,6 +53,7 @@ class ObjectIndex:
         return [path for path, words in found if kind.encode() in words.kinds]
 
 
+@functools.lru_cache(maxsize=16)
 def find_words(content: bytes) -> Words:
     """Return the kinds and names in a file that holds Kubernetes objects; nothing for any other file."""
     if b"apiVersion" not in content or DEFINES in content:
