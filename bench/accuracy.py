@@ -32,7 +32,7 @@ from gpulint import units
 from gpulint.facts import resolver
 from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown
-from gpulint.pipeline.summary import role
+from gpulint.policy.rules import memory_verdict
 from gpulint.workload import Field
 
 Case = Mapping[str, object]
@@ -188,7 +188,7 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
             str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason
         )
     figures = tuple(_figure(case, one, told.known) for one in wanted)
-    left = "generation_headroom_bytes" if role.is_generation(told.known) else "headroom_bytes"
+    left = "generation_headroom_bytes" if memory_verdict.is_generation(told.known) else "headroom_bytes"
     lacking = ", ".join(sorted(told.known.missing([left])))
     verdict = _verdict(told.known)
     return Judged(str(case["id"]), figures, verdict, bool(measured["oom"]), lacking, told.engine)
@@ -197,7 +197,7 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
 def _verdict(known: Facts) -> str:
     """Our verdict; where a server's longest sequence is not shown, it fails only where not even a short one fits."""
     verdict = memory_breakdown.find_verdict(known)
-    if "not fit" not in verdict or known.role.value("max_model_len") or role.is_generation(known):
+    if "not fit" not in verdict or known.role.value("max_model_len") or memory_verdict.is_generation(known):
         return verdict
     short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
     found = memory_breakdown.find_verdict(resolver.resolve(short, known.resolved))

@@ -21,6 +21,7 @@ from gpulint.pipeline import evaluate
 from gpulint.pipeline.summary import role as summary_role
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
+from gpulint.policy.rules import memory_verdict
 from gpulint.policy.rules.rule import load_shipped
 from gpulint.report import json_text
 from gpulint.report.formats import text as formats_text
@@ -266,7 +267,7 @@ def _list_shown(known: Facts) -> tuple[str, ...]:
     """
     if engines.is_training(known.role):
         return (*TRAINING_TERMS, *TRAINING_TOTALS)
-    if summary_role.is_generation(known):
+    if memory_verdict.is_generation(known):
         return (*GENERATION_TERMS, *GENERATION_TOTALS)
     return (*_list_terms(known.role), *TOTALS)
 
@@ -285,7 +286,7 @@ def _find_stored(resolved: Resolution | None) -> str:
 
 def find_verdict(known: Facts) -> str:
     """Return whether a role fits in memory, in the words of all reports."""
-    return summary_role.find_verdict(known)
+    return memory_verdict.find_verdict(known)
 
 
 def compare_with_log(role: Role, resolved: Resolution | None, log: Log) -> Sizing:

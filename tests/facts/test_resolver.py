@@ -19,7 +19,7 @@ from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing, ResolvedFact
 from gpulint.facts.providers import AT_CAPACITY, DRAFT_FACTS
-from gpulint.pipeline.summary import role as summary_role
+from gpulint.policy.rules import memory_verdict
 from gpulint.report.model import Scenarios
 from gpulint.sizing.engines import SHARED
 from gpulint.source import documents
@@ -437,11 +437,11 @@ def test_weights_that_exceed_the_budget_fail_whatever_else_is_unknown() -> None:
     """Llama-3.1-70B takes 131 GiB in 16 bits; nothing says what an unknown precision of the cache would need."""
     found = known("meta-llama/Llama-3.1-70B-Instruct", kv_cache_dtype="int3")
     assert isinstance(found.expected("headroom_bytes"), Missing)
-    assert summary_role.find_verdict(found) == "does not fit"
+    assert memory_verdict.find_verdict(found) == "does not fit"
 
 
 def test_weights_that_leave_room_tell_nothing_where_the_rest_is_unknown() -> None:
-    assert summary_role.find_verdict(known(kv_cache_dtype="int3")) == "not evaluated"
+    assert memory_verdict.find_verdict(known(kv_cache_dtype="int3")) == "not evaluated"
 
 
 @pytest.mark.parametrize(("length", "pictures"), [(8192, 1), (32768, 1), (65536, 3), (128000, 6), (10**6, 8)])

@@ -13,13 +13,12 @@ from gpulint.catalog import hardware
 from gpulint.catalog.architecture import Resolution
 from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
-from gpulint.facts.model import Facts, Missing
+from gpulint.facts.model import Facts
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import evaluate, objectives
+from gpulint.policy.rules import evaluate, memory_verdict, objectives
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, RoleSummary, Severity
-from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Role, Unknown
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _describe_verdict(facts: Facts, outcome: evaluate.Outcome, undersized: str) 
     """
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
-    fits = find_verdict(facts)
+    fits = memory_verdict.find_verdict(facts)
     if fits not in ("fits", "likely fits"):
         return fits
     failing = (found.rule for found in outcome.verdicts if found.severity is Severity.ERROR)
@@ -96,61 +95,16 @@ def _prevents_start(rule: Rule) -> bool:
     return rule.family not in ("performance", "governance") and rule.name in load_shipped()
 
 
-def find_verdict(facts: Facts) -> str:
-    """Return whether a role fits in memory, from the scenarios in which headroom is left.
-
-    A server is measured against its memory budget, a training run against the GPU. If the whole is
-    unknown, a role still does not fit if a part of it does not: the model states or weights, or a
-    server's weights and reserve.
-    """
-    if facts.role.value("device") not in (None, "gpu"):
-        return "no GPU"
-    whole, *parts = _list_headroom_facts(facts)
-    found = _compare_headroom(facts, whole)
-    if found != NOT_EVALUATED:
-        return found
-    return next((part for name in parts if "not fit" in (part := _compare_headroom(facts, name))), found)
-
-
-def is_generation(facts: Facts) -> bool:
-    """Whether a role generates static batches in a program that is not a server."""
-    return not engines.is_training(facts.role) and isinstance(facts.expected("generation_cache"), str)
-
-
 def _is_part_of_a_run(role: Role) -> bool:
     """Whether a file declares only how a run is sharded; another file declares the rest."""
     return role.text("task") == "training" and not {"engine", "checkpoint", "program"} & role.fields.keys()
-
-
-def _list_headroom_facts(facts: Facts) -> tuple[str, ...]:
-    """Return the headroom that decides whether a role fits, then those of its parts."""
-    if engines.is_training(facts.role):
-        return "training_room_bytes", "training_state_room_bytes", "training_weight_room_bytes"
-    if is_generation(facts):
-        return "generation_headroom_bytes", "generation_weight_headroom_bytes"
-    return "headroom_bytes", "kv_cache_bytes", "weight_headroom_bytes"
-
-
-def _compare_headroom(facts: Facts, name: str) -> str:
-    left = facts.scenarios(name)
-    if isinstance(left, Missing):
-        return NOT_EVALUATED
-    if _number(left.worst) >= 0:
-        return "fits"
-    if _number(left.best) < 0:
-        return "does not fit"
-    return "likely fits" if _number(left.expected) >= 0 else "likely does not fit"
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _describe_headroom(facts: Facts) -> str:
     ends = facts.ends("training_room" if engines.is_training(facts.role) else "headroom")
     if ends is None or facts.role.value("device") not in (None, "gpu"):
         return ""
-    return headroom.render(*map(_number, ends))
+    return headroom.render(*map(memory_verdict.to_number, ends))
 
 
 def _describe_architecture(role: Role, resolved: Resolution | None) -> str:

@@ -14,7 +14,7 @@ from gpulint.catalog import tables
 from gpulint.facts import resolver
 from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown
-from gpulint.pipeline.summary import role as summary_role
+from gpulint.policy.rules import memory_verdict
 from gpulint.source.repository import WorkTree
 from gpulint.units import GB, GIB, MIB
 
@@ -213,16 +213,16 @@ def test_the_cache_of_compressed_attention_is_not_guessed() -> None:
 
 def test_a_trainer_whose_task_is_inference_does_not_train() -> None:
     found = known("Qwen/Qwen3-8B", weight_dtype="bfloat16")
-    assert summary_role.is_generation(found) and not engines.is_training(found.role)
+    assert memory_verdict.is_generation(found) and not engines.is_training(found.role)
     role, resolved = memory_breakdown.build_role(
         "Qwen/Qwen3-8B", {"engine": "transformers"}, A100, WorkTree(Path(__file__).parent)
     )
-    assert engines.is_training(role) and not summary_role.is_generation(resolver.resolve(role, resolved))
+    assert engines.is_training(role) and not memory_verdict.is_generation(resolver.resolve(role, resolved))
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp"])
 def test_a_server_is_not_a_batch(engine: str) -> None:
-    assert not summary_role.is_generation(known("Qwen/Qwen3-8B", engine))
+    assert not memory_verdict.is_generation(known("Qwen/Qwen3-8B", engine))
 
 
 def test_the_command_line_shows_terms_totals_and_the_verdict() -> None:
