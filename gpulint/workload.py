@@ -92,6 +92,36 @@ class Hint(NamedTuple):
     place: Comment | Origin | None = None
 
 
+class Member(NamedTuple):
+    """One way in which a decision can be made: a label, and the fields that it sets."""
+
+    label: str
+    fields: Mapping[str, Field]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Values that a file leaves open and that somebody settles together.
+
+    `decider` is the party that settles them. `members` are sorted along one axis if they are `ordered`. `expected`
+    is the index of the likely member, by the `source`; None if no source names one. An `assumed` decision rests on no
+    source about the program itself.
+    """
+
+    name: str
+    decider: str
+    source: str
+    members: tuple[Member, ...]
+    expected: int | None = None
+    ordered: bool = False
+    assumed: bool = False
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """Return the names of all fields that some member sets."""
+        return frozenset().union(*(member.fields for member in self.members))
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """One part of a workload with its own engine, parallelism and placement.

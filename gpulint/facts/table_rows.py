@@ -52,7 +52,7 @@ def _is_in_release(row: tables.Row, version: tuple[int, ...] | None, oldest: tup
 
 def missing_inputs(rows: Iterable[tables.Row], facts: Facts) -> Missing | None:
     """Return what is missing to evaluate the conditions of rows; None if nothing is."""
-    compared = {name for row in rows for name in _facts_of_condition(row["condition"])}
+    compared = {name for row in rows for name in find_compared(row["condition"])}
     copied = (row["value"][1:] for row in rows if row.get("value", "").startswith("="))
     names = facts.missing({*compared, *copied})
     return None if not names or (names == {"accelerator"} and facts.possible()) else Missing(names)
@@ -60,7 +60,7 @@ def missing_inputs(rows: Iterable[tables.Row], facts: Facts) -> Missing | None:
 
 def is_verified(condition: str, facts: Facts) -> bool:
     """Whether a row's condition holds, or holds on an accelerator that the role may have."""
-    if facts.possible() and facts.missing(_facts_of_condition(condition)):
+    if facts.possible() and facts.missing(find_compared(condition)):
         return any(is_verified(condition, alternative) for alternative in facts.possible())
     return all(_comparison_holds(comparison, facts) for comparison in _split_condition(condition))
 
@@ -88,7 +88,8 @@ def read_cell(cell: str, kind: str, facts: Facts) -> Value:
 
 
 @functools.cache
-def _facts_of_condition(condition: str) -> tuple[str, ...]:
+def find_compared(condition: str) -> tuple[str, ...]:
+    """Return the facts that a condition compares."""
     comparisons = [_parse_comparison(part) for part in _split_condition(condition)]
     return tuple(comparison[0] if comparison else DEVICE_CLASS for comparison in comparisons)
 

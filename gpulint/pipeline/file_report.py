@@ -98,7 +98,7 @@ def _summarise_role(suggested: SuggestedRole) -> RoleSummary:
     from gpulint.pipeline.summary import role as summary_role
 
     role = suggested.role
-    summary = summary_role.summarize(role.facts, suggested.outcome, role.rules)
+    summary = summary_role.summarize(role.facts, suggested.outcome, role.rules, role.bounds)
     if not role.facts.role.hints:
         return summary
     from gpulint.pipeline import hint_findings

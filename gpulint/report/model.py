@@ -18,6 +18,7 @@ from gpulint.report.workload_summary import (
     Fit,
     HintUse,
     NotEvaluated,
+    OpenDecision,
     RoleSummary,
     WorkloadSummary,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "Location",
     "Meter",
     "NotEvaluated",
+    "OpenDecision",
     "Plan",
     "PoolChange",
     "PoolFigures",

@@ -74,6 +74,23 @@ class HintUse(NamedTuple):
     """What the file states or suggests instead; empty: it leaves the value open."""
 
 
+class OpenDecision(NamedTuple):
+    """Values that the file leaves open and that somebody settles together."""
+
+    name: str
+    decider: str
+    """Who settles them."""
+    source: str
+    """Why these are the possible values."""
+    quantities: tuple[str, ...]
+    members: tuple[str, ...]
+    """What they can be, in words."""
+    expected: str = ""
+    """The likely one; empty: no source names one."""
+    fits_with: tuple[str, ...] = ()
+    """The members with which the role fits, if the verdict depends on the decision."""
+
+
 class Figures(NamedTuple):
     """What a workload or a role takes; null: it is not known."""
 
@@ -113,6 +130,8 @@ class RoleSummary(NamedTuple):
     """The cost of a million output tokens or of the run; empty: not known."""
     prices: str = ""
     """Whose prices the costs are based on, where they apply, of which day and how old."""
+    open: tuple[OpenDecision, ...] = ()
+    """What the file leaves to somebody else; the verdict holds for all of it or names what it depends on."""
     hints: tuple[HintUse, ...] = ()
     """The comments and annotations for gpulint that it is checked with."""
     figures: Annotated[Figures | None, HIDDEN] = None

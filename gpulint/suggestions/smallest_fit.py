@@ -286,7 +286,7 @@ def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitti
     if left.names == {"accelerator"}:
         listed = _try_accelerators(facts, outcome, list_accelerators(facts, offered))
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
-    found = find_smallest(facts, offered, lambda tried: _adds_no_error(severe, tried, outcome))
+    found = find_smallest(facts, offered, lambda tried: adds_no_error(severe, tried, outcome))
     return listed._replace(smallest=found)
 
 
@@ -316,7 +316,7 @@ def _try_accelerators(facts: Facts, outcome: Outcome, candidates: Sequence[hardw
     return Fitting(tuple(fits), tuple(borderline), tuple(too_small))
 
 
-def _adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
+def adds_no_error(rules: Sequence[Rule], tried: Facts, before: Outcome) -> bool:
     """Whether no error holds that did not hold before, and every capability of the accelerator is
     known.
     """

@@ -22,6 +22,8 @@ from gpulint.report.model import Explanation, RoleSummary, Severity
 from gpulint.workload import Role, Unknown
 
 if TYPE_CHECKING:
+    from gpulint.pipeline.summary import open_values
+    from gpulint.policy.rules.bounds import Bounds
     from gpulint.suggestions.smallest_fit import Fitting
 
 SHOWN = (
@@ -40,7 +42,9 @@ LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob):/
 """References to weights that no hub serves: a path, a volume or a bucket."""
 
 
-def summarize(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> RoleSummary:
+def summarize(
+    facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule], bounds: Bounds | None = None
+) -> RoleSummary:
     """Return the summary of one role, which a report has even when nothing is wrong."""
     role, resolved = facts.role, facts.resolved
     names = SHOWN_OF_TRAINING if engines.is_training(role) else SHOWN
@@ -48,6 +52,7 @@ def summarize(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) ->
     shown += objectives.list_facts(facts)
     shown += costs.list_facts(facts)
     found = _find_fitting(facts, outcome, rules)
+    opened = _describe_bounds(bounds, outcome, rules) if bounds else None
     stated = objectives.evaluate_objectives(facts)
     return RoleSummary(
         name=role.name,
@@ -56,13 +61,14 @@ def summarize(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) ->
         architecture="" if role.text("part_of") else _describe_architecture(role, resolved),
         accelerator=_describe_accelerator(role),
         parallelism="" if role.text("part_of") else _describe_parallelism(facts),
-        verdict=_describe_verdict(facts, outcome, objectives.describe_misses(stated)),
+        verdict=opened.verdict if opened else _describe_verdict(facts, outcome, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
         borderline=found.borderline if found else (),
         too_small=found.too_small if found else (),
-        smallest=found.smallest if found else (),
+        smallest=opened.smallest if opened and opened.smallest else found.smallest if found else (),
+        open=opened.decisions if opened else (),
         facts=tuple(shown),
         assumptions=tuple(list_assumptions(role, resolved)),
         unknown=dict(sorted(facts.reasons.items())),
@@ -93,6 +99,13 @@ def _prevents_start(rule: Rule) -> bool:
     does not.
     """
     return rule.family not in ("performance", "governance") and rule.name in load_shipped()
+
+
+def _describe_bounds(bounds: Bounds, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> open_values.Answer:
+    """Return the verdict on a role whose file leaves values open."""
+    from gpulint.pipeline.summary import open_values
+
+    return open_values.describe(bounds, outcome, rules)
 
 
 def _is_part_of_a_run(role: Role) -> bool:

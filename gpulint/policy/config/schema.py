@@ -499,6 +499,10 @@ class RuleFile(Strict):
     only_with: Literal["alternative"] | None = pydantic.Field(
         None, description="the rule fires and absorbs others only together with an accepted suggestion"
     )
+    open: Literal["judge", "leave"] = pydantic.Field(
+        "leave",
+        description="what the rule does where values are open: judge all that they can be, or leave it not evaluated",
+    )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"
     replaces: bool = pydantic.Field(False, description="replaces the built-in rule of the same name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import units
 from gpulint.catalog import package_data
@@ -26,6 +26,9 @@ from gpulint.report.model import (
 )
 from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
+
+if TYPE_CHECKING:
+    from gpulint.policy.rules.bounds import Bounds, Judged
 
 INSTANCE_FAMILIES = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
@@ -101,11 +104,16 @@ LABEL_MAX = 80
 
 
 class Verdict(NamedTuple):
-    """A rule that fires, the number of scenarios in which it does, and the resulting severity."""
+    """A rule that fires, the number of scenarios in which it does, and the resulting severity.
+
+    If it fires whatever open values are, `facts` are those under which it fires least, and `whatever` says so.
+    """
 
     rule: Rule
     confidence: int
     severity: Severity
+    facts: Facts | None = None
+    whatever: str = ""
 
 
 class Outcome(NamedTuple):
@@ -119,7 +127,8 @@ class Outcome(NamedTuple):
 class EvaluatedRole(NamedTuple):
     """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
 
-    `component` is the path of a component inside its facility; a role has none.
+    `component` is the path of a component inside its facility; a role has none. `bounds` are those of a role whose
+    memory rests on values that its file leaves open.
     """
 
     workload: Workload
@@ -127,6 +136,7 @@ class EvaluatedRole(NamedTuple):
     rules: tuple[Rule, ...]
     outcome: Outcome
     component: str = ""
+    bounds: Bounds | None = None
 
     @property
     def owner(self) -> tuple[str, str]:
@@ -159,7 +169,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> Outcome:
     not_evaluated: list[NotEvaluated] = []
     holding: set[str] = set()
     for rule in rules:
-        scenarios = _count_scenarios(rule, facts)
+        scenarios = count_scenarios(rule, facts)
         if isinstance(scenarios, Missing):
             not_evaluated.append(NotEvaluated(rule.name, tuple(sorted(scenarios.names))))
         elif scenarios:
@@ -169,6 +179,16 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> Outcome:
                 verdicts.append(Verdict(rule, scenarios, severity))
     reported = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
     return Outcome(reported, tuple(not_evaluated), frozenset(holding))
+
+
+def add_judged(outcome: Outcome, judged: Judged) -> Outcome:
+    """Return the outcome of a role with what its rules say whatever the open values are."""
+    verdicts = (*outcome.verdicts, *judged.verdicts)
+    return Outcome(
+        tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts)),
+        tuple(entry for entry in outcome.not_evaluated if entry.rule not in judged.settled),
+        outcome.holding | {verdict.rule.name for verdict in judged.verdicts},
+    )
 
 
 def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
@@ -191,7 +211,7 @@ def _original_level(verdict: Verdict) -> int:
     return stated.lower_by(3 - verdict.confidence) or 0
 
 
-def _count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
+def count_scenarios(rule: Rule, facts: Facts) -> int | Missing:
     """Return the number of scenarios in which a rule's condition holds, or the missing facts."""
     if any(facts.scenarios(name) == (value, value, value) for name, value in cel.find_guards(rule.when).items()):
         return 0
@@ -245,7 +265,7 @@ def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[in
 
 def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
     """Return the finding of a rule that fires, with its location and arithmetic. `told` is the role with merged locations."""
-    rule, role = verdict.rule, told or facts.role
+    rule, role, facts = verdict.rule, told or facts.role, verdict.facts or facts
     primary = _locate(role, rule.at)
     second = _locate(role, [rule.against]) if rule.against else None
     location = (primary[1] if primary else role.anchor).location()
@@ -256,7 +276,7 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         family=rule.family,
         severity=verdict.severity,
         confidence=verdict.confidence,
-        message=_render_message(rule, fill_message(rule.message, facts)),
+        message=_render_message(rule, fill_message(rule.message, facts) + verdict.whatever),
         location=location,
         label=_label(*primary, facts) if primary else "",
         related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),

@@ -45,7 +45,8 @@ class Target(NamedTuple):
 class Rule:
     """A rule as its file declares it. The stem is its name, the folder its family.
 
-    `stated` is the severity in the file, if a policy changes it.
+    `stated` is the severity in the file, if a policy changes it. `open` says what the rule does where a fact rests on a
+    decision: `judge` all of its members, or `leave` the rule not evaluated.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Rule:
     replaces: bool = False
     path: Path | None = None
     stated: Severity | None = None
+    open: str = "leave"
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -173,6 +175,7 @@ def parse(name: str, family: str, data: object, path: Path | None = None) -> Rul
         replaces=data.get("replaces", False),
         path=path,
         stated=None,
+        open=data.get("open", "leave"),
         **many,
     )
 

@@ -1,0 +1,161 @@
+"""Decisions: which values of a role somebody else settles, and what each of them can be."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint import engines
+from gpulint.catalog import tables
+from gpulint.facts import table_rows
+from gpulint.facts.formulas import find_formulas, list_parameters
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
+from gpulint.workload import Decision, Field, Member, Role, Unknown, Value
+
+DECISIONS_MAX = 9
+ARGUMENTS = "arguments"
+"""What is missing where words that cannot be read may state any argument."""
+
+
+class Opened(NamedTuple):
+    """A role whose further values are decisions; what no decision settles differently has the value of absence."""
+
+    role: Role
+    decisions: tuple[Decision, ...]
+
+
+def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> Opened | Missing:
+    """Return the decisions that leave a quantity open, beside those that the `given` fields settle.
+
+    Where a value has no domain, return what is missing.
+    """
+    role, decisions = replace(facts.role, open_ended=""), list[Decision]()
+    while True:
+        tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
+        left = tried.scenarios(quantity)
+        if not isinstance(left, Missing):
+            return Opened(role, tuple(decisions))
+        names = _expand(left.names, tried)
+        settled = {field for decision in decisions for field in decision.fields} | given.keys()
+        found = list(_list_decisions(names - settled, tried))
+        absent = {name: value for name in names - settled if (value := _find_absence(name, role, found)) is not None}
+        if not found and not absent:
+            return Missing(left.names)
+        decisions += found
+        role = role.having(**absent)
+        if len(decisions) > DECISIONS_MAX:
+            return Missing(left.names)
+
+
+def assign(role: Role, decisions: Iterable[Decision], chosen: Mapping[str, int]) -> Role:
+    """Return a role with a member of each decision: the chosen one, else the expected one, else the middle."""
+    fields: dict[str, Field] = {}
+    for decision in decisions:
+        fields |= decision.members[find_member(decision, chosen)].fields
+    return role.having(**fields)
+
+
+def find_member(decision: Decision, chosen: Mapping[str, int]) -> int:
+    """Return the index of the chosen member of a decision, else of the expected one, else of the middle."""
+    middle = (len(decision.members) - 1) // 2
+    return chosen.get(decision.name, middle if decision.expected is None else decision.expected)
+
+
+def _expand(names: frozenset[str], facts: Facts) -> frozenset[str]:
+    """Return the inputs that are missing: of a formula those that nothing states, of the arguments those not read."""
+    found = names - {ARGUMENTS}
+    if ARGUMENTS in names:
+        fields = facts.role.fields.items()
+        found |= {name for name, field in fields if getattr(field.value, "lacking", "") == ARGUMENTS}
+    computed = find_formulas(None)
+    inputs = (list_parameters(computed[name]) for name in names if name in computed)
+    return found | {name for name in frozenset().union(*inputs) if facts.expected(name) is None}
+
+
+def _find_absence(name: str, role: Role, found: Sequence[Decision]) -> Field | None:
+    """Return the value of absence for an unread setting that no decision settles."""
+    absent = glossary()[name].absent if name in glossary() else ()
+    if not absent or not isinstance(role.value(name), Unknown) or any(name in one.fields for one in found):
+        return None
+    return Field(absent[0], source="nothing that was read states it")
+
+
+def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
+    """Yield the decisions that settle some of these quantities, each once."""
+    wanted, task = frozenset(names), "training" if engines.is_training(facts.role) else "inference"
+    taken: set[str] = set()
+    for decision, condition in _load(task, facts.role.text("engine")):
+        names_left = (decision.fields & wanted) - taken
+        if (
+            names_left
+            and not facts.missing(table_rows.find_compared(condition))
+            and table_rows.is_verified(condition, facts)
+        ) and (kept := _restrict(decision, facts.role, wanted)):
+            taken |= kept.fields
+            yield kept
+
+
+def _restrict(decision: Decision, role: Role, wanted: frozenset[str]) -> Decision | None:
+    """Return a decision with the members that agree with what the role states of its other fields."""
+    stated = {
+        name: role.fields[name].value
+        for name in decision.fields - wanted
+        if name in role.fields and not isinstance(role.fields[name].value, Unknown)
+    }
+    agreeing = [at for at, member in enumerate(decision.members) if _agrees(member, stated)]
+    if not agreeing:
+        return None
+    expected = agreeing.index(decision.expected) if decision.expected in agreeing else None
+    return replace(decision, members=tuple(decision.members[at] for at in agreeing), expected=expected)
+
+
+def _agrees(member: Member, stated: Mapping[str, Value | Unknown]) -> bool:
+    return all(member.fields[name].value == value for name, value in stated.items() if name in member.fields)
+
+
+@functools.cache
+def _load(task: str, engine: str) -> tuple[tuple[Decision, str], ...]:
+    """Return the decisions of a task with their conditions; those of an engine replace the general ones."""
+    rows = [row for row in tables.rows("domains") if row["task"] in ("", task) and row["engine"] in ("", engine)]
+    own = {row["decision"] for row in rows if row["engine"]}
+    kept = [row for row in rows if row["engine"] or row["decision"] not in own]
+    grouped: dict[str, list[tables.Row]] = {}
+    for row in kept:
+        grouped.setdefault(row["decision"], []).append(row)
+    return tuple((_read_decision(group), group[0]["condition"]) for group in grouped.values())
+
+
+def _read_decision(rows: Sequence[tables.Row]) -> Decision:
+    first = rows[0]
+    members = [(row["member"], _read_fields(row, first["decision"])) for row in rows]
+    absent = {
+        name: Field(glossary()[name].absent[0]) for _, fields in members for name in fields if glossary()[name].absent
+    }
+    expected = [at for at, row in enumerate(rows) if row["expected"]]
+    return Decision(
+        first["decision"],
+        first["decider"],
+        next((row["source"] for row in rows if row["expected"]), first["source"]),
+        tuple(Member(label, {**absent, **fields}) for label, fields in members),
+        expected[0] if expected else None,
+        bool(first["ordered"]),
+        bool(first["assumed"]),
+    )
+
+
+def _read_fields(row: tables.Row, decision: str) -> dict[str, Field]:
+    pairs = (part.strip().partition("=") for part in row["fields"].split(";"))
+    source = f"{decision}: {row['member']} ({row['decider']} decides)"
+    return {name: Field(_read_value(name, text), source=source) for name, _, text in pairs}
+
+
+def _read_value(name: str, text: str) -> Value:
+    if text == "null":
+        return None
+    kind = glossary()[name].type
+    if kind == "number":
+        return float(text) if "." in text else int(text)
+    return text == "true" if kind == "flag" else text

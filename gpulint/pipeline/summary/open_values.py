@@ -1,0 +1,99 @@
+"""The answer on a role whose file leaves values open: a verdict over all of them, or what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpulint.catalog import offers
+from gpulint.policy.rules.bounds import Bounds, Probe, Tipping
+from gpulint.policy.rules.evaluate import Outcome
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Fit, OpenDecision, Severity
+from gpulint.suggestions import smallest_fit
+from gpulint.workload import Decision
+
+NAMED_MAX = 3
+"""Members that a verdict names."""
+
+
+class Answer(NamedTuple):
+    """The verdict in words, the open decisions, and the smallest hardware if none is named."""
+
+    verdict: str
+    decisions: tuple[OpenDecision, ...]
+    smallest: tuple[Fit, ...] = ()
+
+
+def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
+    """Return the answer that bounds give."""
+    tipping = {entry.decision.name: entry for entry in bounds.depends_on}
+    listed = tuple(_list_decision(decision, tipping.get(decision.name)) for decision in bounds.decisions)
+    if bounds.reference:
+        return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
+    if not bounds.depends_on:
+        return Answer(bounds.verdict, listed)
+    return Answer("; ".join(map(describe_tipping, bounds.depends_on)), listed)
+
+
+def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
+    labels = tuple(member.label for member in decision.members)
+    return OpenDecision(
+        decision.name,
+        decision.decider,
+        decision.source,
+        tuple(sorted(decision.fields)),
+        labels,
+        "" if decision.expected is None else labels[decision.expected],
+        tuple(labels[at] for at in tipping.fitting) if tipping else (),
+    )
+
+
+def describe_tipping(tipping: Tipping) -> str:
+    """Return on what a verdict depends, and with which members the role fits."""
+    decision, fitting = tipping
+    labels = [decision.members[at].label for at in fitting]
+    if not labels:
+        return f"depends on {decision.name} and others"
+    last = len(decision.members) - 1
+    if decision.ordered and fitting == tuple(range(len(fitting))):
+        return f"depends on {decision.name}: fits up to {labels[-1]}"
+    if decision.ordered and fitting[-1] == last and fitting == tuple(range(fitting[0], last + 1)):
+        return f"depends on {decision.name}: fits from {labels[0]}"
+    shown = labels if len(labels) <= NAMED_MAX else [*labels[: NAMED_MAX - 1], f"{len(labels) - NAMED_MAX + 1} more"]
+    return f"depends on {decision.name}: fits with {join_alternatives(shown)}"
+
+
+def join_alternatives(words: Sequence[str]) -> str:
+    """Return words as alternatives.
+
+    >>> join_alternatives(["a", "b", "c"])
+    'a, b or c'
+    """
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
+    """Return what a role takes whose accelerator no file names: with the likely members, and at most."""
+    severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
+    fits = [_find_smallest(bounds, probe, outcome, severe) for probe in (bounds.expected, bounds.worst)]
+    likely, most = (next(iter(found), None) for found in fits)
+    if likely is None:
+        return Answer("needs more than one machine", ())
+    text = f"needs {_name(likely)}"
+    if most is None:
+        text += " or more"
+    elif _name(most) != _name(likely):
+        text += f" to {_name(most)}"
+    return Answer(text, (), fits[0])
+
+
+def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Sequence[Rule]) -> tuple[Fit, ...]:
+    """Return the smallest hardware of an assignment."""
+    known = bounds.release(probe)
+    offered = offers.list_offers(known.role.available, smallest_fit.find_cloud(known))
+    return smallest_fit.find_smallest(known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome))
+
+
+def _name(fit: Fit) -> str:
+    return f"{fit.gpus} × {fit.name}"

@@ -1,0 +1,228 @@
+"""Bounds: the memory verdict on a role over all values that its decisions can have."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint.catalog import hardware, resource_names
+from gpulint.facts import decisions as open_decisions
+from gpulint.facts.decisions import Opened
+from gpulint.facts.model import Facts, Missing
+from gpulint.policy.rules import evaluate, memory_verdict
+from gpulint.policy.rules.evaluate import Verdict
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.verdicts import NOT_EVALUATED
+from gpulint.workload import Decision, Field, Role
+
+REFERENCE_GPUS = 8
+RANKS = ("does not fit", "likely does not fit", "likely fits", "fits")
+NAMED_MAX = 3
+"""Decisions that a message names."""
+Chosen = Mapping[str, int]
+
+
+class Probe(NamedTuple):
+    """A role under one assignment: its facts, its verdict, and the memory that it leaves."""
+
+    chosen: Chosen
+    facts: Facts
+    verdict: str
+    headroom: float
+
+    @property
+    def rank(self) -> int:
+        """Return the verdict as a number that grows with the memory left; -1 if it was not evaluated."""
+        return RANKS.index(self.verdict) if self.verdict in RANKS else -1
+
+
+class Tipping(NamedTuple):
+    """A decision on which the verdict depends, and the members with which the role fits."""
+
+    decision: Decision
+    fitting: tuple[int, ...]
+
+
+class Bounds(NamedTuple):
+    """The decisions that a role leaves open, and the verdict over their assignments.
+
+    `expected`, `best` and `worst` are the probes with the likely members, the most and the least memory left. If no
+    file names the accelerator, they are compared on the hardware of `reference`, and the answer is what it takes.
+    """
+
+    decisions: tuple[Decision, ...]
+    verdict: str
+    expected: Probe
+    best: Probe
+    worst: Probe
+    probes: tuple[Probe, ...]
+    depends_on: tuple[Tipping, ...]
+    reference: Mapping[str, Field]
+
+    def release(self, probe: Probe) -> Facts:
+        """Return the facts of an assignment with the hardware left open."""
+        fields = {name: field for name, field in probe.facts.role.fields.items() if name not in self.reference}
+        return probe.facts.fresh(replace(probe.facts.role, fields=fields), probe.facts.resolved)
+
+    def find_spread(self, decision: Decision) -> float:
+        """Return how much memory a decision alone moves [bytes]."""
+        others = {name: at for name, at in self.expected.chosen.items() if name != decision.name}
+        alone = [probe.headroom for probe in self.probes if others.items() <= probe.chosen.items()]
+        return max(alone) - min(alone)
+
+
+class Judged(NamedTuple):
+    """Rules that fire at every assignment, and the names of those that were evaluated at every one."""
+
+    verdicts: tuple[Verdict, ...]
+    settled: frozenset[str]
+
+
+def find_bounds(facts: Facts) -> Bounds | None:
+    """Return the verdict over all assignments of what a role leaves open; None where something has no domain."""
+    left = facts.scenarios(memory_verdict.list_headroom_facts(facts)[0])
+    if not isinstance(left, Missing) or facts.role.value("device") not in (None, "gpu"):
+        return None
+    given = _find_reference(facts, left.names)
+    name = memory_verdict.list_headroom_facts(facts)[0]
+    opened = open_decisions.find_decisions(facts, name, given)
+    if isinstance(opened, Missing) or not (opened.decisions or given):
+        return None
+    return _Search(facts, opened, given, name).find()
+
+
+def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
+    """Return which rules about memory fire whatever the open values are, and which fire for none.
+
+    The severity follows from the assignment at which a rule fires in the fewest scenarios, one step lower if a decision
+    is assumed.
+    """
+    if bounds.reference:
+        return Judged((), frozenset())
+    found: list[Verdict] = []
+    settled: set[str] = set()
+    for rule in rules:
+        counts = [(evaluate.count_scenarios(rule, probe.facts), probe) for probe in bounds.probes]
+        known = [(count, probe) for count, probe in counts if not isinstance(count, Missing)]
+        if len(known) < len(counts):
+            continue
+        least, probe = min(known, key=lambda pair: (pair[0], -pair[1].headroom))
+        if max(count for count, _ in known) == 0:
+            settled.add(rule.name)
+        elif least:
+            severity = rule.severity.lower_by(3 - least)
+            if severity:
+                settled.add(rule.name)
+                found.append(Verdict(rule, least, severity, probe.facts, _name_decisions(bounds)))
+    return Judged(tuple(found), frozenset(settled))
+
+
+def _name_decisions(bounds: Bounds) -> str:
+    """Return in words that no decision avoids a finding, those with most effect first."""
+    names = [decision.name for decision in sorted(bounds.decisions, key=bounds.find_spread, reverse=True)]
+    shown = names if len(names) <= NAMED_MAX else [*names[: NAMED_MAX - 1], "other open setting"]
+    return f"; no {' or '.join([', '.join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]} avoids it"
+
+
+def _find_reference(facts: Facts, missing: frozenset[str]) -> dict[str, Field]:
+    """Return the hardware on which assignments are compared if no file names it."""
+    if facts.role.text("accelerator") or isinstance(facts.role.value("device_memory_bytes"), int | float):
+        return {}
+    if "accelerator" not in missing:
+        return {}
+    maker = resource_names.find_vendor(facts.role.text("accelerator_resource")) or "nvidia"
+    made = (product for product in hardware.list_accelerators() if product.vendor == maker)
+    largest = max(made, key=lambda product: product.cuda_memory_bytes or product.driver_memory_bytes or 0)
+    fields: dict[str, Field] = {"accelerator": Field(largest.id)}
+    if facts.missing(("gpus_per_replica",)):
+        counts = {"gpus_per_replica": REFERENCE_GPUS, "gpus_per_pod": REFERENCE_GPUS, "pods_per_replica": 1}
+        fields |= {name: Field(count) for name, count in counts.items()}
+    return fields
+
+
+class _Search:
+    """The probes of one role, each assignment once."""
+
+    def __init__(self, facts: Facts, opened: Opened, given: Mapping[str, Field], name: str) -> None:
+        self.decisions = opened.decisions
+        self.given = given
+        self.name = name
+        self.role = opened.role.having(**given)
+        self.base = facts.fresh(self._assign({}), facts.resolved).start_trace()
+        self.probed: dict[tuple[int, ...], Probe] = {}
+
+    def find(self) -> Bounds | None:
+        """Return the bounds; None if an assignment lacks a further fact."""
+        expected = self.probe({})
+        alone = {
+            decision.name: [self.probe({decision.name: at}) for at in _list_ends(decision)]
+            for decision in self.decisions
+        }
+        best = self.probe(_combine(alone, 1))
+        worst = self.probe(_combine(alone, -1))
+        probes = (expected, *itertools.chain.from_iterable(alone.values()), best, worst)
+        if any(probe.verdict == NOT_EVALUATED for probe in probes):
+            return None
+        best, worst = max(probes, key=_order), min(probes, key=_order)
+        depends = () if best.rank // 2 == worst.rank // 2 else tuple(self._find_tipping(alone, expected, worst))
+        verdict = _describe(best, worst)
+        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given)
+
+    def probe(self, chosen: Chosen) -> Probe:
+        """Return the role under an assignment: the chosen members, else the expected ones."""
+        key = tuple(open_decisions.find_member(decision, chosen) for decision in self.decisions)
+        if key not in self.probed:
+            known = self.base.variant(self._assign(chosen))
+            left = known.scenarios(self.name)
+            headroom = -math.inf if isinstance(left, Missing) else memory_verdict.to_number(left.expected)
+            full = {decision.name: at for decision, at in zip(self.decisions, key, strict=True)}
+            self.probed[key] = Probe(full, known, memory_verdict.find_verdict(known), headroom)
+        return self.probed[key]
+
+    def _assign(self, chosen: Chosen) -> Role:
+        return open_decisions.assign(self.role, self.decisions, chosen)
+
+    def _find_tipping(self, alone: Mapping[str, Sequence[Probe]], expected: Probe, worst: Probe) -> Iterator[Tipping]:
+        """Yield the decisions that flip the verdict alone, the largest change of headroom first; else with the others."""
+        spread = {
+            name: max(p.headroom for p in probes) - min(p.headroom for p in probes) for name, probes in alone.items()
+        }
+        order = sorted(self.decisions, key=lambda decision: -spread[decision.name])
+        flipping = [
+            decision for decision in order if any(p.rank // 2 != expected.rank // 2 for p in alone[decision.name])
+        ]
+        for decision in flipping[:2]:
+            probes = [self.probe({decision.name: at}) for at in range(len(decision.members))]
+            yield Tipping(decision, tuple(at for at, probe in enumerate(probes) if probe.rank >= 2))
+        if flipping:
+            return
+        for decision in order[:1]:
+            probes = [self.probe({**worst.chosen, decision.name: at}) for at in range(len(decision.members))]
+            yield Tipping(decision, tuple(at for at, probe in enumerate(probes) if probe.rank >= 2))
+
+
+def _list_ends(decision: Decision) -> Iterable[int]:
+    count = len(decision.members)
+    return dict.fromkeys((0, count - 1)) if decision.ordered else range(count)
+
+
+def _combine(alone: Mapping[str, Sequence[Probe]], sign: int) -> dict[str, int]:
+    """Return the assignment of the members that each alone leave the most memory (sign 1) or the least (-1)."""
+    return {
+        name: max(probes, key=lambda probe: (sign * probe.rank, sign * probe.headroom)).chosen[name]
+        for name, probes in alone.items()
+    }
+
+
+def _order(probe: Probe) -> tuple[int, float]:
+    return probe.rank, probe.headroom
+
+
+def _describe(best: Probe, worst: Probe) -> str:
+    if best.rank <= 1 or worst.rank >= 2:
+        words = RANKS[best.rank] if best.rank <= 1 else RANKS[worst.rank]
+        return f"{words} in any case" if best.rank <= 1 else f"{words} in every case"
+    return "depends"
