@@ -19,6 +19,9 @@ DECISIONS_MAX = 9
 ARGUMENTS = "arguments"
 """What is missing where words that cannot be read may state any argument."""
 
+ELSEWHERE = "elsewhere"
+"""The condition of decisions that a file which is named, but missing, makes."""
+
 
 class Opened(NamedTuple):
     """A role whose further values are decisions; what no decision settles differently has the value of absence."""
@@ -88,14 +91,18 @@ def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
     wanted, task = frozenset(names), "training" if engines.is_training(facts.role) else "inference"
     taken: set[str] = set()
     for decision, condition in _load(task, facts.role.text("engine")):
-        names_left = (decision.fields & wanted) - taken
-        if (
-            names_left
-            and not facts.missing(table_rows.find_compared(condition))
-            and table_rows.is_verified(condition, facts)
-        ) and (kept := _restrict(decision, facts.role, wanted)):
+        is_asked = (decision.fields & wanted) - taken
+        if is_asked and _holds(condition, decision, facts) and (kept := _restrict(decision, facts.role, wanted)):
             taken |= kept.fields
             yield kept
+
+
+def _holds(condition: str, decision: Decision, facts: Facts) -> bool:
+    """Return whether a decision is one of this role: `elsewhere` where a file that is missing settles its fields."""
+    if condition != ELSEWHERE:
+        return not facts.missing(table_rows.find_compared(condition)) and table_rows.is_verified(condition, facts)
+    fields = (facts.role.fields.get(name) for name in decision.fields)
+    return any(field is not None and getattr(field.value, "category", "") == "another object" for field in fields)
 
 
 def _restrict(decision: Decision, role: Role, wanted: frozenset[str]) -> Decision | None:
