@@ -84,7 +84,9 @@ def _write(template: str, row: dict[str, str], model: str, accelerator: str, gpu
     command = row["command"].format(model=model, gpus=gpus)
     words = "[" + ", ".join(f'"{word}"' for word in shlex.split(command)) + "]"
     name = row["program"].replace(".", "-")
-    return template.format(name=name, accelerator=accelerator, image=row["image"], command=words, joined=command, gpus=gpus)
+    return template.format(
+        name=name, accelerator=accelerator, image=row["image"], command=words, joined=command, gpus=gpus
+    )
 
 
 def main() -> None:

@@ -104,8 +104,7 @@ class Decision:
     """Values that a file leaves open and that somebody settles together.
 
     `decider` is the party that settles them. `members` are sorted along one axis if they are `ordered`. `expected`
-    is the index of the likely member, by the `source`; None if no source names one. An `assumed` decision rests on no
-    source about the program itself.
+    is the index of the likely member, by the `source`; None if no source names one.
     """
 
     name: str
@@ -114,7 +113,6 @@ class Decision:
     members: tuple[Member, ...]
     expected: int | None = None
     ordered: bool = False
-    assumed: bool = False
 
     @property
     def fields(self) -> frozenset[str]:

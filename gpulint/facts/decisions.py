@@ -149,7 +149,6 @@ def _read_decision(rows: Sequence[tables.Row]) -> Decision:
         tuple(Member(label, {**absent, **fields}) for label, fields in members),
         expected[0] if expected else None,
         bool(first["ordered"]),
-        bool(first["assumed"]),
     )
 
 

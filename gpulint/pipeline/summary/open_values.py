@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpulint.catalog import offers
-from gpulint.policy.rules.bounds import Bounds, Probe, Tipping
+from gpulint.policy.rules.bounds import Bounds, Probe, Tipping, join_alternatives
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Fit, OpenDecision, Severity
@@ -33,7 +33,15 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
         return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
     if not bounds.depends_on:
         return Answer(bounds.verdict, listed)
-    return Answer("; ".join(map(describe_tipping, bounds.depends_on)), listed)
+    return Answer(_describe_dependence(bounds.depends_on), listed)
+
+
+def _describe_dependence(tipping: Sequence[Tipping]) -> str:
+    """Return on what a verdict depends: decisions that each decide it, or the members that are needed together."""
+    if not any(entry.together for entry in tipping):
+        return "; ".join(map(describe_tipping, tipping))
+    needed = [_name_fitting(entry).removeprefix("with ") for entry in tipping]
+    return f"depends on {len(needed)} settings: fits with {', '.join(needed[:-1])} and {needed[-1]}"
 
 
 def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
@@ -50,27 +58,21 @@ def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
 
 
 def describe_tipping(tipping: Tipping) -> str:
-    """Return on what a verdict depends, and with which members the role fits."""
-    decision, fitting = tipping
-    labels = [decision.members[at].label for at in fitting]
-    if not labels:
-        return f"depends on {decision.name} and others"
-    last = len(decision.members) - 1
-    if decision.ordered and fitting == tuple(range(len(fitting))):
-        return f"depends on {decision.name}: fits up to {labels[-1]}"
-    if decision.ordered and fitting[-1] == last and fitting == tuple(range(fitting[0], last + 1)):
-        return f"depends on {decision.name}: fits from {labels[0]}"
+    """Return on which decision a verdict depends, and with which members the role fits."""
+    return f"depends on {tipping.decision.name}: fits {_name_fitting(tipping)}"
+
+
+def _name_fitting(tipping: Tipping) -> str:
+    """Return the members with which a role fits."""
+    decision, fitting = tipping.decision, tipping.fitting
+    labels, last = [decision.members[at].label for at in fitting], len(decision.members) - 1
+    if decision.ordered and 1 < len(labels) <= last:
+        if fitting == tuple(range(len(fitting))):
+            return f"up to {labels[-1]}"
+        if fitting == tuple(range(fitting[0], last + 1)):
+            return f"from {labels[0]}"
     shown = labels if len(labels) <= NAMED_MAX else [*labels[: NAMED_MAX - 1], f"{len(labels) - NAMED_MAX + 1} more"]
-    return f"depends on {decision.name}: fits with {join_alternatives(shown)}"
-
-
-def join_alternatives(words: Sequence[str]) -> str:
-    """Return words as alternatives.
-
-    >>> join_alternatives(["a", "b", "c"])
-    'a, b or c'
-    """
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return f"with {join_alternatives(shown)}"
 
 
 def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:

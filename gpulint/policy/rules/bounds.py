@@ -20,6 +20,9 @@ from gpulint.workload import Decision, Field, Role
 
 REFERENCE_GPUS = 8
 RANKS = ("does not fit", "likely does not fit", "likely fits", "fits")
+FITTING = RANKS.index("likely fits")
+ASSIGNMENTS_MAX = 64
+TIPPING_MAX = 2
 NAMED_MAX = 3
 """Decisions that a message names."""
 Chosen = Mapping[str, int]
@@ -40,10 +43,14 @@ class Probe(NamedTuple):
 
 
 class Tipping(NamedTuple):
-    """A decision on which the verdict depends, and the members with which the role fits."""
+    """A decision on which the verdict depends, and the members with which the role fits.
+
+    `together` holds if the role fits only with such a member of every decision that is named.
+    """
 
     decision: Decision
     fitting: tuple[int, ...]
+    together: bool = False
 
 
 class Bounds(NamedTuple):
@@ -61,6 +68,7 @@ class Bounds(NamedTuple):
     probes: tuple[Probe, ...]
     depends_on: tuple[Tipping, ...]
     reference: Mapping[str, Field]
+    search: Search
 
     def release(self, probe: Probe) -> Facts:
         """Return the facts of an assignment with the hardware left open."""
@@ -91,40 +99,59 @@ def find_bounds(facts: Facts) -> Bounds | None:
     opened = open_decisions.find_decisions(facts, name, given)
     if isinstance(opened, Missing) or not (opened.decisions or given):
         return None
-    return _Search(facts, opened, given, name).find()
+    return Search(facts, opened, given, name).find()
 
 
 def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     """Return which rules about memory fire whatever the open values are, and which fire for none.
 
-    The severity follows from the assignment at which a rule fires in the fewest scenarios, one step lower if a decision
-    is assumed.
+    The severity follows from the assignment at which a rule fires in the fewest scenarios. A rule that fires at every
+    probe is confirmed at all assignments, or at the corners if these are too many.
     """
     if bounds.reference:
         return Judged((), frozenset())
     found: list[Verdict] = []
     settled: set[str] = set()
     for rule in rules:
-        counts = [(evaluate.count_scenarios(rule, probe.facts), probe) for probe in bounds.probes]
-        known = [(count, probe) for count, probe in counts if not isinstance(count, Missing)]
-        if len(known) < len(counts):
+        known = _count_each(rule, bounds.probes)
+        if known and min(entry[0] for entry in known) > 0:
+            known = _count_each(rule, bounds.search.list_all())
+        if not known:
             continue
-        least, probe = min(known, key=lambda pair: (pair[0], -pair[1].headroom))
-        if max(count for count, _ in known) == 0:
+        least, _, probe = min(known, key=lambda entry: entry[:2])
+        if max(entry[0] for entry in known) == 0:
             settled.add(rule.name)
-        elif least:
-            severity = rule.severity.lower_by(3 - least)
-            if severity:
-                settled.add(rule.name)
-                found.append(Verdict(rule, least, severity, probe.facts, _name_decisions(bounds)))
+        elif severity := rule.severity.lower_by(3 - least) if least else None:
+            settled.add(rule.name)
+            found.append(Verdict(rule, least, severity, probe.facts, _name_decisions(bounds)))
     return Judged(tuple(found), frozenset(settled))
+
+
+def _count_each(rule: Rule, probes: Iterable[Probe]) -> list[tuple[int, float, Probe]]:
+    """Return in how many scenarios a rule fires at each probe, with the memory short; nothing if one lacks a fact."""
+    found = []
+    for probe in probes:
+        count = evaluate.count_scenarios(rule, probe.facts)
+        if isinstance(count, Missing):
+            return []
+        found.append((count, -probe.headroom, probe))
+    return found
 
 
 def _name_decisions(bounds: Bounds) -> str:
     """Return in words that no decision avoids a finding, those with most effect first."""
     names = [decision.name for decision in sorted(bounds.decisions, key=bounds.find_spread, reverse=True)]
     shown = names if len(names) <= NAMED_MAX else [*names[: NAMED_MAX - 1], "other open setting"]
-    return f"; no {' or '.join([', '.join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]} avoids it"
+    return f"; no {join_alternatives(shown)} avoids it"
+
+
+def join_alternatives(words: Sequence[str]) -> str:
+    """Return words as alternatives.
+
+    >>> join_alternatives(["a", "b", "c"])
+    'a, b or c'
+    """
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _find_reference(facts: Facts, missing: frozenset[str]) -> dict[str, Field]:
@@ -143,7 +170,7 @@ def _find_reference(facts: Facts, missing: frozenset[str]) -> dict[str, Field]:
     return fields
 
 
-class _Search:
+class Search:
     """The probes of one role, each assignment once."""
 
     def __init__(self, facts: Facts, opened: Opened, given: Mapping[str, Field], name: str) -> None:
@@ -167,9 +194,13 @@ class _Search:
         if any(probe.verdict == NOT_EVALUATED for probe in probes):
             return None
         best, worst = max(probes, key=_order), min(probes, key=_order)
-        depends = () if best.rank // 2 == worst.rank // 2 else tuple(self._find_tipping(alone, expected, worst))
+        depends = (
+            ()
+            if (best.rank >= FITTING) == (worst.rank >= FITTING)
+            else tuple(self._find_tipping(alone, expected, best))
+        )
         verdict = _describe(best, worst)
-        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given)
+        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given, self)
 
     def probe(self, chosen: Chosen) -> Probe:
         """Return the role under an assignment: the chosen members, else the expected ones."""
@@ -185,23 +216,39 @@ class _Search:
     def _assign(self, chosen: Chosen) -> Role:
         return open_decisions.assign(self.role, self.decisions, chosen)
 
-    def _find_tipping(self, alone: Mapping[str, Sequence[Probe]], expected: Probe, worst: Probe) -> Iterator[Tipping]:
-        """Yield the decisions that flip the verdict alone, the largest change of headroom first; else with the others."""
-        spread = {
-            name: max(p.headroom for p in probes) - min(p.headroom for p in probes) for name, probes in alone.items()
-        }
-        order = sorted(self.decisions, key=lambda decision: -spread[decision.name])
-        flipping = [
-            decision for decision in order if any(p.rank // 2 != expected.rank // 2 for p in alone[decision.name])
-        ]
-        for decision in flipping[:2]:
-            probes = [self.probe({decision.name: at}) for at in range(len(decision.members))]
-            yield Tipping(decision, tuple(at for at, probe in enumerate(probes) if probe.rank >= 2))
-        if flipping:
-            return
-        for decision in order[:1]:
-            probes = [self.probe({**worst.chosen, decision.name: at}) for at in range(len(decision.members))]
-            yield Tipping(decision, tuple(at for at, probe in enumerate(probes) if probe.rank >= 2))
+    def list_all(self) -> Iterator[Probe]:
+        """Yield all assignments, or if they are too many, the corners of the first decisions."""
+        members = [list(range(len(decision.members))) for decision in self.decisions]
+        if math.prod(map(len, members)) > ASSIGNMENTS_MAX:
+            members = [list(dict.fromkeys((row[0], row[-1]))) for row in members]
+        for chosen in itertools.islice(itertools.product(*members), ASSIGNMENTS_MAX):
+            yield self.probe({decision.name: at for decision, at in zip(self.decisions, chosen, strict=True)})
+
+    def _find_tipping(self, alone: Mapping[str, Sequence[Probe]], expected: Probe, best: Probe) -> Iterator[Tipping]:
+        """Yield the decisions that flip the verdict alone, the largest change of memory first; else two together."""
+
+        def spread(decision: Decision) -> float:
+            headrooms = [probe.headroom for probe in alone[decision.name]]
+            return max(headrooms) - min(headrooms)
+
+        order = sorted(self.decisions, key=spread, reverse=True)
+        is_fitting = expected.rank >= FITTING
+        flipping = [one for one in order if any((probe.rank >= FITTING) != is_fitting for probe in alone[one.name])]
+        for decision in flipping[:TIPPING_MAX]:
+            yield Tipping(decision, self._find_fitting(decision, expected.chosen))
+        chosen = dict(expected.chosen)
+        for number, decision in enumerate(order if not flipping else (), 1):
+            if fitting := self._find_fitting(decision, chosen):
+                named = order[:number]
+                yield from (Tipping(one, (chosen[one.name],), True) for one in named[:-1])
+                yield Tipping(decision, fitting, number > 1)
+                return
+            chosen[decision.name] = best.chosen[decision.name]
+
+    def _find_fitting(self, decision: Decision, chosen: Chosen) -> tuple[int, ...]:
+        """Return the members of a decision with which the role fits, beside the chosen ones."""
+        probes = (self.probe({**chosen, decision.name: at}) for at in range(len(decision.members)))
+        return tuple(at for at, probe in enumerate(probes) if probe.rank >= FITTING)
 
 
 def _list_ends(decision: Decision) -> Iterable[int]:

@@ -1,0 +1,170 @@
+"""Bounds: the verdict over what a file leaves open is that of every file that states one of the values."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from gpulint.catalog import architecture, tables
+from gpulint.facts import decisions, resolver
+from gpulint.facts.glossary import glossary
+from gpulint.facts.model import Facts, Missing
+from gpulint.pipeline.summary import open_values
+from gpulint.policy.rules import bounds, memory_verdict
+from gpulint.policy.rules.bounds import FITTING, Bounds, Tipping
+from gpulint.policy.rules.rule import load_shipped
+from gpulint.report.model import Severity
+from gpulint.source import documents
+from gpulint.workload import Decision, Field, Member, Origin, Role, Unknown, Value
+
+UNREAD = Unknown("its settings are not read", lacking="arguments")
+OPEN = (
+    "optimizer",
+    "activation_checkpointing",
+    "sharding",
+    "parameter_dtype",
+    "loss_kernel",
+    "training_kernels",
+    "lora_rank",
+)
+
+
+def run(
+    model: str = "meta-llama/Llama-3.1-8B", accelerator: str | None = "a100-sxm4-40gb", **stated: Value | Unknown
+) -> Facts:
+    """The facts of a training run of a program whose settings are not read, on one GPU."""
+    nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+    whole: dict[str, Value | Unknown] = {
+        "engine": "transformers",
+        "task": "training",
+        "checkpoint": model,
+        "accelerator": accelerator,
+        "gpus_per_pod": 1,
+        "gpus_per_replica": 1,
+        "pods_per_replica": 1,
+        "training_dtype": "bfloat16",
+        "sequence_length": 2048,
+        "micro_batch_size": 1,
+        **dict.fromkeys(OPEN, UNREAD),
+        **stated,
+    }
+    fields = {name: Field(value) for name, value in whole.items() if value is not None}
+    return resolver.resolve(Role("main", nowhere, fields), architecture.resolve(model))
+
+
+def bound(known: Facts) -> Bounds:
+    """The bounds of a role, which has some."""
+    found = bounds.find_bounds(known)
+    assert found is not None
+    return found
+
+
+def test_every_value_of_the_table_is_one_of_its_quantity() -> None:
+    for row in tables.rows("domains"):
+        for name, _, text in (part.strip().partition("=") for part in row["fields"].split(";")):
+            quantity = glossary()[name]
+            assert text != "null" or None in quantity.absent, row
+            assert text == "null" or quantity.type != "number" or float(text) > 0, row
+        assert row["source"] and row["date"]
+
+
+def test_members_of_a_decision_set_the_same_fields() -> None:
+    for task in ("training", "inference"):
+        for decision, _ in decisions._load(task, ""):
+            assert {frozenset(member.fields) for member in decision.members} == {decision.fields}
+            assert decision.expected is None or 0 <= decision.expected < len(decision.members)
+
+
+def test_a_role_that_states_everything_has_no_bounds() -> None:
+    settings: dict[str, Value | Unknown] = {
+        "optimizer": "adamw",
+        "activation_checkpointing": "full",
+        "sharding": "none",
+        "parameter_dtype": "bfloat16",
+        "loss_kernel": "plain",
+        "training_kernels": "eager",
+        "lora_rank": None,
+    }
+    known = run(**settings)
+    assert memory_verdict.find_verdict(known) != "not evaluated"
+    assert bounds.find_bounds(known) is None
+
+
+@pytest.mark.parametrize("model", ["meta-llama/Llama-3.1-8B", "Qwen/Qwen2.5-0.5B", "meta-llama/Llama-3.1-70B"])
+def test_stating_any_member_gives_a_verdict_within_the_bounds(model: str) -> None:
+    known = run(model)
+    found = bound(known)
+    lowest, highest = found.worst.rank, found.best.rank
+    for decision in found.decisions:
+        for member in decision.members:
+            stated = known.fresh(known.role.having(**member.fields), known.resolved)
+            nested = bounds.find_bounds(stated)
+            if nested is not None:
+                assert lowest <= nested.worst.rank <= nested.best.rank <= highest
+
+
+def test_the_corners_are_those_of_the_whole_product() -> None:
+    found = bound(run(loss_kernel="plain", training_kernels="eager", lora_rank=None, sharding="none"))
+    members = [range(len(decision.members)) for decision in found.decisions]
+    names = [decision.name for decision in found.decisions]
+    ranks = [found.search.probe(dict(zip(names, chosen, strict=True))).rank for chosen in itertools.product(*members)]
+    assert (min(ranks), max(ranks)) == (found.worst.rank, found.best.rank)
+
+
+def test_what_fits_with_no_member_is_an_error() -> None:
+    known = run("meta-llama/Llama-3.1-70B", lora_rank=None)
+    found = bound(known)
+    assert found.verdict == "does not fit in any case"
+    judged = bounds.judge(found, [load_shipped()["training-weights-exceed-memory"]])
+    assert [(verdict.confidence, verdict.severity) for verdict in judged.verdicts] == [(3, Severity.ERROR)]
+    assert judged.settled == {"training-weights-exceed-memory"}
+    assert judged.verdicts[0].whatever.endswith("avoids it")
+
+
+def test_what_fits_with_every_member_is_evaluated_and_says_so() -> None:
+    found = bound(run("Qwen/Qwen2.5-0.5B"))
+    assert found.verdict == "fits in every case"
+    judged = bounds.judge(found, [load_shipped()["training-does-not-fit"]])
+    assert judged.verdicts == () and judged.settled == {"training-does-not-fit"}
+
+
+def test_a_mixed_verdict_names_what_it_depends_on_and_is_no_finding() -> None:
+    found = bound(run("meta-llama/Llama-3.1-8B"))
+    assert found.verdict == "depends"
+    assert found.worst.rank < FITTING <= found.best.rank
+    rules = [rule for rule in load_shipped().values() if rule.open == "judge"]
+    assert bounds.judge(found, rules).verdicts == ()
+    for tipping in found.depends_on:
+        assert tipping.fitting
+
+
+def test_without_an_accelerator_the_answer_is_what_it_takes() -> None:
+    found = bound(run(accelerator=None, lora_rank=None))
+    assert set(found.reference) == {"accelerator"}
+    assert bounds.judge(found, [load_shipped()["training-weights-exceed-memory"]]).verdicts == ()
+    released = found.release(found.expected).scenarios("training_room_bytes")
+    assert isinstance(released, Missing) and released.names == {"accelerator"}
+
+
+def test_a_value_without_a_domain_leaves_the_role_unbounded() -> None:
+    assert bounds.find_bounds(run(trainable_parameters=Unknown("a custom layer"))) is None
+
+
+def decide(ordered: bool, *labels: str) -> Decision:
+    """A decision between labels."""
+    return Decision("length", "the data", "", tuple(Member(label, {}) for label in labels), None, ordered)
+
+
+@pytest.mark.parametrize(
+    ("tipping", "words"),
+    [
+        (Tipping(decide(True, "1", "2", "4"), (0, 1)), "depends on length: fits up to 2"),
+        (Tipping(decide(True, "1", "2", "4"), (1, 2)), "depends on length: fits from 2"),
+        (Tipping(decide(True, "1", "2", "4"), (2,)), "depends on length: fits with 4"),
+        (Tipping(decide(False, "a", "b", "c"), (0, 2)), "depends on length: fits with a or c"),
+        (Tipping(decide(False, "a", "b", "c", "d", "e"), (0, 1, 2, 3)), "depends on length: fits with a, b or 2 more"),
+    ],
+)
+def test_the_tipping_point_is_named(tipping: Tipping, words: str) -> None:
+    assert open_values.describe_tipping(tipping) == words
