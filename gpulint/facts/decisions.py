@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -22,6 +23,10 @@ ARGUMENTS = "arguments"
 ELSEWHERE = "elsewhere"
 """The condition of decisions that a file which is named, but missing, makes."""
 
+SHORTEST_SAMPLE = 256
+"""Tokens: samples of instruction data sets are that long or longer."""
+SAMPLES = "samples that are not packed are at most as long as the stated length"
+
 
 class Opened(NamedTuple):
     """A role whose further values are decisions; what no decision settles differently has the value of absence."""
@@ -35,7 +40,7 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    role, decisions = replace(facts.role, open_ended=""), list[Decision]()
+    role, decisions = replace(facts.role, open_ended=""), list(_bound_samples(facts))
     while True:
         tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
         left = tried.scenarios(quantity)
@@ -51,6 +56,29 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
         role = role.having(**absent)
         if len(decisions) > DECISIONS_MAX:
             return Missing(left.names)
+
+
+def _bound_samples(facts: Facts) -> Iterator[Decision]:
+    """Yield the length of the samples of a training run that does not pack them: the stated length is only its end."""
+    field = facts.role.fields.get("sequence_length")
+    longest = field.value if field is not None else None
+    if field is None or not isinstance(longest, int) or not engines.is_training(facts.role):
+        return
+    if longest <= SHORTEST_SAMPLE or facts.expected("packed") is True:
+        return
+    lengths = itertools.takewhile(
+        lambda length: length < longest, (SHORTEST_SAMPLE << step for step in itertools.count())
+    )
+    members = [Member(f"{length:,}", {"sequence_length": replace(field, value=length)}) for length in lengths]
+    members.append(Member(f"{longest:,}", {"sequence_length": field}))
+    yield Decision("sample length", "the data", SAMPLES, tuple(members), len(members) - 1, ordered=True)
+
+
+def has_unread_settings(role: Role) -> bool:
+    """Return whether a program may do more than its settings that were read say, such as keep a second model."""
+    return bool(role.open_ended) or any(
+        getattr(field.value, "lacking", "") == ARGUMENTS for field in role.fields.values()
+    )
 
 
 def assign(role: Role, decisions: Iterable[Decision], chosen: Mapping[str, int]) -> Role:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
@@ -20,6 +21,9 @@ from gpulint.workload import Field, Unknown, Value
 
 COUNTS = (1, 2, 4, 8)
 """GPUs of one machine to try if no count is declared."""
+COUNTS_OF_NODES = (16, 32, 64, 128, 256)
+"""GPUs of several nodes to try for a training run that no machine holds."""
+NODE_GPUS = 8
 OPEN = frozenset({"accelerator", "gpus_per_pod", "gpus_per_replica", "tensor_parallel"})
 """Inputs that may be missing: the accelerator, the GPU count, and the ranks."""
 SHARED = ("mig_profile", "sharing")
@@ -81,8 +85,9 @@ def find_smallest(
     """
     if not _is_answerable(facts):
         return ()
-    asked = Request(facts, facts.start_trace(), accepted)
-    return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
+    asked, cards = Request(facts, facts.start_trace(), accepted), _list_cards(facts, offered)
+    found = _sort_fits(_search_layouts(asked, cards, _list_layouts(facts)))
+    return found or _sort_fits(itertools.islice(_search_layouts(asked, cards, _list_node_layouts(facts)), 1))
 
 
 def find_headroom_fact(facts: Facts) -> str:
@@ -131,10 +136,10 @@ def _is_answerable(facts: Facts) -> bool:
     return whole and facts.expected("gpus_per_replica") != 0
 
 
-def _search_layouts(asked: Request, cards: Sequence[PricedAccelerator]) -> Iterator[Fit]:
+def _search_layouts(asked: Request, cards: Sequence[PricedAccelerator], layouts: Iterable[Layout]) -> Iterator[Fit]:
     """Yield the cheapest accelerator of each layout, if it is smaller than those of fewer GPUs."""
     largest = math.inf
-    for layout in _list_layouts(asked.known):
+    for layout in layouts:
         smaller = [card for card in _find_best_machines(cards, layout) if find_memory_bytes(card.product) < largest]
         if found := next(_find_fitting(smaller, layout, asked), None):
             yield found
@@ -165,6 +170,19 @@ def _list_layouts(facts: Facts) -> Iterator[Layout]:
     for count in COUNTS if alone else ():
         if count > (whole if gpus or whole > 1 else 0) and _divides(facts, count):
             yield _build_layout(count, facts)
+
+
+def _list_node_layouts(facts: Facts) -> Iterator[Layout]:
+    """Yield the layouts of a training run on several nodes, if nothing states its count."""
+    if not engines.is_training(facts.role) or changes.find_count(facts, "gpus_per_replica"):
+        return
+    for count in COUNTS_OF_NODES:
+        fields = {
+            **_build_counts(count),
+            "gpus_per_pod": Field(NODE_GPUS),
+            "pods_per_replica": Field(count // NODE_GPUS),
+        }
+        yield Layout(count, NODE_GPUS, 1, False, fields)
 
 
 def _build_layout(count: int, facts: Facts) -> Layout:

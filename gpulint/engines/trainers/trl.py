@@ -33,7 +33,8 @@ def read(invocation: Invocation) -> Reading | None:
     if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _is_in_own_folder(started)):
         return _read_run(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
     if SCRIPT.fullmatch(started.name) and _takes_own_arguments(started):
-        return trainers.build_reading("trl", started, ("hugging-face", "trl"), defaults=None)
+        own = {"sequence_length": _add_lengths(started)}
+        return trainers.build_reading("trl", started, ("hugging-face", "trl"), own, defaults=None)
     return None
 
 
@@ -50,6 +51,7 @@ def _read_run(started: trainers.Program, invocation: Invocation, supervised: boo
         **trainers.read_sharding_variables(invocation),
         "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
         "supervised": Field(supervised),
+        "sequence_length": _add_lengths(started),
         "loss_kernel": Field(
             "by-release" if supervised else Unknown("the losses of preference training are not modelled")
         ),
@@ -59,6 +61,12 @@ def _read_run(started: trainers.Program, invocation: Invocation, supervised: boo
     if started.gives("--steps_per_generation", "--generation_batch_size"):
         fields.pop("generations", None)  # completions fill the batch of a step unless that of a generation is stated
     return found._replace(fields=fields)
+
+
+def _add_lengths(started: trainers.Program) -> Field | None:
+    """Return the length of a prompt with its completion, if both are stated."""
+    found, _ = trainers.read_words(started.words, ("trl",))
+    return trainers.add(found.get(name) for name in ("prompt_length", "response_length"))
 
 
 def _read_adapters(started: trainers.Program, fields: Mapping[str, Field]) -> dict[str, Field]:

@@ -76,18 +76,42 @@ def _name_fitting(tipping: Tipping) -> str:
 
 
 def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
-    """Return what a role takes whose accelerator no file names: with the likely members, and at most."""
+    """Return what a role takes whose accelerator no file names: with the likely members, else with the best ones."""
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
-    fits = [_find_smallest(bounds, probe, outcome, severe) for probe in (bounds.expected, bounds.worst)]
-    likely, most = (next(iter(found), None) for found in fits)
-    if likely is None:
-        return Answer("needs more than one machine", ())
-    text = f"needs {_name(likely)}"
+    fits = _find_smallest(bounds, bounds.expected, outcome, severe)
+    if fits:
+        most = next(iter(_find_smallest(bounds, bounds.worst, outcome, severe)), None)
+        return Answer(f"needs {_name(fits[0])}{_name_end(fits[0], most)}", (), fits)
+    fits = _find_smallest(bounds, bounds.best, outcome, severe)
+    if not fits:
+        return Answer("does not fit on any accelerator of the catalog", ())
+    return Answer(f"needs {_name(fits[0])}{_name_changes(bounds)}", (), fits)
+
+
+def _name_end(likely: Fit, most: Fit | None) -> str:
+    """Return the end of a need whose settings may take more."""
     if most is None:
-        text += " or more"
-    elif _name(most) != _name(likely):
-        text += f" to {_name(most)}"
-    return Answer(text, (), fits[0])
+        return " or more"
+    return "" if _name(most) == _name(likely) else f" to {_name(most)}"
+
+
+def _name_changes(bounds: Bounds) -> str:
+    """Return the members that a role needs beside the hardware, those with most effect first."""
+    best, expected = bounds.best.chosen, bounds.expected.chosen
+    moved = [decision for decision in bounds.decisions if best[decision.name] != expected[decision.name]]
+    named = sorted(moved, key=bounds.find_spread, reverse=True)[:NAMED_MAX]
+    words = [_name_member(decision, best[decision.name]) for decision in named]
+    return (
+        f" with {', '.join(words[:-1])} and {words[-1]}"
+        if len(words) > 1
+        else "".join(f" with {word}" for word in words)
+    )
+
+
+def _name_member(decision: Decision, at: int) -> str:
+    """Return a member in words: a bare number with the name of its decision."""
+    label = decision.members[at].label
+    return f"{decision.name} {label}" if label[:1].isdigit() else label
 
 
 def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Sequence[Rule]) -> tuple[Fit, ...]:

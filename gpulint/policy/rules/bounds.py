@@ -176,6 +176,7 @@ class Search:
     def __init__(self, facts: Facts, opened: Opened, given: Mapping[str, Field], name: str) -> None:
         self.decisions = opened.decisions
         self.given = given
+        self.highest = FITTING if open_decisions.has_unread_settings(facts.role) else len(RANKS) - 1
         self.name = name
         self.role = opened.role.having(**given)
         self.base = facts.fresh(self._assign({}), facts.resolved).start_trace()
@@ -199,7 +200,8 @@ class Search:
             if (best.rank >= FITTING) == (worst.rank >= FITTING)
             else tuple(self._find_tipping(alone, expected, best))
         )
-        verdict = _describe(best, worst)
+        is_mixed = best.rank >= FITTING > worst.rank
+        verdict = RANKS[FITTING] if is_mixed and not depends else _describe(best.rank, min(worst.rank, self.highest))
         return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given, self)
 
     def probe(self, chosen: Chosen) -> Probe:
@@ -236,6 +238,8 @@ class Search:
         flipping = [one for one in order if any((probe.rank >= FITTING) != is_fitting for probe in alone[one.name])]
         for decision in flipping[:TIPPING_MAX]:
             yield Tipping(decision, self._find_fitting(decision, expected.chosen))
+        if is_fitting:
+            return
         chosen = dict(expected.chosen)
         for number, decision in enumerate(order if not flipping else (), 1):
             if fitting := self._find_fitting(decision, chosen):
@@ -268,8 +272,8 @@ def _order(probe: Probe) -> tuple[int, float]:
     return probe.rank, probe.headroom
 
 
-def _describe(best: Probe, worst: Probe) -> str:
-    if best.rank <= 1 or worst.rank >= 2:
-        words = RANKS[best.rank] if best.rank <= 1 else RANKS[worst.rank]
-        return f"{words} in any case" if best.rank <= 1 else f"{words} in every case"
-    return "depends"
+def _describe(best: int, worst: int) -> str:
+    """Return the verdict in words from the ranks of the best and the worst assignment."""
+    if best < FITTING:
+        return f"{RANKS[best]} in any case"
+    return f"{RANKS[worst]} in every case" if worst >= FITTING else "depends"

@@ -510,6 +510,21 @@ def test_the_loss_of_trl_is_known_up_to_its_release_where_no_preferences_are_tra
     assert values(command, "loss_kernel") == [kernel]
 
 
+@pytest.mark.parametrize(
+    ("more", "length"),
+    [
+        ("--max_prompt_length 512 --max_completion_length 2048", [2560]),
+        ("--max_completion_length 2048", [None]),
+        ("--max_length 1024 --max_prompt_length 512 --max_completion_length 2048", [1024]),
+    ],
+)
+def test_the_length_of_reinforcement_learning_is_that_of_prompt_and_completion(
+    more: str, length: list[int | None]
+) -> None:
+    script = f"grpo_train.py --model_name_or_path a/b --dataset_name trl-lib/tldr --logging_steps 25 {more}"
+    assert values(script, "sequence_length") == length
+
+
 MEGATRON = "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --micro-batch-size 1 --bf16"
 
 

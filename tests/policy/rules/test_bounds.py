@@ -124,7 +124,8 @@ def test_what_fits_with_no_member_is_an_error() -> None:
 
 def test_what_fits_with_every_member_is_evaluated_and_says_so() -> None:
     found = bound(run("Qwen/Qwen2.5-0.5B"))
-    assert found.verdict == "fits in every case"
+    assert found.worst.verdict == "fits"
+    assert found.verdict == "likely fits in every case"  # a program whose settings are not read may keep more
     judged = bounds.judge(found, [load_shipped()["training-does-not-fit"]])
     assert judged.verdicts == () and judged.settled == {"training-does-not-fit"}
 
