@@ -119,3 +119,8 @@ def test_each_label_of_a_block_is_a_level(blocks: int, labels: int, is_read: boo
     found = documents.load("main.tf", (f"{head}{{\n" * blocks + "gpu = 1\n" + "}\n" * blocks).encode())
     assert bool(found.documents) == is_read
     assert all(document.data for document in found.documents)
+
+
+def test_each_label_of_an_empty_block_is_a_level() -> None:
+    found = documents.load("main.tf", b"gpu " + b'"label" ' * 500 + b"{}\n")
+    assert [problem.kind for problem in found.problems] == ["input-limit"]
