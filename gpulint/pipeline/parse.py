@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
-SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
-UNREAD = "asks for GPUs in an object that is not read yet"
+SETTINGS = "sets GPUs or parallelism in an unknown format"
+UNREAD = "requests GPUs in an object of an unknown kind"
 DEPTH = 24
 
 

@@ -21,13 +21,13 @@ SCANNED_BYTES = 20_000_000
 ADVICE = {
     "limit": "Split the file, or exclude it in gpulint.yaml if it deploys nothing.",
     "encoding": "Save the file as UTF-8 text.",
-    "link": "Replace the link by the file that it leads to.",
-    "suffix": "Rename the file for the language that it is written in.",
-    "syntax": "Correct its syntax.",
+    "link": "Replace the link with the file that it leads to.",
+    "suffix": "Give the file the suffix of its language.",
+    "syntax": "Correct the syntax.",
     "unreadable": "Make the file readable.",
 }
 """The next step for each suspicious cause."""
-KNOWN = "Exclude it in gpulint.yaml, or check what it becomes."
+KNOWN = "Exclude it in gpulint.yaml, or check what it renders to."
 Choose = Callable[[str], bool]
 
 

@@ -27,7 +27,7 @@ class Listed(NamedTuple):
     cause: str = ""
 
 
-SUBMODULE = "a submodule, a repository of its own"
+SUBMODULE = "a git submodule, which is a separate repository"
 EXCLUDED = "excluded by gpulint.yaml or --exclude"
 
 
