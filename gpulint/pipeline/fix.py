@@ -15,7 +15,7 @@ from gpulint.pipeline.watchdog import Watchdog
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
-from gpulint.source import atomic_write
+from gpulint.source import atomic_write, os_errors
 from gpulint.source.repository import Source, Tree
 from gpulint.suggestions import fixes
 from gpulint.suggestions.edits import apply
@@ -179,7 +179,7 @@ def _write_group(group: Sequence[str], run: FixRun, tree: Tree) -> str:
     try:
         atomic_write.replace(changes)
     except OSError as error:
-        return atomic_write.explain(error)
+        return os_errors.explain(error)
     return ""
 
 

@@ -23,7 +23,7 @@ from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import rule, selection
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
-from gpulint.source import repository
+from gpulint.source import os_errors, repository
 from gpulint.source.repository import Tree, WorkTree
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _find_folder(path: str) -> Path:
     try:
         return (place if place.is_dir() and not place.is_symlink() else place.parent).resolve()
     except OSError as error:
-        raise Unusable(f"{path[:SHOWN_MAX]} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise Unusable(f"{path[:SHOWN_MAX]} cannot be read: {os_errors.explain(error)}") from None
 
 
 def _list_whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
@@ -351,7 +351,7 @@ def _read_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise SettingsError(f"--baseline {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise SettingsError(f"--baseline {path} cannot be read: {os_errors.explain(error)}") from None
 
 
 def _find_accelerator(found: Settings, options: Options) -> str:

@@ -212,7 +212,8 @@ def _format_of(path: str, text: str) -> str | Skipped:
     """
     format, suffix = find_format(path), path.rpartition(".")[2].lower()
     if not text.startswith(_SCRIPT) or (format not in ("", "shell") and suffix not in TEMPLATES):
-        return format or ("yaml" if is_object(text) else "") or Skipped("a format that gpulint does not read", "language")
+        known = format or ("yaml" if is_object(text) else "")
+        return known or Skipped("a format that gpulint does not read", "language")
     if re.match(_SHELL, text):
         return "shell"
     other = re.match(_OTHER_LANGUAGE, text)

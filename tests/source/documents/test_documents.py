@@ -450,7 +450,10 @@ def test_an_object_of_another_kind_does_not_pass_as_a_definition(line: str) -> N
     [
         (b"a: \xff\n", documents.Loaded(skips=(Skipped("not UTF-8 text", "encoding"),))),
         (b"a: \x00\n", documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),))),
-        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),))),
+        (
+            b"\xff\x00\xfe",
+            documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),)),
+        ),
         (b"a" * 5_000_001, documents.Loaded(skips=(Skipped("larger than 5 MB", "limit"),))),
     ],
 )
