@@ -10,16 +10,15 @@ the slope of a straight line through the logarithms of size and time. A larger e
 from __future__ import annotations
 
 import argparse
-import functools
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from speed import spent
 
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
 COPIES = (80, 160, 320)
@@ -212,10 +211,7 @@ def _time(kind: Kind, size: int) -> float:
     """Return the user and system seconds of a check of one input."""
     with tempfile.TemporaryDirectory() as folder:
         kind.write(Path(folder), size)
-        run = functools.partial(subprocess.Popen, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        process = run([sys.executable, "-c", COMMAND, "check", ".", "--output", "json"])
-        _, _, usage = os.wait4(process.pid, 0)
-    return usage.ru_utime + usage.ru_stime
+        return spent([sys.executable, "-c", COMMAND, "check", ".", "--output", "json"], Path(folder)).cpu_s
 
 
 def _write(folder: Path, text: str) -> None:

@@ -52,7 +52,7 @@ FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 OWN_PREFIX = "gpulint/"
 """The prefix of annotations and labels that state hints."""
 LEFT_OUT = "left out"
-"""The kind of a hint that does not apply, because a commit governs hints and is not known to have it."""
+"""The kind of a hint that does not apply, because it was not found in the --policy-from commit."""
 
 
 class Override(NamedTuple):
@@ -183,7 +183,7 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
 
 
 def leave_out(workload: Workload, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Workload:
-    """Return a workload without the hints of annotations that a commit does not vouch for.
+    """Return a workload without the hints of annotations that the --policy-from commit lacks.
 
     These are annotations of other files, and those that are spelled with escapes inside a text.
     """

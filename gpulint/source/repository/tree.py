@@ -38,7 +38,7 @@ class ExcludedFile(NamedTuple):
 class Tree(abc.ABC):
     """The files of a snapshot; paths are shown, and asked for, from `base`, the current folder.
 
-    A tree with changed files is an overlay: it shares the snapshot and its indexes, and replaces what these files say.
+    A tree with changed files is an overlay: it shares the snapshot and its indexes, with other contents for these files.
     """
 
     def __init__(self, snapshot: Snapshot, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
@@ -55,7 +55,7 @@ class Tree(abc.ABC):
     def writable(self, path: str) -> pathlib.Path | None:
         """The place on the disk of a regular file inside the root that no link leads to; None where there is none."""
 
-    # ---- what everyone asks
+    # ---- for callers
 
     def leaving_out(self, at_root: Sequence[str], shown: Sequence[str] = ()) -> Self:
         """Return the tree without files that match lines of a .gitignore at the root, or further displayed paths."""
