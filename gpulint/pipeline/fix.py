@@ -185,7 +185,7 @@ def _write_group(group: Sequence[str], run: FixRun, tree: Tree) -> str:
 
 def _explain(path: str, group: Sequence[str], reason: str) -> str:
     """Return why a group of files is not written, with the file at fault if there are several."""
-    return reason if len(group) == 1 else f"the change spans several files, and of {path}: {reason}"
+    return reason if len(group) == 1 else f"the change spans several files, one of which is {path}: {reason}"
 
 
 def _read_again(path: str, tree: Tree) -> bytes | None:

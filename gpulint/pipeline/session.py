@@ -83,7 +83,7 @@ class Options:
         if self.today and not _is_date(self.today):
             raise Unusable(f"today is a day such as 2026-11-22, not {self.today}")
         if not (0 <= self.file_timeout_s < math.inf and 0 <= self.timeout_s < math.inf):
-            raise Unusable("file_timeout_s and timeout_s are seconds; 0 is no limit")
+            raise Unusable("file_timeout_s and timeout_s are seconds of 0 or more; 0 sets no limit")
         if self.fail_on and self.fail_on.upper() not in Severity.__members__:
             raise Unusable(f"fail_on is error, warning or note, not {self.fail_on}")
 
