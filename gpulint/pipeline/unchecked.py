@@ -26,9 +26,12 @@ ADVICE = {
     "suffix": "Give the file the suffix of its language.",
     "syntax": "Correct the syntax.",
     "unreadable": "Make the file readable.",
+    "template": "Check what it renders to, for example with --render.",
+    "patch": "Check what it renders to, for example with --render.",
+    "rule": "Correct the rule.",
 }
-"""The next step for each suspicious cause."""
-KNOWN = "Exclude it in gpulint.yaml, or check what it renders to."
+"""The next step for a cause."""
+OTHER_ADVICE = "Exclude it in gpulint.yaml if it needs no check."
 PathTest = Callable[[str], bool]
 
 
@@ -90,7 +93,7 @@ def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple
     for path, skip in sorted(by_path.items()):
         rule = run.given.resolve(path).unchecked
         if rule is not None and (path in report.refused or _may_concern_gpus(skip, run.tree)):
-            advice = ADVICE.get(skip.cause, KNOWN)
+            advice = ADVICE.get(skip.cause, OTHER_ADVICE)
             yield rule, file_report.make_unchecked_finding(rule, path, f"{skip.reason}. {advice}")
 
 
