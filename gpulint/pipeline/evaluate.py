@@ -229,7 +229,7 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
 
 
 def _leave_out_hints(document: Document, policy: ResolvedPolicy) -> Document:
-    """Return a document of another file without the hints that a commit does not vouch for."""
+    """Return a document of another file without the hints that the --policy-from commit lacks."""
     if policy.vouched is None:
         return document
     return policy.vouched.leave_out(document.path, Loaded((document,)))[1].documents[0]

@@ -52,15 +52,19 @@ def fail(path: str, action: str, error: Exception) -> Report:
 
 
 def cut_short(path: str, reason: str, policy: ResolvedPolicy) -> FileReport:
-    """Return the report on a file whose check took too long: it was not checked, and that fails the run."""
+    """Return the report on a file that exceeded a time limit: it was not checked, which fails the run."""
     skipped = Report(files=1, skipped=(Skip(path, reason, "limit"),))
     rule = policy.unchecked
     if rule is None:
         return FileReport(skipped, policy.rules)
-    message = f"this file was not checked: {reason}"
-    finding = evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
-    findings = tuple(identity.add_subjects((finding,), ()))
+    findings = tuple(identity.add_subjects((make_unchecked_finding(rule, path, reason),), ()))
     return FileReport(skipped._replace(findings=findings), (*policy.rules, rule))
+
+
+def make_unchecked_finding(rule: Rule, path: str, reason: str) -> Finding:
+    """Return the finding that a file was not checked, at its start."""
+    message = f"this file was not checked: {reason}"
+    return evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
 
 
 def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:

@@ -15,7 +15,7 @@ from gpulint.pipeline.watchdog import Watchdog
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
-from gpulint.source import atomic_write
+from gpulint.source import atomic_write, os_errors
 from gpulint.source.repository import Source, Tree
 from gpulint.suggestions import fixes
 from gpulint.suggestions.edits import apply
@@ -179,13 +179,13 @@ def _write_group(group: Sequence[str], run: FixRun, tree: Tree) -> str:
     try:
         atomic_write.replace(changes)
     except OSError as error:
-        return atomic_write.explain(error)
+        return os_errors.explain(error)
     return ""
 
 
 def _explain(path: str, group: Sequence[str], reason: str) -> str:
     """Return why a group of files is not written, with the file at fault if there are several."""
-    return reason if len(group) == 1 else f"the change spans several files, and of {path}: {reason}"
+    return reason if len(group) == 1 else f"the change spans several files, one of which is {path}: {reason}"
 
 
 def _read_again(path: str, tree: Tree) -> bytes | None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
-SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
-UNREAD = "asks for GPUs in an object that is not read yet"
+SETTINGS = "sets GPUs or parallelism in an unknown format"
+UNREAD = "requests GPUs in an object of an unknown kind"
 DEPTH = 24
 
 
@@ -39,7 +39,7 @@ class ParsedFile(NamedTuple):
     """A file with its text, its documents, its comments, and the reasons for which parts of it were
     not read.
 
-    `pending` are its hints that do not apply, because a commit that governs them lacks them.
+    `pending` are its hints that do not apply, because the --policy-from commit lacks them.
     """
 
     source: Source
@@ -55,7 +55,7 @@ class ParsedFile(NamedTuple):
 
 
 def file(source: Source, vouched: PendingMarker | None = None) -> ParsedFile:
-    """Read the documents of a file, without the hints that a commit does not vouch for."""
+    """Read the documents of a file, without the hints that the --policy-from commit lacks."""
     loaded = documents.load(source.path, source.content, adapters.is_relevant)
     pending: tuple[Pending, ...] = ()
     if vouched is not None:

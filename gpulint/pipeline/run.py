@@ -41,7 +41,7 @@ def find_sources(run: Session, paths: Sequence[str]) -> Iterator[Source | Skip]:
 def report(run: Session, paths: Sequence[str], watched: Progress = iter) -> Report:
     """Return the report on the named files; `watched` passes them on one by one."""
     found, seen = evaluate(run, watched(find_sources(run, paths)))
-    found = unchecked.add_findings(found, run, unchecked.choose_named(run, paths))
+    found = unchecked.add_findings(found, run, unchecked.build_is_named(run, paths))
     return suppress(run, found, seen, paths or ["."])
 
 
@@ -53,7 +53,7 @@ def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
 
 def settle(run: Session, found: Report, paths: Sequence[str]) -> Report:
     """Add what was not checked to a report on these paths, and apply suppression."""
-    found = unchecked.add_findings(unchecked.add_skips(found, run), run, unchecked.choose_named(run, paths))
+    found = unchecked.add_findings(unchecked.add_skips(found, run), run, unchecked.build_is_named(run, paths))
     return suppress(run, found)
 
 

@@ -16,7 +16,7 @@ from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.report.workload_summary import WorkloadSummary
 
 SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
-"""Why a file was not checked although it may deploy something: our limits, or what hides a spec."""
+"""Causes for which a file that may deploy something was not checked: they fail the gate."""
 CAUSES = Words(
     (
         *SUSPICIOUS,
@@ -46,9 +46,9 @@ class Recognised(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A file, or a document of it, that was not checked.
+    """A file, or a part of it, that was not checked.
 
-    The first causes are ours or suspicious: in the gate they fail the run (`SUSPICIOUS`).
+    In the gate, a changed file with one of the first six causes fails the run.
     """
 
     path: str

@@ -38,7 +38,7 @@ def _join_patterns(name: str) -> str:
 
 
 class FoundPools:
-    """The pools in gathered documents; the same documents have the very same pools."""
+    """The pools in gathered documents, as one object by which results can be cached."""
 
     def __init__(self, documents: tuple[Document, ...]) -> None:
         self.pools = _read_pools(documents)

@@ -12,6 +12,7 @@ import click
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, print_stderr, print_unread
 from gpulint.cli.options import PATHS
 from gpulint.report.escaping import count
+from gpulint.source import os_errors
 
 if TYPE_CHECKING:
     from gpulint.pipeline.baseline_update import Change
@@ -100,7 +101,7 @@ def _write(place: Path, change: Change) -> None:
     except baseline.BaselineError as error:
         raise Misuse(str(error)) from None
     except OSError as error:
-        raise Misuse(f"{place} cannot be written: {atomic_write.explain(error)}") from None
+        raise Misuse(f"{place} cannot be written: {os_errors.explain(error)}") from None
 
 
 def _summarise(place: Path, change: Change, previous: Baseline | None, accepted: bool) -> None:

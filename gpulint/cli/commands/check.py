@@ -175,7 +175,7 @@ class Extras(NamedTuple):
 @click.option(
     "--fail-on-unread",
     is_flag=True,
-    help="Report file-not-checked for every file that was not checked, also for templates and patches.",
+    help="Fail for every file that was not checked, including templates and patches.",
 )
 @FILE_TIMEOUT
 @TIMEOUT

@@ -48,8 +48,8 @@ def read(text: str, left_out: Callable[[Skipped], object]) -> Parsed | None:
     root = composer.compose(tree.root_node)
     if tree.root_node.has_error:
         if not root.value:
-            raise SkippedDocumentError(Skipped("not HCL that is read", "syntax"))
-        left_out(Skipped("a part of it is not HCL that is read", "syntax"))
+            raise SkippedDocumentError(Skipped("invalid HCL syntax", "syntax"))
+        left_out(Skipped("invalid HCL syntax in a part of the file", "syntax"))
     return Parsed(root, ..., ())
 
 

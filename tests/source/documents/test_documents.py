@@ -315,7 +315,7 @@ def load_irrelevant(text: str | bytes, path: str = "a.yaml") -> documents.Loaded
 
 
 def test_what_is_wrong_with_an_irrelevant_text_is_no_problem() -> None:
-    invalid = Skipped("its syntax is not valid", "syntax")
+    invalid = Skipped("invalid syntax", "syntax")
     assert load_irrelevant("name: {a}b\n") == documents.Loaded(skips=(invalid,))
     assert load_irrelevant("name: 1\nname: 2\n").problems == ()
     assert load_irrelevant('{"name": 1,}', "a.json").problems == ()
@@ -378,15 +378,15 @@ def test_the_first_line_of_a_yaml_file_does_not_make_it_a_script() -> None:
 def test_a_script_in_a_yaml_file_and_a_message_of_several_parts_are_no_invalid_yaml() -> None:
     assert [document.format for document in load("#!/bin/bash\nif true; then a: b: c; fi\n").documents] == ["shell"]
     message = load("MIME-Version: 1.0\n\n--==B==\nnvidia: a: b\n")
-    assert (message.problems, message.skips) == ((), (Skipped("a message of several parts", "language"),))
+    assert (message.problems, message.skips) == ((), (Skipped("a MIME message of several parts", "language"),))
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("a.sh", [Skipped("its name is a shell script's, but its first line names python", "suffix")]),
-        ("a.sbatch", [Skipped("a script, but not of a shell", "language")]),
-        ("a", [Skipped("a script, but not of a shell", "language")]),
+        ("a.sh", [Skipped("named like a shell script, but its first line (#!) names python", "suffix")]),
+        ("a.sbatch", [Skipped("a script in another language than shell", "language")]),
+        ("a", [Skipped("a script in another language than shell", "language")]),
     ],
 )
 def test_a_script_of_another_language_is_skipped_with_its_reason(path: str, expected: list[Skipped]) -> None:
@@ -407,7 +407,7 @@ def test_text_in_base64_is_read() -> None:
 
 
 def test_what_is_wrong_with_a_text_also_counts_as_not_read() -> None:
-    assert load("gpu: {a}b\n").skips == (Skipped("its syntax is not valid", "syntax"),)
+    assert load("gpu: {a}b\n").skips == (Skipped("invalid syntax", "syntax"),)
 
 
 def test_text_that_parses_is_no_template() -> None:
@@ -449,8 +449,11 @@ def test_an_object_of_another_kind_does_not_pass_as_a_definition(line: str) -> N
     ("content", "expected"),
     [
         (b"a: \xff\n", documents.Loaded(skips=(Skipped("not UTF-8 text", "encoding"),))),
-        (b"a: \x00\n", documents.Loaded(skips=(Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding"),))),
-        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding"),))),
+        (b"a: \x00\n", documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),))),
+        (
+            b"\xff\x00\xfe",
+            documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),)),
+        ),
         (b"a" * 5_000_001, documents.Loaded(skips=(Skipped("larger than 5 MB", "limit"),))),
     ],
 )

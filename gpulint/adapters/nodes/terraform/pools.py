@@ -85,7 +85,8 @@ def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
     code = tuple(document for document in documents if document.format == "hcl")
     if not code:
         return
-    modules, settlement = load_modules(code), instances.Settlement(load_modules(code))
+    modules = load_modules(code)
+    settlement = Settlement(modules)
     left = POOLS_MAX
     for document in code:
         yield from kubernetes_pools.inventory(_read_manifests(document))
@@ -101,7 +102,7 @@ def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
 
 
 def _make_overflow(code: Iterable[Document]) -> Pool:
-    """Return a pool that stands for all that are too many to list, and that any file may change."""
+    """Return one unknown pool in place of those over the limit; a change of any file may change it."""
     unknown = Field(Unknown(f"there are more than {POOLS_MAX} node pools"))
     basis = tuple(Origin(document, ()) for document in code)
     return Pool("further node pools", basis[0], {}, unknown, amount=Amount(unknown, unknown), basis=basis)
