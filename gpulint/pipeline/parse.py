@@ -111,7 +111,9 @@ def _is_json_patch(data: object) -> bool:
 def has_unread_settings(parsed: ParsedFile) -> bool:
     """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
     unclaimed = [entry.document.data for entry in parsed.documents if entry.adapter is None]
-    return any(isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH) for data in unclaimed)
+    return any(
+        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH) for data in unclaimed
+    )
 
 
 def _has_gpu_key(value: object, depth: int) -> bool:

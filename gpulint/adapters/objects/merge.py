@@ -170,6 +170,7 @@ def _merge_items(base: Node, over: Node, key: str) -> Iterator[Node]:
 
 def pod(of: Document, spec: Node, metadata: Path = ("metadata",)) -> Document:
     """Return a pod that an operator creates from an object, as a document of that object's file."""
-    made = synthetic.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
+    parts: synthetic.Part = {"apiVersion": "v1", "kind": "Pod", "metadata": of.node(metadata), "spec": spec}
+    made = synthetic.document(of, parts, spec)
     made.beside = of.beside
     return made
