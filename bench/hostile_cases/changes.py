@@ -31,7 +31,7 @@ POOL = (
 )
 SILENCE = ("no change in GPUs, cost or power\n", "nothing here concerns GPUs")
 AUTOSCALED = POOL.replace("node_count = 4", "autoscaling { max_node_count = 4 }")
-GROUPS = 'resource "aws_autoscaling_group" "x" {\n  max_size = 4\n}\nresource "aws_launch_template" "x" {\n  instance_type = "p5.48xlarge"\n}\n'
+GROUPS = 'resource "aws_autoscaling_group" "x" {\n  min_size = 0\n  max_size = 4\n  launch_template {\n    id = aws_launch_template.x.id\n  }\n}\nresource "aws_launch_template" "x" {\n  instance_type = "p5.48xlarge"\n}\n'
 VARIABLES = POOL.replace("= 4\n", "= var.nodes\n")
 ARGUMENTS_FILE = b"model: Qwen/Qwen3-8B\ntensor-parallel-size: 4\n"
 POOLS: tuple[Change, ...] = (
