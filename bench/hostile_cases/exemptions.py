@@ -10,9 +10,9 @@ from hostile_cases.model import (
     CLEAN,
     ENDS,
     EXECUTED,
-    LISTED,
     OUTSIDE,
     REFUSED,
+    SHOWN,
     Change,
     Link,
     Made,
@@ -64,7 +64,7 @@ HINTED: tuple[tuple[str, str, Made, Made], ...] = (
     ),
     (
         "policy-accelerator",
-        LISTED,
+        SHOWN,  # a setting that applies is among the hints of the change; one that waits for its commit is a note
         one("pod.yaml", _on_l4(RIGHT)),
         one("gpulint.yaml", b"hints: [{path: '*', accelerator: h200-sxm-141gb}]\n"),
     ),

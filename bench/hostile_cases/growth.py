@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hostile_cases.model import (
     CAUGHT,
     CHECKED,
+    NOTED,
     Case,
     Files,
     one,
@@ -156,7 +157,6 @@ def _patterns() -> Iterator[Case]:
         yield Case(f"crlf-percent-{name}", way, CAUGHT, one("pod.yaml", (lines + text).encode()))
         yield Case(f"crlf-percent-{name}-later", way, CAUGHT, one("pod.yaml", f"{text}---\r\n{lines}{text}".encode()))
     texts = {
-        "spaces-before-comment": POD.replace("name: chat", f"name: chat{spaces}# gpulint: gpus=8"),
         "spaces-in-value": POD.replace("name: chat", f"name: 'chat{spaces}x'"),
         "image-of-colons": POD.replace("v0.10.1", ":" * 50_000),
         "image-of-slashes": POD.replace("vllm/vllm-openai", "a/" * 50_000 + "vllm"),
@@ -173,6 +173,9 @@ def _patterns() -> Iterator[Case]:
         "selector-of-100000": POD.replace("spec:", "spec:\n  nodeSelector: {x: '" + "nvidia-" * 30_000 + "'}", 1),
         "backslashes": POD.replace("Qwen/Qwen3-8B", "\\\\" * 50_000),
     }  # fmt: skip
+    hinted = POD.replace("name: chat", f"name: chat{spaces}# gpulint: gpus=8")
+    # A hint that contradicts its file is a warning in a plain check; only the gate makes it an error.
+    yield Case("spaces-before-comment", way, NOTED, one("pod.yaml", hinted.encode()))
     for name, text in texts.items():
         yield Case(name, way, CAUGHT, one("pod.yaml", text.encode()))
 
