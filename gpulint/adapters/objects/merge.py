@@ -131,10 +131,10 @@ def entries(node: Node | None) -> Mapping[str, tuple[Node, Node]]:
 
 
 def value(node: Node | None, *path: str) -> Node | None:
-    """Return the value below a mapping along keys."""
+    """Return the value below a mapping along keys; None if it is empty."""
     for key in path:
         node = entries(node).get(key, (None, None))[1]
-    return node
+    return None if node is None or values.is_empty(node) else node
 
 
 def items(node: Node | None) -> Sequence[Node]:
