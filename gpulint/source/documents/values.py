@@ -51,9 +51,9 @@ def leave_out_empty(data: object) -> object:
             if isinstance(value, dict):
                 for key in [key for key, inner in value.items() if inner is None and not _is_kept(name, key)]:
                     del value[key]
-                waiting += value.items()
+                waiting += ((key, inner) for key, inner in value.items() if isinstance(inner, dict | list))
             elif isinstance(value, list):
-                waiting += ((name, inner) for inner in value)
+                waiting += ((name, inner) for inner in value if isinstance(inner, dict | list))
     return data
 
 
