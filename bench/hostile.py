@@ -186,7 +186,7 @@ def _judge(case: Case | Change, run: Run, report: outputs.Found | None) -> str:
         return "not checked" if any(finding.rule in UNREAD_RULES for finding in failing) else "another finding"
     if report.findings:
         return "noted"
-    return "counted" if report.skipped else "clean"
+    return "counted" if report.skipped or report.hints else "clean"
 
 
 def _compare(case: Case | Change, verdict: str) -> Iterator[str]:

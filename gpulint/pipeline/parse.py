@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -11,6 +12,7 @@ from gpulint import adapters
 from gpulint.adapters import nodes
 from gpulint.catalog import resource_names
 from gpulint.pipeline.enrichment import autoscaling
+from gpulint.policy.config.settings import FILE, PROJECT
 from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
@@ -110,8 +112,20 @@ def _is_json_patch(data: object) -> bool:
 
 def has_unread_settings(parsed: ParsedFile) -> bool:
     """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
-    unclaimed = [entry.document.data for entry in parsed.documents if entry.adapter is None]
-    return any(isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH) for data in unclaimed)
+    unclaimed = [_leave_out_policy(entry.document) for entry in parsed.documents if entry.adapter is None]
+    return any(
+        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH) for data in unclaimed
+    )
+
+
+def _leave_out_policy(document: Document) -> object:
+    """Return the data of a document without gpulint's own settings, which are read as the policy."""
+    name, data, tools = posixpath.basename(document.path), document.data, document.get(("tool",))
+    if name == FILE:
+        return None
+    if name != PROJECT or not isinstance(data, dict) or not isinstance(tools, dict):
+        return data
+    return {**data, "tool": {key: value for key, value in tools.items() if key != "gpulint"}}
 
 
 def _has_gpu_key(value: object, depth: int) -> bool:

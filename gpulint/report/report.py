@@ -118,6 +118,7 @@ class Report(NamedTuple):
     `unsilenced` counts the findings that waivers and a baseline would suppress if they applied.
     `unwritten` are the files that --fix could not change, each with the reason; the report is on what they hold.
     `refused` are the files that the system refused to read: the run did not do its work.
+    `gpu_pools` are the node pools with GPUs that the files of a run without workloads define, by name.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -137,6 +138,7 @@ class Report(NamedTuple):
     facilities: tuple[FacilitySummary, ...] = ()
     unwritten: tuple[tuple[str, str], ...] = ()
     refused: tuple[str, ...] = ()
+    gpu_pools: tuple[str, ...] = ()
 
     @property
     def open(self) -> tuple[Finding, ...]:

@@ -131,10 +131,10 @@ def entries(node: Node | None) -> Mapping[str, tuple[Node, Node]]:
 
 
 def value(node: Node | None, *path: str) -> Node | None:
-    """Return the value below a mapping along keys."""
+    """Return the value below a mapping along keys; None if it is empty."""
     for key in path:
         node = entries(node).get(key, (None, None))[1]
-    return node
+    return None if node is None or values.is_empty(node) else node
 
 
 def items(node: Node | None) -> Sequence[Node]:
@@ -170,6 +170,7 @@ def _merge_items(base: Node, over: Node, key: str) -> Iterator[Node]:
 
 def pod(of: Document, spec: Node, metadata: Path = ("metadata",)) -> Document:
     """Return a pod that an operator creates from an object, as a document of that object's file."""
-    made = synthetic.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
+    parts: synthetic.Part = {"apiVersion": "v1", "kind": "Pod", "metadata": of.node(metadata), "spec": spec}
+    made = synthetic.document(of, parts, spec)
     made.beside = of.beside
     return made

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
 
+POOLS_SHOWN = 3
+
 
 class Reporting(NamedTuple):
     """The options that say how the report is written."""
@@ -217,7 +219,11 @@ def _explain_silence(report: Report, changed: bool) -> Iterator[str]:
     """Yield why a report without a workload has nothing to say."""
     if report.workloads or report.facilities or report.findings or report.failures:
         return
-    if report.skipped or (report.comparison and report.comparison.pools):
+    if report.gpu_pools:
+        names = ", ".join(report.gpu_pools[:POOLS_SHOWN])
+        further = f" and {len(report.gpu_pools) - POOLS_SHOWN} more" if report.gpu_pools[POOLS_SHOWN:] else ""
+        yield f"no GPU workload was found in the files that were checked; their node pools with GPUs: {names}{further}"
+    elif report.skipped or (report.comparison and report.comparison.pools):
         yield "no GPU workload was found in the files that were checked"
     else:
         yield "no file that gpulint reads has changed" if changed and not report.files else "nothing here concerns GPUs"

@@ -118,6 +118,38 @@ def test_whole_number_keys_become_text_as_in_json() -> None:
     assert data("8: a\n0644: b\n'1': c\non: d\n1.5: e\n") == {"8": "a", "420": "b", "1": "c", "on": "d", "1.5": "e"}
 
 
+@pytest.mark.parametrize("empty", ["", "~", "null"])
+def test_a_kubernetes_object_states_nothing_under_an_empty_key(empty: str) -> None:
+    pod = f"apiVersion: v1\nkind: Pod\nspec: {{containers: [{{image: {empty}}}]}}\n"
+    document = only(pod)
+    assert document.data == {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{}]}}
+    assert document.node(("spec", "containers", 0, "image")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nlimits: {nvidia.com/gpu: }\n", ("limits", "nvidia.com/gpu"), id="device"
+        ),
+        pytest.param("apiVersion: v1\nkind: Pod\nvolumes: [{emptyDir: }]\n", ("volumes", 0, "emptyDir"), id="volume"),
+        pytest.param(
+            "apiVersion: v2\nkind: HelmRelease\nvalues: {probe: }\n", ("values", "probe"), id="values of a chart"
+        ),
+        pytest.param("apiVersion: gpulint/v1\nkind: TrainingJob\nspec: {gpuss: }\n", ("spec", "gpuss"), id="own spec"),
+        pytest.param("services: {chat: }\n", ("services", "chat"), id="no object"),
+        pytest.param("apiVersion: v1\nkind: Pod\nitems: [~]\n", ("items", 0), id="item of a list"),
+    ],
+)
+def test_a_key_that_says_something_by_itself_is_kept(text: str, path: documents.Path) -> None:
+    assert only(text).get(path, "absent") is None
+
+
+def test_a_shared_part_of_an_object_states_nothing_under_an_empty_key() -> None:
+    document = only("apiVersion: v1\nkind: Pod\nspec: &shared {image: , name: a}\nstatus: {spec: *shared}\n")
+    assert document.get(("spec",)) == document.get(("status", "spec")) == {"name": "a"}
+
+
 def test_merge_keys_are_applied_and_explicit_keys_win() -> None:
     text = "base: &b {x: 1, y: 2}\nmore: &m {y: 3, z: 4}\na:\n  y: 9\n  <<: [*b, *m]\nc: {<<: *b}\n"
     assert data(text) == {

@@ -11,6 +11,7 @@ in each zone unless `autoscaling` is false; then it has `node_count` (1).
 terraform-aws-modules/eks, node_groups.tf: the same keys with the defaults 1 (0 if self-managed), 3 and 1.
 -azurerm, kubernetes_cluster_node_pool: `node_count`, or `min_count` and `max_count`.
 oracle/terraform-provider-oci, containerengine_node_pool: `node_config_details.size` over all domains.
+-aws, autoscaling_group: `min_size`, `max_size` and `desired_capacity`.
 nebius mk8s_v1_node_group: `fixed_node_count`, or `autoscaling` with `min_node_count` and `max_node_count`.
 """
 
@@ -150,6 +151,12 @@ def read_eks(spot: Spot, modules: Modules) -> Amount:
         keys = ("min_size", "max_size", "desired_size")
         return amounts.make_range(*(modules.field(scaling.descend(key)) for key in keys))
     return Amount(None, None)
+
+
+def read_autoscaling(spot: Spot, modules: Modules) -> Amount:
+    """Return the machines of an Auto Scaling group."""
+    keys = ("min_size", "max_size", "desired_capacity")
+    return amounts.make_range(*(modules.field(spot.descend(key)) for key in keys))
 
 
 def read_eks_module(group: Spot, shared: Spot, least: int, modules: Modules) -> Amount:
