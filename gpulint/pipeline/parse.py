@@ -16,6 +16,7 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded
+from gpulint.source.documents.nodes import DEPTH_MAX
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 PATCH = "patch"
 SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
 UNREAD = "asks for GPUs in an object that is not read yet"
-DEPTH = 24
 
 
 class ParsedDocument(NamedTuple):
@@ -81,7 +81,7 @@ def recognise(adapter: ModuleType, document: Document) -> Recognised:
 
 def has_unread_gpus(parsed: ParsedFile) -> bool:
     """Whether an object that no adapter reads names an accelerator resource."""
-    return any(_requests_gpus(entry.document.data, DEPTH) for entry in parsed.documents if _is_unread(entry))
+    return any(_requests_gpus(entry.document.data, DEPTH_MAX) for entry in parsed.documents if _is_unread(entry))
 
 
 def _is_unread(entry: ParsedDocument) -> bool:
@@ -111,7 +111,9 @@ def _is_json_patch(data: object) -> bool:
 def has_unread_settings(parsed: ParsedFile) -> bool:
     """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
     unclaimed = [entry.document.data for entry in parsed.documents if entry.adapter is None]
-    return any(isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH) for data in unclaimed)
+    return any(
+        isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH_MAX) for data in unclaimed
+    )
 
 
 def _has_gpu_key(value: object, depth: int) -> bool:
