@@ -111,7 +111,9 @@ class _Suggesting:
 
     def __init__(self, evaluated: Evaluated) -> None:
         self._has_alternatives = evaluated.policy.alternatives
-        self._namesakes = Counter(workload.workload.name for workload in evaluated.workloads)
+        workloads = tuple(evaluated.workloads)
+        self._namesakes = Counter(workload.workload.name for workload in workloads)
+        self._role_namesakes = Counter(role.owner for workload in workloads for role in workload.roles)
         self._twins: Twins | None = None
 
     def suggest(self, workload: EvaluatedWorkload) -> SuggestedWorkload:
@@ -161,7 +163,8 @@ class _Suggesting:
     def _identify(self, verdict: Verdict, role: EvaluatedRole) -> Hashable:
         from gpulint.suggestions import twins
 
-        return twins.identify(verdict, role, self._namesakes[role.workload.name])
+        namesakes = self._namesakes[role.workload.name], self._role_namesakes[role.owner]
+        return twins.identify(verdict, role, namesakes)
 
 
 def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:
