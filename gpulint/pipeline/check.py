@@ -138,7 +138,7 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
     unchanged = UnchangedFile(evaluated, repository)
     verifying = verification.Verification(source, evaluator, evaluated.parsed.loaded, unchanged)
     found = zip(suggested.findings, suggested.twins, strict=True)
-    return list(verification.verify(found, verifying, source, repository.read))
+    return list(verification.verify(found, verifying, source, repository.read, suggested.allowance))
 
 
 # ---- the report on a run

@@ -25,6 +25,7 @@ ADVICE = {
     "suffix": "Rename the file for the language that it is written in.",
     "syntax": "Correct its syntax.",
     "unreadable": "Make the file readable.",
+    "suggestions": "Split the file.",
 }
 """The next step for each suspicious cause."""
 KNOWN = "Exclude it in gpulint.yaml, or check what it becomes."
