@@ -4,7 +4,7 @@ to a run's totals.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.facts.model import Facts
@@ -76,7 +76,7 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
     report = Report(
         _suppress(findings, suggested, missing),
         workloads,
-        evaluated.skips,
+        (*evaluated.skips, *_list_unsearched(suggested)),
         files=1,
         documents=tuple(document.recognised for document in evaluated.documents),
         facilities=suggested.facilities,
@@ -90,6 +90,12 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
         policy.facility,
         _allocate(taking, evaluated),
     )
+
+
+def _list_unsearched(suggested: Suggested) -> Iterator[Skip]:
+    """Yield why not all suggestions for a file were searched, if they were not."""
+    if reason := suggested.allowance.reason:
+        yield Skip(suggested.evaluated.parsed.source.path, reason, "suggestions")
 
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:

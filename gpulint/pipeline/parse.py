@@ -18,6 +18,7 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded
+from gpulint.source.documents.nodes import DEPTH_MAX
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 PATCH = "patch"
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
-DEPTH = 24
 
 
 class ParsedDocument(NamedTuple):
@@ -83,7 +83,7 @@ def recognise(adapter: ModuleType, document: Document) -> Recognised:
 
 def has_unread_gpus(parsed: ParsedFile) -> bool:
     """Whether an object that no adapter reads names an accelerator resource."""
-    return any(_requests_gpus(entry.document.data, DEPTH) for entry in parsed.documents if _is_unread(entry))
+    return any(_requests_gpus(entry.document.data, DEPTH_MAX) for entry in parsed.documents if _is_unread(entry))
 
 
 def _is_unread(entry: ParsedDocument) -> bool:
@@ -114,7 +114,7 @@ def has_unread_settings(parsed: ParsedFile) -> bool:
     """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
     unclaimed = [_leave_out_policy(entry.document) for entry in parsed.documents if entry.adapter is None]
     return any(
-        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH) for data in unclaimed
+        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH_MAX) for data in unclaimed
     )
 
 

@@ -58,10 +58,12 @@ def settle(run: Session, found: Report, paths: Sequence[str]) -> Report:
     return suppress(run, found)
 
 
-def evaluate(run: Session, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+def evaluate(
+    run: Session, files: Iterable[Source | Skip], watchdog: Watchdog | None = None
+) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
-    found = check.check_files(_record(files, seen), run.tree, run.given, build_watchdog(run.options))
+    found = check.check_files(_record(files, seen), run.tree, run.given, watchdog or build_watchdog(run.options))
     found = unchecked.add_skips(found, run)
     return found._replace(comment=run.settings.comment), tuple(seen)
 

@@ -29,6 +29,7 @@ ADVICE = {
     "template": "Check what it renders to, for example with --render.",
     "patch": "Check what it renders to, for example with --render.",
     "rule": "Correct the rule.",
+    "suggestions": "Split the file.",
 }
 """The next step for a cause."""
 OTHER_ADVICE = "Exclude it in gpulint.yaml if it needs no check."

@@ -29,6 +29,7 @@ CAUSES = Words(
         "submodule",
         "excluded",
         "rule",
+        "suggestions",
     )
 )
 """Why a file or a part of it was not checked."""

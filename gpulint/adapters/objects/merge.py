@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters.objects import synthetic
+from gpulint.source import excess
 from gpulint.source.documents import Document, Node, Path, values
 from gpulint.workload import Field, Origin, Role
 
@@ -51,7 +52,9 @@ class Places:
         None if there is no value.
         """
         node, value = document.node(path), document.get(path)
-        if node is None or depth == 0 or len(self._kept) > NODES_MAX:
+        if node is None or excess.is_over(DEPTH + 1 - depth, DEPTH, "a merged object nests deeper than {} levels"):
+            return None
+        if excess.is_over(len(self._kept), NODES_MAX, "merged objects have more than {} values"):
             return None
         at = synthetic.place(reference.document, reference.path)
         if isinstance(value, dict):

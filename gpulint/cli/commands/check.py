@@ -418,7 +418,7 @@ def _fix(run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], e
         rewrite = pipeline_fix.write(rewrite, run.tree)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     print_stderr(f"not written {path}: {reason}" for path, reason in sorted(rewrite.refused.items()))
-    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given), paths)
+    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given, watchdog), paths)
 
 
 def _accepting(run: Session) -> Callable[[Report], Report]:

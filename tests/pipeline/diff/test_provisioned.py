@@ -648,3 +648,15 @@ def test_the_numbers_of_workloads_and_pools_take_prices_of_the_policy(compared: 
     policy = "prices: [{usd-per-hour: 10, date: 2026-11-01, instance-type: a3-highgpu-8g}]\n"
     before, after = ({"a.tf": gke(f"node_count = {number}"), "gpulint.yaml": policy} for number in (1, 2))
     assert compared(before, after).pool_total.usd_per_month.amount == 7_300
+
+
+def test_a_number_that_depends_on_more_values_than_are_followed_is_a_change(compared: Compared) -> None:
+    names = ", ".join(f"local.v{at}" for at in range(600))
+    values = "".join(f'  v{at} = "a"\n' for at in range(1, 600))
+
+    def write(first: str) -> dict[str, str]:
+        locals_ = f'locals {{\n  nodes = length(compact([{names}]))\n  v0 = "{first}"\n{values}}}\n'
+        return {"main.tf": gke("node_count = local.nodes"), "locals.tf": locals_}
+
+    assert compared(write(""), write("a")).pools
+    assert not compared(write("a"), {**write("a"), "notes.md": "x"}).pools
