@@ -114,7 +114,8 @@ def has_unread_settings(parsed: ParsedFile) -> bool:
     """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
     unclaimed = [_leave_out_policy(entry.document) for entry in parsed.documents if entry.adapter is None]
     return any(
-        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH_MAX) for data in unclaimed
+        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH_MAX)
+        for data in unclaimed
     )
 
 
