@@ -100,7 +100,7 @@ def counted(folder: Folder, path: str, kind: str, wanted: frozenset[str], read: 
     """What one file gives, whose kind is to be recognised as one of those wanted; `read` is what a reader said of it."""
     row = Row(stored=1, expected=int(bool(wanted)))
     if not documents.is_read(path) and not folder.content(path).startswith(b"#!"):
-        row.skipped["not a format that is read"] += 1
+        row.skipped["a format that gpulint does not read"] += 1
         row.missed += [f"{kind}: {path}"] if wanted else []
         return row
     try:

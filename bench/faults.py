@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def _import_all() -> None:
-    """Import every module, so that a run begins with its work; cached data is read anew by each run."""
+    """Import every module, so that a run begins with its work; each run reads cached data again."""
     for module in pkgutil.walk_packages(gpulint.__path__, "gpulint."):
         importlib.import_module(module.name)
 

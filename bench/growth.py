@@ -11,16 +11,15 @@ exponent than `--most` is marked, with exit code 1.
 from __future__ import annotations
 
 import argparse
-import functools
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from speed import spent
 
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
 COPIES = (80, 160, 320)
@@ -214,14 +213,8 @@ def _time(kind: Kind, size: int) -> float:
     """Return the least user and system seconds of a check of one input."""
     with tempfile.TemporaryDirectory() as folder:
         kind.write(Path(folder), size)
-        return min(_run(folder) for _ in range(RUNS))
-
-
-def _run(folder: str) -> float:
-    run = functools.partial(subprocess.Popen, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    process = run([sys.executable, "-c", COMMAND, "check", ".", "--output", "json"])
-    _, _, usage = os.wait4(process.pid, 0)
-    return usage.ru_utime + usage.ru_stime
+        run = [sys.executable, "-c", COMMAND, "check", ".", "--output", "json"]
+        return min(spent(run, Path(folder)).cpu_s for _ in range(RUNS))
 
 
 def _write(folder: Path, text: str) -> None:

@@ -11,7 +11,6 @@ exit code 1.
 from __future__ import annotations
 
 import argparse
-import math
 import shutil
 import sys
 import tempfile
@@ -19,10 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import alone
+from growth import MOST, SIZES, fit_exponent
 from speed import Cost, spent
 
-SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
-EXPONENT_MOST = 1.1
 SUGGESTED = 20
 """Deployments with a defect in every repository of the kind `suggestions`."""
 Files = Iterator[tuple[str, str]]
@@ -277,9 +275,10 @@ def main() -> None:
         for kind in arguments.kinds:
             for name, costs in _measure(Path(folder), kind, arguments.sizes, programs).items():
                 start, *spans = costs
-                exponent = fit_exponent(arguments.sizes, [one.cpu_s - start.cpu_s for one in spans])
-                exceeded |= exponent > EXPONENT_MOST
-                mark = " EXCEEDED" if exponent > EXPONENT_MOST else ""
+                times_s = (one.cpu_s - start.cpu_s for one in spans)
+                exponent = fit_exponent(dict(zip(arguments.sizes, times_s, strict=True)))
+                exceeded |= exponent > MOST
+                mark = " EXCEEDED" if exponent > MOST else ""
                 peak = max(one.peak_mib for one in spans)
                 times = (f"{one.cpu_s:.2f} s" for one in spans)
                 rows.append((kind, name, *times, f"{exponent:.2f}{mark}", f"{peak:.0f}"))
@@ -307,15 +306,6 @@ def write(root: Path, files: Files) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
     return root
-
-
-def fit_exponent(sizes: Sequence[int], times: Sequence[float]) -> float:
-    """Return the slope of the least-squares line through the logarithms of sizes and times."""
-    across = [math.log(size) for size in sizes]
-    up = [math.log(max(time, 1e-3)) for time in times]
-    middle, level = sum(across) / len(across), sum(up) / len(up)
-    spread = sum((one - middle) ** 2 for one in across)
-    return sum((one - middle) * (other - level) for one, other in zip(across, up, strict=True)) / spread
 
 
 if __name__ == "__main__":

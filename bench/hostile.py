@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +47,13 @@ class Run(NamedTuple):
     cpu_s: float
     memory_mib: float
     printed: bytes
+
+
+class Built(NamedTuple):
+    """A case that was written to disk: the words of its command, and how many files it has."""
+
+    words: Sequence[str]
+    files: int
 
 
 class Result(NamedTuple):
@@ -97,11 +104,10 @@ def _try(case: Case | Change) -> Result:
     """Build the case, run it and compare the outcome."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as name:
         work = Path(name)
-        built = work / "built"
-        failed = _fork(lambda: built.write_text(json.dumps(repositories.build(case, work)), encoding="utf-8"))
-        if failed:
+        built = _build(case, work)
+        if built is None:
             return Result(case, Run(0, 0, 0, 0, b""), "not built", ("the case could not be built",))
-        words, count = json.loads(built.read_text(encoding="utf-8"))
+        words, count = built
         cpu_s = min(CPU_S_PER_FILE * count, CPU_S_MAX)
         log, report = work / "watch.log", work / "out" / "report.json"
         command = [
@@ -122,17 +128,19 @@ def _find_format(words: Sequence[str]) -> str:
     return words[words.index("--format") + 1] if "--format" in words else ""
 
 
-def _fork(build: Callable[[], object]) -> bool:
-    """Build in a child, so that this process stays small; return whether that failed."""
+def _build(case: Case | Change, work: Path) -> Built | None:
+    """Build a case in a child, so that this process stays small; return None if that failed."""
+    place = work / "built"
     child = os.fork()
     if child == 0:
         try:
-            build()
+            place.write_text(json.dumps(repositories.build(case, work)), encoding="utf-8")
         except BaseException:
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
-    return os.waitpid(child, 0)[1] != 0
+    failed = os.waitpid(child, 0)[1] != 0
+    return None if failed else Built(*json.loads(place.read_text(encoding="utf-8")))
 
 
 def _run(command: Sequence[str], folder: Path, printed: Path, cpu_s: float) -> Run:
@@ -178,7 +186,7 @@ def _judge(case: Case | Change, run: Run, report: outputs.Found | None) -> str:
         return "not checked" if any(finding.rule in UNREAD_RULES for finding in failing) else "another finding"
     if report.findings:
         return "noted"
-    return "counted" if report.skipped else "clean"
+    return "counted" if report.skipped or report.hints else "clean"
 
 
 def _compare(case: Case | Change, verdict: str) -> Iterator[str]:
@@ -242,11 +250,10 @@ def _has_yaml(case: Case) -> bool:
 def _run_peer(command: Sequence[str], case: Case) -> Run | None:
     with tempfile.TemporaryDirectory(prefix="hostile-") as name:
         work = Path(name)
-        built = work / "built"
-        if _fork(lambda: built.write_text(json.dumps(repositories.build(case, work)), encoding="utf-8")):
+        built = _build(case, work)
+        if built is None:
             return None
-        words, _ = json.loads(built.read_text(encoding="utf-8"))
-        return _run([*command, *words[1:]], work / "checkout", work / "printed", CPU_S_PER_FILE)
+        return _run([*command, *built.words[1:]], work / "checkout", work / "printed", CPU_S_PER_FILE)
 
 
 # ---- what is printed

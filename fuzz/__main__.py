@@ -46,7 +46,7 @@ def main() -> None:
         print("\n".join(targets.find_all()))
         return
     names = [*targets.find()] if asked.all else asked.targets
-    known = targets.find() if set(names) <= set(targets.find()) else targets.find_all()
+    known = targets.select(names)
     if unknown := [name for name in names if name not in known] or ([] if names else ["nothing"]):
         sys.exit(f"no such target: {', '.join(unknown)}; --list lists them")
     mode = "coverage" if importlib.util.find_spec("atheris") and not asked.plain else "random"
@@ -156,10 +156,10 @@ def _replay(name: str, data: bytes) -> None:
     """Try one input twice, the second time without what the first one loaded; end with 1 if it fails."""
     from fuzz import targets, trial
 
-    found = targets.find() if name in targets.find() else targets.find_all()
-    trial.attempt(found[name].run, b"", 1, PATIENCE_S)
+    run = targets.select([name])[name].run
+    trial.attempt(run, b"", 1, PATIENCE_S)
     trial.watch()
-    failure = trial.attempt(found[name].run, data, 0)
+    failure = trial.attempt(run, data, 0)
     if failure is not None:
         sys.exit(f"{failure.kind}: {failure.key}\n{failure.text}")
     sys.exit(0)

@@ -10,7 +10,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SYSTEM = ("/usr", "/lib", "/lib64", "/opt", "/etc/localtime", "/etc/ld.so", "/proc/self", "/dev/null", "/dev/urandom")
 """Where an interpreter keeps what it needs itself."""
-READING = os.O_RDONLY
 FORBIDDEN = ("socket.", "os.system", "os.exec", "os.spawn", "os.fork", "pty.", "ctypes.dlopen", "webbrowser.")
 """Events that no check may cause, by the beginning of their names."""
 PROCESSES = frozenset({"subprocess.Popen", "os.posix_spawn"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
 
 from fuzz import seeds
 
@@ -26,18 +25,13 @@ VALUES: tuple[object, ...] = (
 )  # fmt: skip
 
 
-def mutate(data: bytes, chance: random.Random, own: Sequence[seeds.Seed] = ()) -> bytes:
+def mutate(data: bytes, chance: random.Random) -> bytes:
     """Return a changed input: the tree of it where it has one, its tokens, or its bytes."""
     choice = chance.random()
     if choice < 0.35 and (tree := _mutate_tree(data, chance)) is not None:
         return tree[:LONGEST]
     for _ in range(1 + int(chance.expovariate(0.7))):
-        if chance.random() < 0.75:
-            data = _mutate_tokens(data, chance)
-        elif own and chance.random() < 0.3:
-            data = _splice(data, chance.choice(own).content, chance)
-        else:
-            data = _mutate_bytes(data, chance)
+        data = _mutate_tokens(data, chance) if chance.random() < 0.75 else _mutate_bytes(data, chance)
     return data[:LONGEST]
 
 
@@ -149,13 +143,6 @@ def _mutate_tokens(data: bytes, chance: random.Random) -> bytes:
         case _:
             new = chance.choice(tokens)[0]
     return data[:start] + new + data[end:]
-
-
-def _splice(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    """Return lines of one text followed by lines of another."""
-    mine, theirs = data.splitlines(keepends=True), other.splitlines(keepends=True)
-    at, start = chance.randint(0, len(mine)), chance.randint(0, len(theirs))
-    return b"".join([*mine[:at], *theirs[start : start + chance.randint(1, 20)], *mine[at:]])
 
 
 def _mutate_bytes(data: bytes, chance: random.Random) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,6 +58,11 @@ def find_all() -> Mapping[str, Target]:
     for name, commands in sorted(seeds.find_engines().items()):
         found[f"engine-{name}"] = Target(f"engine-{name}", _read_arguments, commands.copy, ("gpulint.engines",))
     return found
+
+
+def select(names: Iterable[str]) -> Mapping[str, Target]:
+    """Return the targets among which these names are: all of them only if the main ones do not suffice."""
+    return find() if set(names) <= find().keys() else find_all()
 
 
 def _contents(own: Sequence[Seed]) -> Callable[[], Sequence[bytes]]:

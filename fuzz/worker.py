@@ -12,9 +12,12 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from fuzz.targets import Target
 
 REPORT_EVERY_S = 2.0
 SEEDS_FIRST = 20
@@ -33,7 +36,7 @@ class Search:
     def __init__(self, names: Sequence[str], out: Path, runs: int, seconds: float, slower: float) -> None:
         from fuzz import targets
 
-        found = targets.find() if set(names) <= set(targets.find()) else targets.find_all()
+        found = targets.select(names)
         self.targets = [found[name] for name in names]
         self.out, self.runs, self.stop = out, runs, time.monotonic() + seconds
         self.slower = slower
@@ -61,7 +64,7 @@ class Search:
         if self.done >= self.runs or now > self.stop:
             self.finish()
 
-    def _choose(self, data: bytes) -> tuple[targets.Target, bytes]:  # type: ignore[name-defined]  # noqa: F821
+    def _choose(self, data: bytes) -> tuple[Target, bytes]:
         if len(self.targets) == 1:
             return self.targets[0], data
         return self.targets[(data[0] if data else 0) % len(self.targets)], data[1:]
@@ -102,7 +105,7 @@ def main() -> None:
 
 def _search_plainly(names: Sequence[str], out: Path, runs: int, seconds: float, seed: int) -> NoReturn:
     """Try the seeds, then mutations of seeds and of earlier mutations."""
-    from fuzz import mutation, trial
+    from fuzz import trial
 
     search = Search(names, out, runs, seconds, 1)
     chance = random.Random(seed)
@@ -116,21 +119,21 @@ def _search_plainly(names: Sequence[str], out: Path, runs: int, seconds: float, 
         at = chance.randrange(len(pool))
         data = pool[at]
         for _ in range(chance.choice((1, 1, 2, 4))):
-            data = _mutate(search, data, chance, mutation.mutate)
+            data = _mutate(search, data, chance)
         if chance.random() < KEPT:
             pool[at] = data
         search.try_one(data)
 
 
-def _mutate(
-    search: Search, data: bytes, chance: random.Random, mutate: Callable[[bytes, random.Random], bytes]
-) -> bytes:
+def _mutate(search: Search, data: bytes, chance: random.Random) -> bytes:
     """Mutate an input; a first byte that chooses the target and a first line that names the file change rarely."""
+    from fuzz import mutation
+
     head, body = (data[:1], data[1:]) if len(search.targets) > 1 else (b"", data)
     name, line_end, content = body.partition(b"\n")
     if line_end and b"." in name and len(name) < 80 and b" " not in name and chance.random() < 0.98:
-        return head + name + line_end + mutate(content, chance)
-    return head + mutate(body, chance)
+        return head + name + line_end + mutation.mutate(content, chance)
+    return head + mutation.mutate(body, chance)
 
 
 def _list_seeds(search: Search) -> list[list[bytes]]:
@@ -143,9 +146,9 @@ def _list_seeds(search: Search) -> list[list[bytes]]:
 def _search_with_coverage(names: Sequence[str], out: Path, runs: int, seconds: float, seed: int) -> None:
     import atheris
 
-    from fuzz import mutation, targets, trial
+    from fuzz import targets, trial
 
-    packages = ("gpulint",) if len(names) > 1 else {**targets.find(), **_find_others(names)}[names[0]].packages
+    packages = ("gpulint",) if len(names) > 1 else targets.select(names)[names[0]].packages
     with atheris.instrument_imports(include=[*packages]):
         _import_everything(packages)
     search = Search(names, out, runs, seconds, COVERAGE_SLOWS_DOWN)
@@ -160,7 +163,7 @@ def _search_with_coverage(names: Sequence[str], out: Path, runs: int, seconds: f
         chance = random.Random(number)
         if chance.random() < 0.25:
             return bytes(atheris.Mutate(data, longest))
-        return _mutate(search, data, chance, mutation.mutate)[:longest]
+        return _mutate(search, data, chance)[:longest]
 
     words = [
         sys.argv[0],
@@ -174,12 +177,6 @@ def _search_with_coverage(names: Sequence[str], out: Path, runs: int, seconds: f
     atheris.Setup([*words, f"-artifact_prefix={corpus}/"], search.try_one, custom_mutator=change)
     trial.watch()
     atheris.Fuzz()
-
-
-def _find_others(names: Sequence[str]) -> dict[str, targets.Target]:  # type: ignore[name-defined]  # noqa: F821
-    from fuzz import targets
-
-    return {} if set(names) <= set(targets.find()) else dict(targets.find_all())
 
 
 def _import_everything(packages: Sequence[str]) -> None:

@@ -28,11 +28,12 @@ class Finding(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A report: its findings, the paths that were skipped, and what is invalid about its JSON."""
+    """A report: its findings, the paths that were skipped, what is invalid about its JSON, and the hints of a change."""
 
     findings: tuple[Finding, ...] = ()
     skipped: tuple[str, ...] = ()
     invalid: str = ""
+    hints: tuple[str, ...] = ()
 
 
 def read_report(path: Path) -> Found | None:
@@ -46,7 +47,8 @@ def read_report(path: Path) -> Found | None:
     assert isinstance(data, dict)
     found = (entry for entry in data["findings"] if entry["suppressed"] is None)
     findings = [Finding(entry["rule"], entry["path"], entry["severity"] == "error") for entry in found]
-    return Found(tuple(findings), tuple(entry["path"] for entry in data["skipped"]))
+    hints = tuple(entry["text"] for entry in (data["comparison"] or {}).get("hints", ()))
+    return Found(tuple(findings), tuple(entry["path"] for entry in data["skipped"]), hints=hints)
 
 
 def parse_strictly(text: str) -> object:

@@ -169,7 +169,7 @@ def _classify(document: Document) -> str:
     """Return how a document is read: as `object`, as `plain` data, or in its own format."""
     if document.format not in DATA:
         return document.format
-    return "object" if isinstance(document.data, dict) and "apiVersion" in document.data else "plain"
+    return "object" if document.get(("apiVersion",)) is not None else "plain"
 
 
 @functools.lru_cache(maxsize=8)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import gc
 import importlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gpulint.source.repository import Tree
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
+T = TypeVar("T")
 RECORDS_BETWEEN_COLLECTIONS = 100_000
 """A check makes records that live until its end. With Python's 700, a large file takes twice as long to search for cycles."""
 SEVERITIES = click.Choice(["error", "warning", "note"])
@@ -126,6 +128,17 @@ def print_stderr(lines: Iterable[str]) -> None:
     """Print lines to stderr without terminal control characters."""
     for line in lines:
         click.echo(f"gpulint: {replace_unprintable(line)}", err=True)
+
+
+def watch(what: str, file_timeout_s: float, action: Callable[[], T]) -> T:
+    """Return the result of an action on one file; say so and end with 3 if it takes too long."""
+    from gpulint.pipeline.watchdog import OutOfTime, Watchdog
+
+    try:
+        return Watchdog(file_timeout_s).watch(action)
+    except OutOfTime as reason:
+        print_stderr([f"{what}: {reason}"])
+        sys.exit(BROKEN)
 
 
 def print_unread(tree: Tree) -> bool:

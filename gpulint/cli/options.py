@@ -55,14 +55,14 @@ FILE_TIMEOUT = click.option(
     type=click.FloatRange(min=0, max=1e6),
     default=10.0,
     show_default=True,
-    help="CPU time for one file. A file that takes longer fails as not checked; 0 is no limit.",
+    help="Limit the CPU time of each file; a file that takes longer fails as not checked. 0 sets no limit.",
 )
 TIMEOUT = click.option(
     "--timeout",
     metavar="SECONDS",
     type=click.FloatRange(min=0, max=1e6),
     default=0.0,
-    help="CPU time for all files. Those that are not reached fail as not checked.  [default: no limit]",
+    help="Limit the CPU time of the run; files that it does not reach fail as not checked. 0 sets no limit.  [default: 0]",
 )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gpulint.catalog import package_data
 from gpulint.report.model import Report, RuleCard
+from gpulint.source import os_errors
 
 STDOUT = ""
 TEXT = "text"
@@ -129,7 +130,7 @@ def write(report: Report, outputs: Iterable[Output]) -> list[str]:
             try:
                 atomic_write.write(Path(output.file), render(report, output.format).encode("utf-8", "replace"))
             except OSError as error:
-                troubles.append(f"{output.file} was not written: {atomic_write.explain(error)}")
+                troubles.append(f"{output.file} was not written: {os_errors.explain(error)}")
     return troubles
 
 

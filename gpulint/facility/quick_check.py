@@ -45,7 +45,7 @@ def _is_value(value: object, sort: str) -> bool:
         return type(value) in TEXT
     if sort == "map":
         return isinstance(value, dict) and all(
-            type(key) is str and type(item) in SCALARS["number"] for key, item in value.items()
+            type(key) is str and (item is None or type(item) in SCALARS["number"]) for key, item in value.items()
         )
     if not isinstance(value, list):
         return False

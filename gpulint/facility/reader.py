@@ -148,7 +148,7 @@ def parse_value(stated: object, quantity: Quantity) -> Value:
         case "map":
             if not isinstance(stated, dict):
                 raise ValueError(f"{stated} is not a mapping such as {{NAME: VALUE}}")
-            return {str(key): str(one) for key, one in stated.items()}
+            return {str(key): str(one) for key, one in stated.items() if one is not None}
         case "list":
             return tuple(map(str, stated)) if isinstance(stated, list) else (str(stated),)
     if isinstance(stated, bool | dict | list):

@@ -18,7 +18,7 @@ TYPES: dict[str, Any] = {
     "number": int | float | str,
     "flag": bool,
     "text": str | int | float | bool,
-    "map": dict[str, str | int | float],
+    "map": dict[str, str | int | float | None],
     "list": list[str],
 }
 KEYS = {kind: key for key, kind in LISTS.items()}

@@ -35,6 +35,10 @@ class UnchangedFile:
         """Return the roles of the workloads of one name as the file is."""
         return self._roles[workload]
 
+    def all_roles(self) -> Sequence[EvaluatedRole]:
+        """Return the roles of all workloads as the file is."""
+        return [role for roles in self._roles.values() for role in roles]
+
     def change(self, changed: ChangedDocument, workload: str) -> Sequence[EvaluatedRole] | None:
         """Return the same roles after a change; None if it may reach more than one document."""
         if not self._is_alone(changed):

@@ -16,6 +16,7 @@ from gpulint.pipeline import watchdog as watchdogs
 from gpulint.pipeline.file_report import FileReport
 from gpulint.pipeline.suggest import Suggested
 from gpulint.pipeline.watchdog import OutOfTime, Watchdog
+from gpulint.policy.config.settings import FILE
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
@@ -37,7 +38,7 @@ def check_files(
     are still checked.
     """
     files = [_check_source(source, repository, policy, watchdog) for source in sources]
-    files += totals.check(files, repository, policy)
+    files += _check_totals(files, repository, policy, watchdog)
     return _merge(files, policy)
 
 
@@ -102,10 +103,27 @@ def _check_source(
     try:
         return watchdog.watch(lambda: _check_file(source, repository, governing, watchdog))
     except OutOfTime as reason:
+        if reason.watchdog is not watchdog:
+            raise
         watchdog.rest()
         return file_report.cut_short(source.path, str(reason), governing)
     except Exception as error:  # counted: the report and the exit code say so
         return FileReport(file_report.fail(source.path, "checking the file", error)._replace(files=1))
+
+
+def _check_totals(
+    files: Sequence[FileReport], repository: Repository, policy: ResolvedPolicy, watchdog: Watchdog
+) -> list[FileReport]:
+    """Return the reports on budgets and facilities, which may take as long as one file."""
+    if not totals.has_any(files, policy):
+        return []
+    try:
+        return watchdog.watch(lambda: totals.check(files, repository, policy))
+    except OutOfTime as reason:
+        if reason.watchdog is not watchdog:
+            raise
+        watchdog.rest()
+        return [file_report.cut_short(FILE, str(reason), policy)]
 
 
 def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy, watchdog: Watchdog) -> FileReport:
@@ -138,7 +156,7 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
     unchanged = UnchangedFile(evaluated, repository)
     verifying = verification.Verification(source, evaluator, evaluated.parsed.loaded, unchanged)
     found = zip(suggested.findings, suggested.twins, strict=True)
-    return list(verification.verify(found, verifying, source, repository.read))
+    return list(verification.verify(found, verifying, source, repository.read, suggested.allowance))
 
 
 # ---- the report on a run

@@ -9,7 +9,7 @@ from gpulint import units
 from gpulint.catalog import hardware, package_data, resource_names
 from gpulint.catalog.architecture import Architecture
 from gpulint.facts import checkpoints, objective_words
-from gpulint.policy.waivers.declarations import PREFIX
+from gpulint.pipeline.enrichment import hints
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Hint, Role, Unknown, Value
 
@@ -31,7 +31,7 @@ def find_stated(hint: Hint, role: Role, repository: Repository) -> str:
         return ""
     if hint.quantity == "accelerator" and (resource := _find_resource(hint, role)):
         return resource
-    if stated is None or _is_hint(stated):
+    if stated is None or hints.find_annotation(stated) is not None:
         return ""
     if isinstance(stated.value, Unknown):
         choices = stated.value.choices
@@ -58,12 +58,6 @@ def render(hint: Hint, value: Value | Unknown) -> str:
     if isinstance(value, Mapping) and isinstance(named, Mapping):
         return ", ".join(f"{key}: {value[key]}" for key in named if value.get(key, named[key]) != named[key])
     return units.human(value, str(package_data.load_glossary()[hint.quantity]["unit"]))
-
-
-def _is_hint(field: Field) -> bool:
-    """Whether an annotation for gpulint states a field, which no comment contradicts."""
-    place = field.origins[0] if field.origins else None
-    return place is not None and bool(place.path) and str(place.path[-1]).startswith(PREFIX)
 
 
 def _is_same(hint: Hint, stated: Field, role: Role, repository: Repository) -> bool:

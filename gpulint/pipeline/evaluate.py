@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
+from gpulint.adapters import nodes
 from gpulint.pipeline import enrichment, parse
 from gpulint.pipeline.enrichment import autoscaling
 from gpulint.pipeline.parse import ParsedFile
@@ -16,7 +17,9 @@ from gpulint.policy.rules import document_rules, evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Recognised, Skip
+from gpulint.source import excess
 from gpulint.source.documents import Comment, Document, Loaded, Problem
+from gpulint.source.excess import Excess
 from gpulint.source.repository import Repository, Source
 from gpulint.workload import Role, Workload
 
@@ -108,7 +111,28 @@ def file(
     values reaches no other rule. `facilities` keeps the evaluation of each facility, and lets a
     later text reuse what did not change.
     """
-    policy = policy.resolve(source.path)
+    with excess.collect() as found:
+        evaluated = _evaluate_file(source, repository, policy.resolve(source.path), workload, facilities)
+    skips = _list_excess(found, evaluated, repository) if workload is None else ()
+    return evaluated._replace(skips=(*evaluated.skips, *skips))
+
+
+def _list_excess(found: Iterable[Excess], evaluated: Evaluated, repository: Repository) -> Iterator[Skip]:
+    """Yield the limits that the reading of a file exceeded: what is beyond them was not checked."""
+    path = evaluated.parsed.source.path
+    own = [reason for reason, where in found if where in ("", path)]
+    for document, _ in evaluated.parsed.documents[:1]:
+        own += nodes.find_excess(document, repository)
+    yield from (Skip(path, reason, "limit") for reason in dict.fromkeys(own))
+
+
+def _evaluate_file(
+    source: Source,
+    repository: Repository,
+    policy: ResolvedPolicy,
+    workload: str | None,
+    facilities: Evaluations | None,
+) -> Evaluated:
     if not parse.is_relevant(source.content, policy.rules):
         return Evaluated(policy, ParsedFile(source, Loaded(), ()), is_relevant=False)
     parsed = parse.file(source, policy.vouched)
@@ -243,7 +267,7 @@ def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterat
 
 
 def _leave_out_hints(document: Document, policy: ResolvedPolicy) -> Document:
-    """Return a document of another file without the hints that a commit does not vouch for."""
+    """Return a document of another file without the hints that the --policy-from commit lacks."""
     if policy.vouched is None:
         return document
     return policy.vouched.leave_out(document.path, Loaded((document,)))[1].documents[0]

@@ -4,7 +4,7 @@ to a run's totals.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.facts.model import Facts
@@ -52,15 +52,19 @@ def fail(path: str, action: str, error: Exception) -> Report:
 
 
 def cut_short(path: str, reason: str, policy: ResolvedPolicy) -> FileReport:
-    """Return the report on a file whose check took too long: it was not checked, and that fails the run."""
+    """Return the report on a file that exceeded a time limit: it was not checked, which fails the run."""
     skipped = Report(files=1, skipped=(Skip(path, reason, "limit"),))
     rule = policy.unchecked
     if rule is None:
         return FileReport(skipped, policy.rules)
-    message = f"this file was not checked: {reason}"
-    finding = evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
-    findings = tuple(identity.add_subjects((finding,), ()))
+    findings = tuple(identity.add_subjects((make_unchecked_finding(rule, path, reason),), ()))
     return FileReport(skipped._replace(findings=findings), (*policy.rules, rule))
+
+
+def make_unchecked_finding(rule: Rule, path: str, reason: str) -> Finding:
+    """Return the finding that a file was not checked, at its start."""
+    message = f"this file was not checked: {reason}"
+    return evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
 
 
 def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
@@ -72,7 +76,7 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
     report = Report(
         _suppress(findings, suggested, missing),
         workloads,
-        evaluated.skips,
+        (*evaluated.skips, *_list_unsearched(suggested)),
         files=1,
         documents=tuple(document.recognised for document in evaluated.documents),
         facilities=suggested.facilities,
@@ -86,6 +90,12 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
         policy.facility,
         _allocate(taking, evaluated),
     )
+
+
+def _list_unsearched(suggested: Suggested) -> Iterator[Skip]:
+    """Yield why not all suggestions for a file were searched, if they were not."""
+    if reason := suggested.allowance.reason:
+        yield Skip(suggested.evaluated.parsed.source.path, reason, "suggestions")
 
 
 def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:

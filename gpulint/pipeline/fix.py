@@ -5,17 +5,18 @@ at all.
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from gpulint.pipeline import check
 from gpulint.pipeline import watchdog as watchdogs
-from gpulint.pipeline.watchdog import Watchdog
+from gpulint.pipeline.watchdog import OutOfTime, Watchdog
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
-from gpulint.source import atomic_write
+from gpulint.source import atomic_write, os_errors
 from gpulint.source.repository import Source, Tree
 from gpulint.suggestions import fixes
 from gpulint.suggestions.edits import apply
@@ -49,19 +50,19 @@ def compute(
     files = {source.path: source.content for source in found if isinstance(source, Source)}
     report = check.check_files(found, tree, rules, watchdog)
     skipped = tuple(source for source in found if isinstance(source, Skip))
-    return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept))
+    return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog))
 
 
-def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:
+def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog = watchdogs.NONE) -> Report:
     """Return the report on the files of a run after its fixes, with the names of those not written."""
-    return _check_contents(run, tree, rules)._replace(unwritten=tuple(sorted(run.refused.items())))
+    return _check_contents(run, tree, rules, watchdog)._replace(unwritten=tuple(sorted(run.refused.items())))
 
 
-def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy) -> Report:
+def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog) -> Report:
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
+    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules, watchdog)
 
 
 def fix_findings(
@@ -71,15 +72,18 @@ def fix_findings(
     rules: ResolvedPolicy,
     unsafe: bool,
     accept: Callable[[Report], Report] = lambda report: report,
+    watchdog: Watchdog = watchdogs.NONE,
 ) -> Outcome:
-    """Fix the findings of a report, file by file."""
+    """Fix the findings of a report, file by file; a file whose fixes take too long stays as it is."""
     contents: dict[str, bytes] = {}
     outcomes = []
     for path in dict.fromkeys(finding.location.path for finding in report.open):
         if path in given:
             now = {**given, **contents}
             evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
-            outcome = fixes.fix_file(path, now, evaluate, unsafe, accept)
+            outcome = _fix_file(
+                path, report, watchdog, functools.partial(fixes.fix_file, path, now, evaluate, unsafe, accept)
+            )
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
@@ -88,6 +92,18 @@ def fix_findings(
         tuple(skipped for outcome in outcomes for skipped in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
     )
+
+
+def _fix_file(path: str, report: Report, watchdog: Watchdog, fix: Callable[[], Outcome]) -> Outcome:
+    """Return the fixes of a file; none if they take too long."""
+    try:
+        return watchdog.watch(fix)
+    except OutOfTime as reason:
+        if reason.watchdog is not watchdog:
+            raise
+        watchdog.rest()
+        first = next(finding for finding in report.open if finding.location.path == path)
+        return Outcome({}, skipped=(SkippedFix(first, f"no fix of this file was written: {reason}"),))
 
 
 # ---- what is shown
@@ -179,13 +195,13 @@ def _write_group(group: Sequence[str], run: FixRun, tree: Tree) -> str:
     try:
         atomic_write.replace(changes)
     except OSError as error:
-        return atomic_write.explain(error)
+        return os_errors.explain(error)
     return ""
 
 
 def _explain(path: str, group: Sequence[str], reason: str) -> str:
     """Return why a group of files is not written, with the file at fault if there are several."""
-    return reason if len(group) == 1 else f"the change spans several files, and of {path}: {reason}"
+    return reason if len(group) == 1 else f"the change spans several files, one of which is {path}: {reason}"
 
 
 def _read_again(path: str, tree: Tree) -> bytes | None:

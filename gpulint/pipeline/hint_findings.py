@@ -19,7 +19,6 @@ from gpulint.workload import Hint, Origin, Unknown
 if TYPE_CHECKING:
     from gpulint.pipeline.enrichment import Context
 
-INSTEAD = "state it in a comment or in gpulint.yaml"
 APPLIES = "all checks use the hint"
 MALFORMED, NOT_APPLIED, CONTRADICTS = "malformed-hint", "hint-not-applied", "hint-contradicts-file"
 
@@ -47,7 +46,8 @@ def _find_left_out(rule: Rule, roles: Iterable[EvaluatedRole]) -> Iterator[Findi
     places = {(hint.text, place): hint for hint in left if (place := _locate(hint, ())) is not None}
     for text, place in places:
         message = (
-            f"hint {text} does not apply: gpulint does not look for it in the commit that governs hints; " + INSTEAD
+            f"hint {text} does not apply: gpulint did not find it in the --policy-from commit. "
+            "Declare it in a comment or in gpulint.yaml"
         )
         yield evaluate.make_document_finding(rule, place, message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -11,11 +12,13 @@ from gpulint import adapters
 from gpulint.adapters import nodes
 from gpulint.catalog import resource_names
 from gpulint.pipeline.enrichment import autoscaling
+from gpulint.policy.config.settings import FILE, PROJECT
 from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents
 from gpulint.source.documents import Document, Loaded
+from gpulint.source.documents.nodes import DEPTH_MAX
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
@@ -23,9 +26,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
-SETTINGS = "sets GPUs or parallelism in a format that gpulint does not know"
-UNREAD = "asks for GPUs in an object that is not read yet"
-DEPTH = 24
+SETTINGS = "sets GPUs or parallelism in an unknown format"
+UNREAD = "requests GPUs in an object of an unknown kind"
 
 
 class ParsedDocument(NamedTuple):
@@ -39,7 +41,7 @@ class ParsedFile(NamedTuple):
     """A file with its text, its documents, its comments, and the reasons for which parts of it were
     not read.
 
-    `pending` are its hints that do not apply, because a commit that governs them lacks them.
+    `pending` are its hints that do not apply, because the --policy-from commit lacks them.
     """
 
     source: Source
@@ -55,7 +57,7 @@ class ParsedFile(NamedTuple):
 
 
 def file(source: Source, vouched: PendingMarker | None = None) -> ParsedFile:
-    """Read the documents of a file, without the hints that a commit does not vouch for."""
+    """Read the documents of a file, without the hints that the --policy-from commit lacks."""
     loaded = documents.load(source.path, source.content, adapters.is_relevant)
     pending: tuple[Pending, ...] = ()
     if vouched is not None:
@@ -81,7 +83,7 @@ def recognise(adapter: ModuleType, document: Document) -> Recognised:
 
 def has_unread_gpus(parsed: ParsedFile) -> bool:
     """Whether an object that no adapter reads names an accelerator resource."""
-    return any(_requests_gpus(entry.document.data, DEPTH) for entry in parsed.documents if _is_unread(entry))
+    return any(_requests_gpus(entry.document.data, DEPTH_MAX) for entry in parsed.documents if _is_unread(entry))
 
 
 def _is_unread(entry: ParsedDocument) -> bool:
@@ -110,8 +112,21 @@ def _is_json_patch(data: object) -> bool:
 
 def has_unread_settings(parsed: ParsedFile) -> bool:
     """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
-    unclaimed = [entry.document.data for entry in parsed.documents if entry.adapter is None]
-    return any(isinstance(data, dict) and "apiVersion" not in data and _has_gpu_key(data, DEPTH) for data in unclaimed)
+    unclaimed = [_leave_out_policy(entry.document) for entry in parsed.documents if entry.adapter is None]
+    return any(
+        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH_MAX)
+        for data in unclaimed
+    )
+
+
+def _leave_out_policy(document: Document) -> object:
+    """Return the data of a document without gpulint's own settings, which are read as the policy."""
+    name, data, tools = posixpath.basename(document.path), document.data, document.get(("tool",))
+    if name == FILE:
+        return None
+    if name != PROJECT or not isinstance(data, dict) or not isinstance(tools, dict):
+        return data
+    return {**data, "tool": {key: value for key, value in tools.items() if key != "gpulint"}}
 
 
 def _has_gpu_key(value: object, depth: int) -> bool:

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple, TypeVar
 
 from gpulint.adapters.objects import references
 from gpulint.report.model import Location, Report
-from gpulint.source import documents, programs, repository
+from gpulint.source import documents, os_errors, programs, repository
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Source
 
@@ -142,7 +142,7 @@ def _start(command: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
         )
     except OSError as error:
-        raise RenderError(f"{command[0]} cannot be started: {(error.strerror or str(error)).lower()}") from None
+        raise RenderError(f"{command[0]} cannot be started: {os_errors.explain(error)}") from None
 
 
 def _kill(process: subprocess.Popen[bytes], ended: threading.Event) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.pipeline import check, unchecked
+from gpulint.pipeline import check, node_pools, unchecked
 from gpulint.pipeline.session import Options, Session, Unusable
 from gpulint.pipeline.watchdog import Watchdog
 from gpulint.policy.config.files import SettingsError
@@ -41,7 +41,8 @@ def find_sources(run: Session, paths: Sequence[str]) -> Iterator[Source | Skip]:
 def report(run: Session, paths: Sequence[str], watched: Progress = iter) -> Report:
     """Return the report on the named files; `watched` passes them on one by one."""
     found, seen = evaluate(run, watched(find_sources(run, paths)))
-    found = unchecked.add_findings(found, run, unchecked.choose_named(run, paths))
+    found = node_pools.add(found, run.tree, seen, build_watchdog(run.options))
+    found = unchecked.add_findings(found, run, unchecked.build_is_named(run, paths))
     return suppress(run, found, seen, paths or ["."])
 
 
@@ -53,14 +54,16 @@ def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
 
 def settle(run: Session, found: Report, paths: Sequence[str]) -> Report:
     """Add what was not checked to a report on these paths, and apply suppression."""
-    found = unchecked.add_findings(unchecked.add_skips(found, run), run, unchecked.choose_named(run, paths))
+    found = unchecked.add_findings(unchecked.add_skips(found, run), run, unchecked.build_is_named(run, paths))
     return suppress(run, found)
 
 
-def evaluate(run: Session, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+def evaluate(
+    run: Session, files: Iterable[Source | Skip], watchdog: Watchdog | None = None
+) -> tuple[Report, tuple[str, ...]]:
     """Return the report on files without suppression, and the paths of those checked."""
     seen: list[str] = []
-    found = check.check_files(_record(files, seen), run.tree, run.given, build_watchdog(run.options))
+    found = check.check_files(_record(files, seen), run.tree, run.given, watchdog or build_watchdog(run.options))
     found = unchecked.add_skips(found, run)
     return found._replace(comment=run.settings.comment), tuple(seen)
 

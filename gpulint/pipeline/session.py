@@ -23,7 +23,7 @@ from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import rule, selection
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity
-from gpulint.source import repository
+from gpulint.source import os_errors, repository
 from gpulint.source.repository import Tree, WorkTree
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Options:
         if self.today and not _is_date(self.today):
             raise Unusable(f"today is a day such as 2026-11-22, not {self.today}")
         if not (0 <= self.file_timeout_s < math.inf and 0 <= self.timeout_s < math.inf):
-            raise Unusable("file_timeout_s and timeout_s are seconds; 0 is no limit")
+            raise Unusable("file_timeout_s and timeout_s are seconds of 0 or more; 0 sets no limit")
         if self.fail_on and self.fail_on.upper() not in Severity.__members__:
             raise Unusable(f"fail_on is error, warning or note, not {self.fail_on}")
 
@@ -175,7 +175,7 @@ def _find_folder(path: str) -> Path:
     try:
         return (place if place.is_dir() and not place.is_symlink() else place.parent).resolve()
     except OSError as error:
-        raise Unusable(f"{path[:SHOWN_MAX]} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise Unusable(f"{path[:SHOWN_MAX]} cannot be read: {os_errors.explain(error)}") from None
 
 
 def _list_whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
@@ -351,7 +351,7 @@ def _read_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise SettingsError(f"--baseline {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise SettingsError(f"--baseline {path} cannot be read: {os_errors.explain(error)}") from None
 
 
 def _find_accelerator(found: Settings, options: Options) -> str:

@@ -15,6 +15,7 @@ from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import FacilitySummary, Finding, Suggestion
+from gpulint.suggestions.allowance import Allowance
 
 if TYPE_CHECKING:
     from gpulint.suggestions.twins import Twins
@@ -58,6 +59,7 @@ class Suggested(NamedTuple):
     object and role.
 
     `twins` has for each finding what it has in common with those of twins of its object; None for a finding without.
+    `allowance` says whether the search for suggestions came to an end.
     """
 
     evaluated: Evaluated
@@ -65,6 +67,7 @@ class Suggested(NamedTuple):
     workloads: tuple[SuggestedWorkload, ...]
     facilities: tuple[FacilitySummary, ...]
     facts: Mapping[tuple[str, str], Facts]
+    allowance: Allowance
     twins: tuple[Hashable, ...] = ()
 
 
@@ -91,7 +94,9 @@ def generate(evaluated: Evaluated) -> Suggested:
         findings += [finding for finding, _ in found if finding.location.path == scaler.path]
     findings += evaluated.about_hints
     twins += [None] * (len(findings) - len(twins))
-    return Suggested(evaluated, tuple(findings), tuple(workloads), tuple(facilities), facts, tuple(twins))
+    return Suggested(
+        evaluated, tuple(findings), tuple(workloads), tuple(facilities), facts, suggesting.allowance, tuple(twins)
+    )
 
 
 def _describe_facility(
@@ -111,8 +116,11 @@ class _Suggesting:
 
     def __init__(self, evaluated: Evaluated) -> None:
         self._has_alternatives = evaluated.policy.alternatives
-        self._namesakes = Counter(workload.workload.name for workload in evaluated.workloads)
+        workloads = tuple(evaluated.workloads)
+        self._namesakes = Counter(workload.workload.name for workload in workloads)
+        self._role_namesakes = Counter(role.owner for workload in workloads for role in workload.roles)
         self._twins: Twins | None = None
+        self.allowance = Allowance()
 
     def suggest(self, workload: EvaluatedWorkload) -> SuggestedWorkload:
         """Return a workload with the findings of each role, each with its suggestions."""
@@ -155,13 +163,14 @@ class _Suggesting:
         return self._twins.suggest(
             self._identify(verdict, role),
             role,
-            lambda: alternatives.generate(verdict, role) or _replace_word(verdict.rule, role.facts),
+            lambda: alternatives.generate(verdict, role, self.allowance) or _replace_word(verdict.rule, role.facts),
         )
 
     def _identify(self, verdict: Verdict, role: EvaluatedRole) -> Hashable:
         from gpulint.suggestions import twins
 
-        return twins.identify(verdict, role, self._namesakes[role.workload.name])
+        namesakes = self._namesakes[role.workload.name], self._role_namesakes[role.owner]
+        return twins.identify(verdict, role, namesakes)
 
 
 def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:

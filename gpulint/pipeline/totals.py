@@ -15,6 +15,11 @@ from gpulint.report.model import Report
 from gpulint.source.repository import Repository
 
 
+def has_any(files: Sequence[FileReport], policy: ResolvedPolicy) -> bool:
+    """Whether the policies of a run have a budget or name a facility."""
+    return bool(policy.governance.budgets) or any(file.budgets or file.facility for file in files)
+
+
 def check(files: Sequence[FileReport], repository: Repository, policy: ResolvedPolicy) -> list[FileReport]:
     """Return the reports on the budgets and the facilities of a run."""
     return [_check_budgets(files, policy), *_check_facilities(files, repository, policy)]

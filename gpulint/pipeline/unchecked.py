@@ -6,46 +6,51 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from gpulint import adapters
+from gpulint.pipeline import file_report
 from gpulint.pipeline.session import Session
 from gpulint.policy.rules import evaluate, identity, selection
 from gpulint.policy.rules.rule import Rule
-from gpulint.report.model import Finding, Location, Report, Skip
+from gpulint.report.model import Finding, Report, Skip
 from gpulint.report.report import SUSPICIOUS
 from gpulint.source import documents
 from gpulint.source.repository import Repository
 
-SAID_BY = frozenset({"invalid-syntax", "input-limit", "file-not-checked"})
-"""Rules whose findings say the same of a file."""
+REPORTED_BY = frozenset({"invalid-syntax", "input-limit", selection.UNCHECKED})
+"""Rules whose findings already report that a file was not checked."""
 SCANNED_BYTES = 20_000_000
-"""How much of a file is searched for words about GPUs that is too large to be read."""
+"""How much of a file that is too large to be read is searched for trigger words."""
 ADVICE = {
     "limit": "Split the file, or exclude it in gpulint.yaml if it deploys nothing.",
     "encoding": "Save the file as UTF-8 text.",
-    "link": "Replace the link by the file that it leads to.",
-    "suffix": "Rename the file for the language that it is written in.",
-    "syntax": "Correct its syntax.",
+    "link": "Replace the link with the file that it leads to.",
+    "suffix": "Give the file the suffix of its language.",
+    "syntax": "Correct the syntax.",
     "unreadable": "Make the file readable.",
+    "template": "Check what it renders to, for example with --render.",
+    "patch": "Check what it renders to, for example with --render.",
+    "rule": "Correct the rule.",
+    "suggestions": "Split the file.",
 }
-"""The next step for each suspicious cause."""
-KNOWN = "Exclude it in gpulint.yaml, or check what it becomes."
-Choose = Callable[[str], bool]
+"""The next step for a cause."""
+OTHER_ADVICE = "Exclude it in gpulint.yaml if it needs no check."
+PathTest = Callable[[str], bool]
 
 
-def choose_named(run: Session, paths: Sequence[str]) -> Choose:
+def build_is_named(run: Session, paths: Sequence[str]) -> PathTest:
     """Return a function that says whether a file was named as such, and not only its folder."""
     named = {run.tree.find_root_path(path) or os.path.normpath(path) for path in paths}
     return lambda path: (run.tree.find_root_path(path) or os.path.normpath(path)) in named
 
 
 def add_skips(report: Report, run: Session) -> Report:
-    """Return a report that lists every file that the system refused to read, also one that another refers to."""
+    """Return a report that lists every file that the system refused to read, including those that others refer to."""
     refused = run.tree.list_unread()
     listed = {skip.path for skip in report.skipped}
     further = tuple(skip for skip in refused if skip.path not in listed)
     return report._replace(skipped=(*report.skipped, *further), refused=tuple(skip.path for skip in refused))
 
 
-def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
+def add_findings(report: Report, run: Session, is_gated: PathTest) -> Report:
     """Return a report with a finding for each gated file that was not checked.
 
     Files whose reason is known and harmless fail only if the options ask for it. A file that the
@@ -70,27 +75,27 @@ def add_findings(report: Report, run: Session, is_gated: Choose) -> Report:
     )
 
 
-def drop_findings(report: Report, is_changed: Choose) -> Report:
+def drop_findings(report: Report, is_changed: PathTest) -> Report:
     """Return a report of base without the findings about unchecked files that the change touches.
 
-    Whatever base could not read does not excuse what head adds to it.
+    A file that base could not read either is no excuse for a change of it.
     """
-    about = {selection.UNCHECKED, *SAID_BY}
-    kept = tuple(
-        finding for finding in report.findings if finding.rule not in about or not is_changed(finding.location.path)
+    kept = (
+        finding
+        for finding in report.findings
+        if finding.rule not in REPORTED_BY or not is_changed(finding.location.path)
     )
-    return report._replace(findings=kept)
+    return report._replace(findings=tuple(kept))
 
 
 def _find(report: Report, run: Session, skips: Sequence[Skip]) -> Iterator[tuple[Rule, Finding]]:
-    said = {finding.location.path for finding in report.findings if finding.rule in SAID_BY}
-    by_path = {skip.path: skip for skip in reversed(skips) if skip.path not in said}
+    reported = {finding.location.path for finding in report.findings if finding.rule in REPORTED_BY}
+    by_path = {skip.path: skip for skip in reversed(skips) if skip.path not in reported}
     for path, skip in sorted(by_path.items()):
         rule = run.given.resolve(path).unchecked
         if rule is not None and (path in report.refused or _may_concern_gpus(skip, run.tree)):
-            advice = ADVICE.get(skip.cause, KNOWN)
-            message = f"this file was not checked: {skip.reason}. {advice}"
-            yield rule, evaluate.make_document_finding(rule, Location(path, 1, 1, 1, 1), message)
+            advice = ADVICE.get(skip.cause, OTHER_ADVICE)
+            yield rule, file_report.make_unchecked_finding(rule, path, f"{skip.reason}. {advice}")
 
 
 def _may_concern_gpus(skip: Skip, repository: Repository) -> bool:

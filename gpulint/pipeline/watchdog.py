@@ -17,14 +17,21 @@ T = TypeVar("T")
 
 
 class OutOfTime(BaseException):
-    """Why a check was cut short. It is no Exception, so that nothing on the way takes it for a fault of its own."""
+    """Why a check was cut short, and by whom: a check within the check must not take it for its own.
+
+    It is no Exception, so that nothing on the way takes it for a fault of its own.
+    """
+
+    def __init__(self, reason: str, watchdog: Watchdog) -> None:
+        super().__init__(reason)
+        self.watchdog = watchdog
 
 
 class Watchdog:
     """The CPU seconds that a file and a run may take; 0 is no limit.
 
     In the main thread of a process on a POSIX system, a timer of CPU time interrupts the check. Elsewhere the time is
-    looked at between the stages of a file.
+    looked at between the stages of a file. `has_stopped` says whether anything was cut short.
     """
 
     def __init__(self, file_s: float = 0, run_s: float = 0) -> None:
@@ -36,6 +43,7 @@ class Watchdog:
         self._is_armed = False
         self._is_last = False
         self._is_over = False
+        self.has_stopped = False
 
     def watch(self, action: Callable[[], T]) -> T:
         """Return the result of an action; raise OutOfTime with the reason if its time is up."""
@@ -74,7 +82,8 @@ class Watchdog:
             f"the run used its {self._run_s:g} s of CPU time. Check fewer files at once, or allow more with --timeout"
         )
         if self._is_over or left_s <= 0:
-            raise OutOfTime(over)
+            self.has_stopped = True
+            raise OutOfTime(over, self)
         if self._file_s and self._file_s <= left_s:
             return self._file_s
         self._reason, self._is_last = over, True
@@ -96,7 +105,8 @@ class Watchdog:
     def _stop(self) -> NoReturn:
         """End the check of a file, and that of all further ones if it took what was left of the run."""
         self._is_over = self._is_last
-        raise OutOfTime(self._reason)
+        self.has_stopped = True
+        raise OutOfTime(self._reason, self)
 
 
 def _has_timer() -> bool:

@@ -64,9 +64,9 @@ class Comparison(NamedTuple):
     hints: tuple[HintUse, ...] = ()
     """The hints that the change adds or changes."""
     unchecked: int = 0
-    """The changed files that set or may set GPUs and were not checked: the sums leave them out."""
+    """The number of changed files that may set GPUs and were not checked; the totals do not include them."""
     pools: tuple[PoolChange, ...] = ()
-    """The changed node pools. The workloads run on them, so their sums are never added."""
+    """The changed node pools. Workloads run on them, so their totals are not added to those of workloads."""
 
     @property
     def total(self) -> Annotated[Totals, DERIVED]:

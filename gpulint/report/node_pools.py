@@ -18,11 +18,11 @@ class PoolFigures(NamedTuple):
     """Empty: no accelerator. Null: not known."""
     instance_type: str = ""
     most: Figures = Figures()
-    """What the pool may grow to; of a fixed pool, what it has."""
+    """The maximum of the pool; the size of a fixed pool."""
     least: Figures = Figures()
-    """What the pool has at least."""
+    """The minimum of the pool."""
     start: Figures | None = None
-    """What the pool is created with; null: not stated."""
+    """The size at creation; null: not stated."""
 
     def is_fixed(self) -> bool:
         """True if the pool cannot grow."""

@@ -16,7 +16,7 @@ from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.report.workload_summary import WorkloadSummary
 
 SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
-"""Why a file was not checked although it may deploy something: our limits, or what hides a spec."""
+"""Causes for which a file that may deploy something was not checked: they fail the gate."""
 CAUSES = Words(
     (
         *SUSPICIOUS,
@@ -29,6 +29,7 @@ CAUSES = Words(
         "submodule",
         "excluded",
         "rule",
+        "suggestions",
     )
 )
 """Why a file or a part of it was not checked."""
@@ -46,9 +47,9 @@ class Recognised(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A file, or a document of it, that was not checked.
+    """A file, or a part of it, that was not checked.
 
-    The first causes are ours or suspicious: in the gate they fail the run (`SUSPICIOUS`).
+    In the gate, a changed file with one of the first six causes fails the run.
     """
 
     path: str
@@ -118,6 +119,7 @@ class Report(NamedTuple):
     `unsilenced` counts the findings that waivers and a baseline would suppress if they applied.
     `unwritten` are the files that --fix could not change, each with the reason; the report is on what they hold.
     `refused` are the files that the system refused to read: the run did not do its work.
+    `gpu_pools` are the node pools with GPUs that the files of a run without workloads define, by name.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -137,6 +139,7 @@ class Report(NamedTuple):
     facilities: tuple[FacilitySummary, ...] = ()
     unwritten: tuple[tuple[str, str], ...] = ()
     refused: tuple[str, ...] = ()
+    gpu_pools: tuple[str, ...] = ()
 
     @property
     def open(self) -> tuple[Finding, ...]:

@@ -60,18 +60,18 @@ class Fit(NamedTuple):
 
 
 class HintUse(NamedTuple):
-    """A value that is stated for gpulint only, where the file leaves it open or states another one."""
+    """A hint: a value that is declared for gpulint only."""
 
     text: str
-    """The hint as a comment states it, such as accelerator=l4."""
+    """The hint as a comment declares it, such as accelerator=l4."""
     kind: str
     """comment, annotation or settings"""
     path: str
     line: int
     workload: str = ""
-    """Empty for settings, which may be about several workloads."""
+    """Empty for settings, which may apply to several workloads."""
     stated: str = ""
-    """What the file states or suggests instead; empty: it leaves the value open."""
+    """What the file states or suggests instead; empty: it states nothing."""
 
 
 class OpenDecision(NamedTuple):
@@ -133,7 +133,7 @@ class RoleSummary(NamedTuple):
     open: tuple[OpenDecision, ...] = ()
     """What the file leaves to somebody else; the verdict holds for all of it or names what it depends on."""
     hints: tuple[HintUse, ...] = ()
-    """The comments and annotations for gpulint that it is checked with."""
+    """The hints in comments and annotations that the checks use."""
     figures: Annotated[Figures | None, HIDDEN] = None
     """None if another role counts its hardware."""
 

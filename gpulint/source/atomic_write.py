@@ -64,11 +64,6 @@ def replace(changes: Sequence[Change]) -> None:
                 os.unlink(entry.beside)
 
 
-def explain(error: OSError) -> str:
-    """Return why a file was not written, in words that follow its name."""
-    return error.strerror.lower() if error.strerror else str(error)
-
-
 def read(place: Path) -> bytes:
     """Return the content of a regular file, through no link."""
     with open(os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:

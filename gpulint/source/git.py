@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.source import programs
+from gpulint.source import os_errors, programs
 
 LIMIT_S = 120.0
 AT_ONCE_BYTES, AT_ONCE = 16_000_000, 2_000
@@ -234,7 +234,7 @@ class Git:
                 stderr=pipe,
             )
         except OSError as error:
-            raise GitError(f"{program} cannot be started: {(error.strerror or str(error)).lower()}") from None
+            raise GitError(f"{program} cannot be started: {os_errors.explain(error)}") from None
 
 
 def _check_id(text: str) -> str:

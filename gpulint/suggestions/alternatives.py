@@ -16,6 +16,7 @@ from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity, Suggestion
 from gpulint.suggestions import changed_role, generators, pricing
+from gpulint.suggestions.allowance import Allowance
 from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.verification import clears
 from gpulint.workload import Value
@@ -44,6 +45,7 @@ class Search:
 
     verdict: Verdict
     role: EvaluatedRole
+    allowance: Allowance
     is_nested: bool = False
     tried: set[frozenset[tuple[str, Value]]] = field(default_factory=set)
 
@@ -53,6 +55,8 @@ class Search:
             values = frozenset(candidate.values.items())
             if values in self.tried or not self._is_possible(candidate) or len(self.tried) >= TRIED:
                 continue
+            if not self.allowance.candidates.spend():
+                return
             self.tried.add(values)
             accepted = self._evaluate(candidate)
             if accepted is not None:
@@ -86,12 +90,12 @@ class Search:
         if self.is_nested:
             return True
         role = self.role._replace(facts=changed, outcome=outcome)
-        inner = Search(verdict, role, is_nested=True)
+        inner = Search(verdict, role, self.allowance, is_nested=True)
         found = (next(inner.accept(generators.propose(name, changed)), None) for name in verdict.rule.change)
         return any(found)
 
 
-def generate(verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
+def generate(verdict: Verdict, role: EvaluatedRole, allowance: Allowance) -> tuple[Suggestion, ...]:
     """Return up to three suggestions after which the rule is evaluated, fires in no scenario, and
     nothing else is new.
 
@@ -99,7 +103,7 @@ def generate(verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
     then the smallest. A rule that fires only with a suggestion takes only those that do the same
     for less and make no other rule hold.
     """
-    search = Search(verdict, role)
+    search = Search(verdict, role, allowance)
     by_quantity = {name: search.accept(generators.propose(name, role.facts)) for name in verdict.rule.change}
     accepted = [entry for found in by_quantity.values() for entry in itertools.islice(found, 1)]
     if "accelerator" in by_quantity:  # a second accelerator differs more than a second length or count

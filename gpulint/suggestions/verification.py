@@ -15,6 +15,7 @@ from gpulint.report.model import Finding, Report, Severity, Suggestion
 from gpulint.source import documents
 from gpulint.source.documents import Loaded
 from gpulint.source.repository import Source
+from gpulint.suggestions.allowance import Allowance
 from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import ChangedDocument, Files
 from gpulint.suggestions.edits.splices import Inexact
@@ -45,6 +46,9 @@ class Unchanged(Protocol):
 
     def roles(self, workload: str) -> Sequence[EvaluatedRole]:
         """Return the roles of the workloads of one name as the file is."""
+
+    def all_roles(self) -> Sequence[EvaluatedRole]:
+        """Return the roles of all workloads as the file is."""
 
     def change(self, changed: ChangedDocument, workload: str) -> Sequence[EvaluatedRole] | None:
         """Return the same roles after a change; None if it may reach more than one document."""
@@ -116,6 +120,12 @@ class Verification:
         after = self._unchanged.change(changed, workload) if changed is not None else None
         return None if after is None else (self._verdicts_before(workload), _collect_verdicts(after))
 
+    def count_roles(self, finding: Finding) -> int:
+        """Return how many roles the verification of one suggestion evaluates."""
+        if self._unchanged is None:
+            return 1
+        return max(1, len(self._unchanged.roles(finding.workload) if finding.role else self._unchanged.all_roles()))
+
     def is_verified(self, finding: Finding, suggestion: Suggestion) -> bool:
         """Whether a suggestion answers its finding in the text: one of values by the verdicts,
         another by the report.
@@ -138,9 +148,10 @@ def verify(
     verification: Verification,
     source: Source,
     read: Callable[[str], bytes | None],
+    allowance: Allowance,
 ) -> Iterator[Finding]:
     """Yield the findings of a file with the suggestions that its changed text accepts, each with
-    the exact edits.
+    the exact edits; without suggestions once the allowance is used.
 
     Each finding comes with what it has in common with those of twins, which are verified once.
     """
@@ -149,7 +160,11 @@ def verify(
     for finding, twins in findings:
         verdicts = accepted.get(twins)
         if verdicts is None:
-            verdicts = [verification.is_verified(finding, entry) for entry in finding.suggestions]
+            cost = verification.count_roles(finding)
+            verdicts = [
+                allowance.roles.spend(cost) and verification.is_verified(finding, entry)
+                for entry in finding.suggestions
+            ]
             if twins is not None:
                 accepted[twins] = verdicts
         kept = tuple(itertools.compress(finding.suggestions, verdicts))

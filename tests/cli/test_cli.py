@@ -122,6 +122,30 @@ def test_what_does_not_concern_gpus_is_zero_and_said_on_stderr(run: Run) -> None
     assert (result.exit_code, result.stderr) == (0, "gpulint: nothing here concerns GPUs\n")
 
 
+MACHINE = 'resource "aws_instance" "{name}" {{\n  instance_type = "{kind}"\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "said"),
+    [
+        ("a", "p5.48xlarge", "no GPU workload was found in the files that were checked; their node pools with GPUs: a"),
+        ("abcde", "p5.48xlarge", "…: a, b, c and 2 more"),
+        ("a", "m7i.large", "nothing here concerns GPUs"),
+    ],
+)
+def test_terraform_that_creates_gpus_concerns_them(run: Run, names: str, kind: str, said: str) -> None:
+    write("main.tf", "".join(MACHINE.format(name=name, kind=kind) for name in names))
+    result = run("check")
+    assert result.exit_code == 0
+    assert result.stderr.endswith(f"{said.removeprefix('…')}\n")
+
+
+def test_node_pools_of_files_that_were_not_checked_are_not_named(run: Run) -> None:
+    write("main.tf", MACHINE.format(name="a", kind="p5.48xlarge"))
+    write("other.tf", MACHINE.format(name="b", kind="m7i.large"))
+    assert run("check", "other.tf").stderr == "gpulint: nothing here concerns GPUs\n"
+
+
 def test_an_empty_folder_is_zero_and_said_on_stderr(run: Run) -> None:
     Path("empty").mkdir()
     result = run("check", "empty")

@@ -14,6 +14,7 @@ from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Finding
 from gpulint.source.repository import Source
 from gpulint.suggestions import verification
+from gpulint.suggestions.allowance import Allowance
 
 SPEC = """\
 apiVersion: v1
@@ -56,7 +57,7 @@ def suggested() -> Suggested:
 def verified() -> tuple[Finding, ...]:
     verifying = verification.Verification(SOURCE, check.build_evaluator(ALONE, POLICY))
     found = zip(suggested().findings, suggested().twins, strict=True)
-    return tuple(verification.verify(found, verifying, SOURCE, ALONE.read))
+    return tuple(verification.verify(found, verifying, SOURCE, ALONE.read, Allowance()))
 
 
 def test_parse_gives_each_document_its_adapter() -> None:
@@ -153,7 +154,8 @@ def test_verify_drops_a_suggestion_that_the_changed_text_does_not_accept() -> No
     (finding,) = (finding for finding in suggested().findings if finding.rule == "gpus-left-idle")
     useless = finding.suggestions[0]._replace(edits=(finding.suggestions[1].edits[0]._replace(new="4"),))
     verifying = verification.Verification(SOURCE, check.build_evaluator(ALONE, POLICY))
-    (kept,) = verification.verify([(finding._replace(suggestions=(useless,)), None)], verifying, SOURCE, ALONE.read)
+    changed = [(finding._replace(suggestions=(useless,)), None)]
+    (kept,) = verification.verify(changed, verifying, SOURCE, ALONE.read, Allowance())
     assert kept.suggestions == ()
 
 

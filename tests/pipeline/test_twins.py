@@ -10,7 +10,7 @@ import gpulint
 from gpulint.pipeline import evaluate
 from gpulint.report.model import Finding
 from gpulint.source import documents
-from gpulint.suggestions import alternatives
+from gpulint.suggestions import alternatives, twins
 
 WRONG = """\
 apiVersion: apps/v1
@@ -106,3 +106,63 @@ def test_an_object_that_another_object_is_about_is_no_twin(tmp_path: Path) -> No
     small = WRONG.replace("NAME", "b").replace("    spec:\n", "    spec:  # gpulint: model=Qwen/Qwen3-0.6B\n")
     found = find(tmp_path, WRONG.replace("NAME", "a"), small)
     assert {finding.workload for finding in found if finding.rule == "weights-exceed-memory"} == {"a"}
+
+
+SERVICE = """\
+apiVersion: gpulint/v1
+kind: InferenceService
+metadata: {name: chat}
+spec:
+  roles:
+"""
+NETWORK = "checkpoint: meta-llama/Llama-3.1-70B-Instruct"
+FLOW = f"    - {{name: NAME, engine: vllm, {NETWORK}, accelerator: h100-sxm-80gb, gpus_per_pod: 1}}\n"
+BLOCK = """\
+    - name: NAME
+      engine: vllm
+      checkpoint: meta-llama/Llama-3.1-70B-Instruct
+      accelerator: h100-sxm-80gb
+      gpus_per_pod: 1
+"""
+CONTAINER = """\
+        - name: NAME
+          image: vllm/vllm-openai:v0.10.0
+          args: [--model, meta-llama/Llama-3.1-70B-Instruct, --tensor-parallel-size, "1"]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+POD = WRONG.partition("        - name: server")[0].replace("NAME", "chat")
+ROLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "roles in one line each": (SERVICE, FLOW, ("a", "prefill", "b-2")),
+    "roles in blocks": (SERVICE, BLOCK, ("a", "prefill", "b-2")),
+    "containers": (POD, CONTAINER, ("a", "server", "b-2")),
+    "roles of one name": (SERVICE, BLOCK, ("a", "a", "b")),
+    "a role named as a value": (SERVICE, FLOW, ("a", "vllm", "1")),
+    "a role with a value of its own": (SERVICE, BLOCK, ("a", "b\n      max_model_len: 4096", "c")),
+}
+
+
+@pytest.mark.parametrize("case", ROLES)
+def test_equal_roles_of_one_object_get_what_each_gets_alone(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, role, names = ROLES[case]
+    text = head + "".join(role.replace("NAME", name) for name in names)
+    shared = find(tmp_path, text)
+    assert shared
+    number = iter(range(1_000))
+    monkeypatch.setattr(twins, "identify", lambda *given: next(number))
+    assert find(tmp_path, text) == shared
+
+
+def test_equal_roles_of_one_object_share_a_search_and_a_verification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generated, evaluated = [], []
+    generate, find_workloads = alternatives.generate, evaluate.find_workloads
+    monkeypatch.setattr(alternatives, "generate", lambda *given: generated.append(given) or generate(*given))
+    monkeypatch.setattr(evaluate, "find_workloads", lambda *given: evaluated.append(given) or find_workloads(*given))
+    found = find(tmp_path, SERVICE + "".join(FLOW.replace("NAME", f"server-{number}") for number in range(9)))
+    assert [bool(finding.suggestions) for finding in found] == [True] * 9
+    assert [finding.suggestions[0].edits[0].location.line for finding in found] == list(range(6, 15))  # type: ignore[union-attr]
+    assert len(generated) == 1
+    assert len(evaluated) < 9

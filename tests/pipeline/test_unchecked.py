@@ -178,6 +178,24 @@ def test_a_file_of_gpu_settings_that_no_format_claims_is_counted(repository: Pat
 
 
 @pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("gpulint.yaml", "hints: [{path: '*', accelerator: l4}]\n"),
+        ("gpulint.yaml", "accelerator: l4\n"),
+        ("pyproject.toml", '[tool.gpulint]\naccelerator = "l4"\n'),
+    ],
+)
+def test_settings_of_gpulint_are_not_counted(repository: Path, path: str, text: str) -> None:
+    write(repository, path, text)
+    assert gpulint.check([path]).skipped == ()
+
+
+def test_settings_of_another_tool_beside_them_are_counted(repository: Path) -> None:
+    write(repository, "pyproject.toml", '[tool.gpulint]\naccelerator = "l4"\n[tool.other]\ngpus = 4\n')
+    assert [skip.cause for skip in gpulint.check(["pyproject.toml"]).skipped] == ["settings"]
+
+
+@pytest.mark.parametrize(
     "text", ["name: the gpu page\n", "- nvidia\n", "apiVersion: v1\nkind: ConfigMap\ndata: {gpu: a}\n"]
 )
 def test_a_file_without_gpu_settings_is_not_counted(repository: Path, text: str) -> None:

@@ -842,7 +842,7 @@ def test_user_data_of_a_node_is_no_broken_yaml() -> None:
     text = 'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="B"\n\n--B\necho nvidia-smi: {a\n'
     found = checked(text)
     assert said(found) == set()
-    assert [skip.reason for skip in found.skipped] == ["a message of several parts"]
+    assert [skip.reason for skip in found.skipped] == ["a MIME message of several parts"]
 
 
 # ---- J. a fourth round

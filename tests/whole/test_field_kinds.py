@@ -201,7 +201,7 @@ def test_a_runtime_that_services_are_made_from_is_not_told_to_be_unread() -> Non
     unknown = "apiVersion: example.org/v1\nkind: Fleet\nspec: {worker: {resources: {limits: {nvidia.com/gpu: 8}}}}\n"
     assert samples.report(known).skipped == ()
     assert [skip.reason for skip in samples.report(unknown).skipped] == [
-        "asks for GPUs in an object that is not read yet"
+        "requests GPUs in an object of an unknown kind"
     ]
 
 

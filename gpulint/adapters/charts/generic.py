@@ -18,11 +18,12 @@ from gpulint.adapters.charts import values as charts_values
 from gpulint.adapters.charts.values import Values
 from gpulint.adapters.objects.synthetic import Part
 from gpulint.catalog import resource_names
+from gpulint.source import excess
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
-DEPTH, VISITED_MAX = 12, 20_000
+DEPTH, VISITED_MAX = 24, 20_000
 """How deep, and how many mappings and lists, are looked through."""
 OF_A_POD = frozenset({"resources", "env", "args", "command"})
 ENVIRONMENTS = ("env", "extraEnv", "extraEnvVars", "envVars", "environment", "containerEnv", "extraEnvs")
@@ -91,9 +92,9 @@ def _name_block(values: Values, block: Values) -> str:
 def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
     """Yield mappings that request GPUs, in file order; `everything` includes disabled ones."""
     todo, paths = [values], list[Path]()
-    for _ in range(VISITED_MAX):
-        if not todo:
-            return
+    visited = 0
+    while todo and not excess.is_over(visited, VISITED_MAX, "the values have more than {} mappings and lists"):
+        visited += 1
         here = todo.pop()
         stated = here.get()
         if isinstance(stated, dict) and not everything and gpu_counts.is_disabled(stated):
@@ -103,8 +104,9 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
             asks = True
             paths.append(here.path)
             yield here
-        if len(here.path) < DEPTH:
-            todo += reversed([here.descend(key) for key in _find_nested(stated) if not (asks and key in OF_A_POD)])
+        nested = [here.descend(key) for key in _find_nested(stated) if not (asks and key in OF_A_POD)]
+        if nested and not excess.is_over(len(here.path) + 1, DEPTH, "values nest deeper than {} levels"):
+            todo += reversed(nested)
 
 
 def _is_within(here: Values, paths: list[Path]) -> bool:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from gpulint.adapters.nodes.pool import Pool
 from gpulint.catalog import package_data
+from gpulint.source import excess
 from gpulint.source.documents import Document
 from gpulint.source.repository import Gathered, Repository
 
@@ -38,10 +40,12 @@ def _join_patterns(name: str) -> str:
 
 
 class FoundPools:
-    """The pools in gathered documents; the same documents have the very same pools."""
+    """The pools in gathered documents, as one object by which results can be cached."""
 
     def __init__(self, documents: tuple[Document, ...]) -> None:
-        self.pools = _read_pools(documents)
+        with excess.collect() as found:
+            self.pools = _read_pools(documents)
+        self.excess = tuple(found)
 
 
 def read_inventory(repository: Repository, near: str) -> tuple[Pool, ...]:
@@ -65,6 +69,13 @@ def read_pools(document: Document, repository: Repository) -> tuple[FoundPools, 
     """
     gathered = repository.gather(file_names(), file_words(), document.path)
     return _read_gathered(gathered), _read_pools(_find_siblings(document, gathered))
+
+
+def find_excess(document: Document, repository: Repository) -> Iterator[str]:
+    """Yield the limits that the node pools of a document's file exceed."""
+    if re.search(file_names(), document.path) or re.search(file_words(), document.text):
+        gathered = repository.gather(file_names(), file_words(), document.path)
+        yield from (reason for reason, path in _read_gathered(gathered).excess if path == document.path)
 
 
 def find_objects(kind: str, name: str, document: Document, repository: Repository) -> list[Document]:

@@ -8,6 +8,9 @@ from gpulint.workload import Field, Unknown
 COUNT_MAX = 1_000_000
 """No cluster has more nodes; a larger number is a mistake."""
 DIGITS_MAX = 9
+AT_LEAST_ONE = "at least one"
+"""Marks an unknown number of groups that is not zero."""
+NO_NUMBER = Unknown("it is not a number of nodes")
 
 
 def read_number(field: Field | None) -> Field | None:
@@ -20,7 +23,7 @@ def read_number(field: Field | None) -> Field | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT_MAX:
-        return Field(Unknown("it is not a number of nodes"), field.origins)
+        return Field(NO_NUMBER, field.origins)
     return Field(value, field.origins, field.source)
 
 
@@ -48,10 +51,6 @@ def multiply(amount: Amount, factor: Field) -> Amount:
     return amount._replace(least=least, most=most, start=start)
 
 
-AT_LEAST_ONE = "at least one"
-"""Marks an unknown number of groups that is not zero."""
-
-
 def _multiply_field(field: Field | None, factor: Field) -> Field | None:
     if field is None or factor.value == 1:
         return field
@@ -62,7 +61,7 @@ def _multiply_field(field: Field | None, factor: Field) -> Field | None:
     if unknown is not None:
         return Field(unknown.value, origins)
     if not isinstance(field.value, int) or not isinstance(factor.value, int):
-        return Field(Unknown("it is not a number of nodes"), origins)
+        return Field(NO_NUMBER, origins)
     product = Field(field.value * factor.value, origins, field.source)
     return read_number(product)
 
@@ -72,5 +71,5 @@ def add(first: Field, second: Field) -> Field:
     origins = tuple(dict.fromkeys((*first.origins, *second.origins)))
     unknown = next((part.value for part in (first, second) if isinstance(part.value, Unknown)), None)
     if unknown is not None or not isinstance(first.value, int) or not isinstance(second.value, int):
-        return Field(unknown or Unknown("it is not a number of nodes"), origins)
+        return Field(unknown or NO_NUMBER, origins)
     return Field(first.value + second.value, origins, first.source or second.source)

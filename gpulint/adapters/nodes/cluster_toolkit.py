@@ -16,6 +16,7 @@ from gpulint.adapters.claim import Claim
 from gpulint.adapters.nodes import amounts, machine_types
 from gpulint.adapters.nodes.pool import Amount, Pool
 from gpulint.adapters.programs import replica
+from gpulint.source import excess
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -224,7 +225,10 @@ def field(document: Document, path: Path, depth: int = 0) -> Field | None:
         return None
     origin = (Origin(document, path),)
     text = str(value)
-    if (match := VARIABLE.fullmatch(text)) and depth < DEPTH_MAX:
+    match = VARIABLE.fullmatch(text)
+    if match and not excess.is_over(
+        depth + 1, DEPTH_MAX, "variables refer to variables more than {} deep", document.path
+    ):
         setting = field(document, ("vars", match[1]), depth + 1)
         if setting is None:
             return Field(Unknown(f"{match[1]} is set when the blueprint is deployed", "caller's variable"), origin)

@@ -51,6 +51,16 @@ def find_machine_type(name: str, cloud: str) -> hardware.Node | None:
     return hardware.node(name) or (_load_azure_types().get(name.lower()) if cloud == "azure" else None)
 
 
+def mentions_any(text: str) -> bool:
+    """Return whether a machine type of the catalog occurs in a text."""
+    return not _load_names().isdisjoint(re.findall(r"[\w.-]+", text.lower()))
+
+
+@functools.cache
+def _load_names() -> frozenset[str]:
+    return frozenset(node.instance_type.lower() for node in hardware.list_nodes())
+
+
 def has_gpus(machine: str, cloud: str) -> bool | None:
     """Return whether the series of an uncatalogued machine type has GPUs; None if that is unknown."""
     if cloud == "gcp":

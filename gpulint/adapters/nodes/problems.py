@@ -239,7 +239,8 @@ def _check_efa_disabled(document: Document, path: Path, types: Sequence[Field]) 
 def _check_placement_group(document: Document, queue: Path, path: Path) -> Iterator[Problem]:
     """Report nodes with EFA that no placement group keeps close together."""
     groups = [(*queue, "Networking", "PlacementGroup"), (*path, "Networking", "PlacementGroup")]
-    placed = any(isinstance(placement_group := document.get(group), dict) and placement_group for group in groups)
+    stated = [placement_group for group in groups if isinstance(placement_group := document.get(group), dict)]
+    placed = any(value is not None for placement_group in stated for value in placement_group.values())
     kinds = [str(document.get((*at, "CapacityType")) or "") for at in (queue, path)]
     reserved = any(document.get((*at, "CapacityReservationTarget")) for at in (queue, path))
     if not (placed or reserved or "CAPACITY_BLOCK" in kinds or document.get((*path, "MaxCount")) in (0, 1)):

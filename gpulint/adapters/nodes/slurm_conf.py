@@ -16,6 +16,7 @@ from gpulint.adapters.claim import Claim
 from gpulint.adapters.nodes import amounts
 from gpulint.adapters.nodes.pool import Amount, Pool
 from gpulint.adapters.programs import slurm
+from gpulint.source import excess
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -96,15 +97,15 @@ def _read_document(document: Document) -> Iterator[Pool]:
     lines = document.data if isinstance(document.data, list) else []
     machines = list(_read_nodes(lines))
     every = frozenset().union(*(machine.hosts or frozenset() for machine in machines))
-    pairs = PAIRS_MAX
+    pairs = 0
     for at, line in enumerate(lines):
         name = line.get("partitionname")
         if not name or name.lower() == "default" or "nodes" not in line:
             continue
         whole = line["nodes"].lower() == EVERY
         wanted = every if whole else hosts(line["nodes"])
-        pairs -= len(machines)
-        if pairs < 0:
+        pairs += len(machines)
+        if excess.is_over(pairs, PAIRS_MAX, "more than {} pairs of partitions and sets of nodes", document.path):
             return
         place = Origin(document, (at, "partitionname"))
         if wanted is None or not wanted <= every:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters.objects import synthetic
+from gpulint.source import excess
 from gpulint.source.documents import Document, Node, Path, values
 from gpulint.workload import Field, Origin, Role
 
@@ -51,7 +52,9 @@ class Places:
         None if there is no value.
         """
         node, value = document.node(path), document.get(path)
-        if node is None or depth == 0 or len(self._kept) > NODES_MAX:
+        if node is None or excess.is_over(DEPTH + 1 - depth, DEPTH, "a merged object nests deeper than {} levels"):
+            return None
+        if excess.is_over(len(self._kept), NODES_MAX, "merged objects have more than {} values"):
             return None
         at = synthetic.place(reference.document, reference.path)
         if isinstance(value, dict):
@@ -131,10 +134,10 @@ def entries(node: Node | None) -> Mapping[str, tuple[Node, Node]]:
 
 
 def value(node: Node | None, *path: str) -> Node | None:
-    """Return the value below a mapping along keys."""
+    """Return the value below a mapping along keys; None if it is empty."""
     for key in path:
         node = entries(node).get(key, (None, None))[1]
-    return node
+    return None if node is None or values.is_empty(node) else node
 
 
 def items(node: Node | None) -> Sequence[Node]:
@@ -170,6 +173,7 @@ def _merge_items(base: Node, over: Node, key: str) -> Iterator[Node]:
 
 def pod(of: Document, spec: Node, metadata: Path = ("metadata",)) -> Document:
     """Return a pod that an operator creates from an object, as a document of that object's file."""
-    made = synthetic.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
+    parts: synthetic.Part = {"apiVersion": "v1", "kind": "Pod", "metadata": of.node(metadata), "spec": spec}
+    made = synthetic.document(of, parts, spec)
     made.beside = of.beside
     return made

@@ -80,7 +80,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def _is_whole(service: Service) -> bool:
-    return bool(service.find("image") or service.find("build"))
+    return any(stated.value is not None for key in ("image", "build") if (stated := service.find(key)))
 
 
 def _has_gpus(service: Service, repository: Repository) -> bool:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint.source import excess
+
 DEPTH_MAX = 20
 CHARACTERS_MAX = 262_144
 
@@ -74,7 +76,8 @@ def fill(text: str, variables: Mapping[str, str | None]) -> Text:
     places: list[Place] = []
     holes: list[Hole] = []
     for piece in _split_pieces(text, 0, len(text), variables, None):
-        if len(characters) + len(piece.text) > CHARACTERS_MAX:
+        length = len(characters) + len(piece.text)
+        if excess.is_over(length, CHARACTERS_MAX, "a value has more than {} characters with its variables"):
             break
         if piece.unknown:
             holes.append(Hole(len(characters), len(characters) + len(piece.text), piece.unknown))
@@ -125,7 +128,7 @@ def _split_pieces(
     while match := _DOLLAR.search(text, at, end):
         yield _Piece(text[at : match.start()], at, match.start(), reference)
         at = match.end() if match["braced"] is None else _find_closing(text, match.end(), end)
-        if at < 0 or depth > DEPTH_MAX:
+        if at < 0 or excess.is_over(depth, DEPTH_MAX, "variables in a value nest deeper than {} levels"):
             yield _Piece(text[match.start() : match.end()], match.start(), match.end(), reference)
             at = match.end()
         else:

@@ -15,12 +15,13 @@ from gpulint.adapters.platforms import compose_interpolation
 from gpulint.adapters.platforms.compose_interpolation import Text
 from gpulint.adapters.programs import container_command, dockerfile
 from gpulint.engines import Argument
-from gpulint.source import documents
+from gpulint.source import documents, excess
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Origin
 
 EXTENDS_MAX = 8
+EXTENDED = "services extend one another more than {} deep"
 FILES_HELD_MAX = 16
 CALLER = "caller's variable"
 _DEFAULT = re.compile(r"(?:^|/)(?:docker-)?compose(?P<suffix>\.ya?ml)$")
@@ -156,7 +157,7 @@ def _find_layers(
     yield Layer(document, path, reference)
     extended = document.get((*path, "extends"))
     named = extended.get("service") if isinstance(extended, dict) else extended
-    if not isinstance(named, str) or not left:
+    if not isinstance(named, str) or excess.is_over(EXTENDS_MAX + 1 - left, EXTENDS_MAX, EXTENDED):
         return
     file = extended.get("file") if isinstance(extended, dict) else None
     place = reference or Origin(document, (*path, "extends"))

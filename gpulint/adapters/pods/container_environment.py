@@ -34,12 +34,11 @@ def read(document: Document, path: Path, supplied: Mapping[str, Argument] = {}) 
 
 
 def _read_entry(document: Document, entry: Mapping[str, object], origin: Origin, variables: Environment) -> Argument:
-    """Return the value of one entry: as written, or from a ConfigMap of the same file."""
-    if "value" in entry:
-        return container_command.expand_variables(
-            "" if entry["value"] is None else str(entry["value"]), origin, variables
-        )
-    name, source = str(entry["name"]), entry.get("valueFrom")
+    """Return the value of one entry: as written, or from a ConfigMap of the same file. Without either it is no text."""
+    stated, source = entry.get("value"), entry.get("valueFrom")
+    if stated is not None or source is None:
+        return container_command.expand_variables("" if stated is None else str(stated), origin, variables)
+    name = str(entry["name"])
     reference = source.get("configMapKeyRef") if isinstance(source, dict) else None
     mapped = config_maps.value(document, reference, name)
     key = Origin(document, (*origin.path[:-1], "valueFrom", "configMapKeyRef", "key"))

@@ -67,19 +67,11 @@ def _read_source(document: Document, at: Path, repository: Repository) -> Volume
 
 def _read_claim(document: Document, name: str, origin: Origin, repository: Repository) -> Volume:
     """Read a claim of the same file, else the only one of that name in the repository."""
-    candidates = [*document.find_beside("PersistentVolumeClaim", name)]
-    candidates = candidates or [
-        candidate
-        for candidate in repository.objects("PersistentVolumeClaim", name, document.path)
-        if candidate is not None
-    ]
+    kind = "PersistentVolumeClaim"
+    candidates = document.find_beside(kind, name) or repository.objects(kind, name, document.path)
     if len(candidates) != 1:
         return Volume("unlisted", origin, claim=name)
     return _read_class(candidates[0], (), repository, origin)._replace(claim=name)
-
-
-def _is_claim(document: Document, name: str) -> bool:
-    return document.get(("kind",)) == "PersistentVolumeClaim" and document.get(("metadata", "name")) == name
 
 
 def _read_class(document: Document, at: Path, repository: Repository, origin: Origin) -> Volume:
@@ -101,18 +93,14 @@ def _find_row(
 
     The provisioner decides the row if the repository defines the class, else its name does.
     """
-    defined = [*document.find_beside("StorageClass", name)]
-    defined = defined or list(repository.objects("StorageClass", name, document.path))
+    kind = "StorageClass"
+    defined = document.find_beside(kind, name) or repository.objects(kind, name, document.path)
     if len(defined) == 1:
         row = _find_provisioner_row(defined[0])
         return row, _read_throughput(defined[0], size) or _scale_throughput(row, size)
     rows = (row for row in tables.rows("volumes") if (row["named"], row["name"]) == ("class", name))
     row = None if defined else next(rows, None)
     return row, _scale_throughput(row, size)
-
-
-def _is_class(document: Document, name: str) -> bool:
-    return document.get(("kind",)) == "StorageClass" and document.get(("metadata", "name")) == name
 
 
 def _find_provisioner_row(document: Document) -> tables.Row | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint.adapters.programs import processes
 from gpulint.engines import Argument, Invocation
-from gpulint.source import shell
+from gpulint.source import excess, shell
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
 
@@ -182,13 +182,11 @@ def _find_commands(
 
 def _run_script(script: Script, given: tuple[Argument, ...], variables: Environment) -> Iterator[StartedCommand]:
     """Yield the commands of a script that gets further words."""
-    yield from _iterate_commands(
-        script, shell.read_commands(script.text, variables.variables()), given, variables, SCRIPTS_WITHIN_MAX
-    )
+    yield from _iterate_commands(script, shell.read_commands(script.text, variables.variables()), given, variables, 0)
 
 
 def _iterate_commands(
-    script: Script, commands: Sequence[shell.Command], given: tuple[Argument, ...], variables: Environment, left: int
+    script: Script, commands: Sequence[shell.Command], given: tuple[Argument, ...], variables: Environment, nested: int
 ) -> Iterator[StartedCommand]:
     """Yield the commands of a script.
 
@@ -200,8 +198,12 @@ def _iterate_commands(
             and command.words[0].text == "exec"
             and not BESIDE.match(script.text, command.words[-1].end)
         )
-        within = _find_inner_commands(command, variables) if left else ()
-        for started in _iterate_commands(script, within, (), variables, left - 1):
+        within = _find_inner_commands(command, variables)
+        if within and excess.is_over(
+            nested + 1, SCRIPTS_WITHIN_MAX, "scripts within a command nest deeper than {} levels"
+        ):
+            within = ()
+        for started in _iterate_commands(script, within, (), variables, nested + 1):
             conditional = started.conditional or command.conditional
             yield started._replace(conditional=conditional, final=started.final and final)
         if within:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.catalog import capabilities
+from gpulint.source import excess
 
 BYTES_MAX = 262_144
-STAGES_MAX = 16
+STAGES_MAX = 100
 BUILT = "@built"
 """A mark after the base image, in place of a digest.
 
@@ -59,7 +60,7 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> BuiltImag
     """
     stages = _parse_stages(text, arguments)
     named = [stage for stage in stages if stage.name == target] if target else stages
-    if not named or len(text) > BYTES_MAX:
+    if not named or excess.is_over(len(text), BYTES_MAX, "the Dockerfile has more than {} characters"):
         return None
     entrypoint: StartCommand | None = None
     command: StartCommand | None = None
@@ -91,7 +92,7 @@ def _installs_engine(command: str) -> bool:
 def _find_chain(stages: list[_Stage], stage: _Stage) -> list[_Stage]:
     """Return a stage and those that it is built on, the last one on an external image."""
     chain = [stage]
-    while len(chain) < STAGES_MAX:
+    while not excess.is_over(len(chain), STAGES_MAX, "the Dockerfile has more than {} stages in a row"):
         before = stages[: stages.index(chain[-1])]
         earlier = [candidate for candidate in before if candidate.name and candidate.name == chain[-1].base.lower()]
         if not earlier:

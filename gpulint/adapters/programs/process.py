@@ -16,7 +16,7 @@ from gpulint.adapters.programs.launchers import Launch
 from gpulint.adapters.programs.processes import Step
 from gpulint.adapters.programs.slurm import Job
 from gpulint.engines import Argument
-from gpulint.source import shell
+from gpulint.source import excess, shell
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.source.shell import HOLE, Command, Word
@@ -29,7 +29,6 @@ REMOTE = frozenset({"ssh", "sbatch", "qsub", "bsub"})
 SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
 SOURCES = frozenset({"source", "."})
 DEPTH_MAX = 4
-SOURCED_BYTES_MAX = 200_000
 
 
 class StartedCommand(NamedTuple):
@@ -106,8 +105,10 @@ class Reader:
                 command.conditional,
                 within.job,
             )
-            inner = self._find_inner(started, command, words) if depth < DEPTH_MAX else None
-            if inner is None:
+            inner = self._find_inner(started, command, words)
+            if inner is None or excess.is_over(
+                depth + 1, DEPTH_MAX, "scripts within a script nest deeper than {} levels"
+            ):
                 yield started
                 continue
             for nested in self._expand(*inner, depth + 1):
@@ -172,8 +173,11 @@ class Reader:
         if self.repository is None:
             return None
         content = self.repository.read(shown)
-        if content is None or len(content) > SOURCED_BYTES_MAX:
+        if content is None:
             return None
+        text = content.decode("utf-8", "replace")
+        if shell.is_too_long(text):
+            return shown, text
         loaded = self.repository.read_documents(shown)
         if not loaded or not isinstance(loaded[0].data, str):
             return None

@@ -21,7 +21,7 @@ from gpulint.adapters.trainers import settings_file
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.engines.trainers import vocabulary
-from gpulint.source import shell
+from gpulint.source import excess, shell
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -45,7 +45,7 @@ OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "ll
 """Trainers whose arguments are also keys of their configuration files, and the table that lists
 them.
 """
-ROLES_MAX = 24
+ROLES_MAX = 100
 SUFFIX = re.compile(r"(?<=.)\.(?:sh|bash|slurm|sbatch|sub|job|pbs|lsf)(?:\.\w+)?$")
 
 
@@ -111,10 +111,10 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if "training" in purposes:
         purposes = ["training" if purpose == "unknown" else purpose for purpose in purposes]
     for purpose in dict.fromkeys(purposes):
-        own = [gpu_program for gpu_program, its in zip(gpu_programs, purposes, strict=True) if its == purpose][
-            :ROLES_MAX
-        ]
-        yield Workload(name, purpose, "scripts", document, (), tuple(_build_roles(own, repository, len(gpu_programs))))
+        own = [gpu_program for gpu_program, its in zip(gpu_programs, purposes, strict=True) if its == purpose]
+        excess.is_over(len(own), ROLES_MAX, "a script starts more than {} programs on GPUs")
+        roles = tuple(_build_roles(own[:ROLES_MAX], repository, len(gpu_programs)))
+        yield Workload(name, purpose, "scripts", document, (), roles)
     yield from here_documents.workloads(document, repository)
 
 

@@ -13,6 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from gpulint.source import excess
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Unknown
 
@@ -69,7 +70,8 @@ def _resolve(document: Document, path: Path, root: Path, left: int) -> object:
         return Unknown(f"{path[-1]} must be given at launch", "caller's variable")
     if OPENING not in stated:
         return stated
-    if left == 0 or len(stated) > CHARACTERS_MAX:
+    too_deep = excess.is_over(DEPTH_MAX + 1 - left, DEPTH_MAX, "references of a setting nest deeper than {} levels")
+    if too_deep or excess.is_over(len(stated), CHARACTERS_MAX, "a setting with references has more than {} characters"):
         return Unknown(f"{path[-1]} has too many nested references")
     return _resolve_text(stated, document, path, root, left - 1)
 

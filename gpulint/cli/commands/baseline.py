@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, print_stderr, print_unread
-from gpulint.cli.options import PATHS
+from gpulint.cli.options import FILE_TIMEOUT, PATHS, TIMEOUT
 from gpulint.report.escaping import count
+from gpulint.source import os_errors
 
 if TYPE_CHECKING:
     from gpulint.pipeline.baseline_update import Change
     from gpulint.pipeline.session import Session
+    from gpulint.pipeline.watchdog import Watchdog
     from gpulint.policy.waivers.baseline import Baseline
-    from gpulint.report.model import Finding
+    from gpulint.report.model import Finding, Report
 
 LISTED = 20
 
@@ -35,12 +37,23 @@ LISTED = 20
     "--update", is_flag=True, help="Remove fixed findings, record moved ones, and list new ones without accepting them."
 )
 @click.option("--accept-new", is_flag=True, help="With --update: also accept new findings.")
+@FILE_TIMEOUT
+@TIMEOUT
 @TODAY
-def command(paths: Sequence[str], output: str | None, prune: bool, update: bool, accept_new: bool, today: str) -> None:
+def command(
+    paths: Sequence[str],
+    output: str | None,
+    prune: bool,
+    update: bool,
+    accept_new: bool,
+    file_timeout: float,
+    timeout: float,
+    today: str,
+) -> None:
     """Check files and directories (default: the current directory) and accept their findings in a baseline file."""
     from gpulint.cli import progress
     from gpulint.pipeline import acceptance, baseline_update
-    from gpulint.pipeline.run import evaluate, find_sources
+    from gpulint.pipeline.run import build_watchdog, evaluate, find_sources
     from gpulint.pipeline.session import Options, Unusable, disable_suggestions, prepare
     from gpulint.policy.config.settings import BASELINE
 
@@ -50,17 +63,13 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
         raise Misuse("--update already removes fixed findings; use either --update or --prune")
     named = output if output and Path(output).exists() else ""
     try:
-        run = prepare(paths, Options(today=today, baseline=named))
-        report, scanned = evaluate(disable_suggestions(run), progress.show_progress(find_sources(run, paths)))
+        options = Options(today=today, baseline=named, file_timeout_s=file_timeout, timeout_s=timeout)
+        run, watchdog = prepare(paths, options), build_watchdog(options)
+        sources = progress.show_progress(find_sources(run, paths))
+        report, scanned = evaluate(disable_suggestions(run), sources, watchdog)
     except Unusable as error:
         raise Misuse(str(error)) from None
-    if report.failures:
-        print_stderr(
-            f"internal error in {failure.path} while {failure.doing}: {failure.error}" for failure in report.failures
-        )
-        sys.exit(BROKEN)
-    if print_unread(run.tree):
-        sys.exit(BROKEN)
+    _stop_if_incomplete(run, report, watchdog)
     place = Path(output) if output else run.tree.root / (run.settings.baseline or BASELINE)
     previous = _find_baseline(run, place, must_exist=prune or update)
     scope = acceptance.resolve_scope(run, scanned, paths or ["."])
@@ -73,6 +82,20 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     _write(place, change)
     _summarise(place, change, previous, accept_new)
     sys.exit(FOUND if change.new and not accept_new else CLEAN)
+
+
+def _stop_if_incomplete(run: Session, report: Report, watchdog: Watchdog) -> None:
+    """Say which files were not checked by a fault, the system or a time limit, and end with 3: their findings are unknown."""
+    from gpulint.policy.rules.selection import UNCHECKED
+
+    print_stderr(
+        f"internal error in {failure.path} while {failure.doing}: {failure.error}" for failure in report.failures
+    )
+    if watchdog.has_stopped:
+        stopped = [entry for entry in report.findings if entry.rule == UNCHECKED]
+        print_stderr(f"{entry.location.path}: {entry.message}; no baseline was written" for entry in stopped)
+    if report.failures or print_unread(run.tree) or watchdog.has_stopped:
+        sys.exit(BROKEN)
 
 
 def _find_baseline(run: Session, place: Path, must_exist: bool) -> Baseline | None:
@@ -100,7 +123,7 @@ def _write(place: Path, change: Change) -> None:
     except baseline.BaselineError as error:
         raise Misuse(str(error)) from None
     except OSError as error:
-        raise Misuse(f"{place} cannot be written: {atomic_write.explain(error)}") from None
+        raise Misuse(f"{place} cannot be written: {os_errors.explain(error)}") from None
 
 
 def _summarise(place: Path, change: Change, previous: Baseline | None, accepted: bool) -> None:

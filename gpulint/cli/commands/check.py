@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
 
+POOLS_SHOWN = 3
+
 
 class Reporting(NamedTuple):
     """The options that say how the report is written."""
@@ -175,7 +177,7 @@ class Extras(NamedTuple):
 @click.option(
     "--fail-on-unread",
     is_flag=True,
-    help="Report file-not-checked for every file that was not checked, also for templates and patches.",
+    help="Fail for every file that was not checked, including templates and patches.",
 )
 @FILE_TIMEOUT
 @TIMEOUT
@@ -217,7 +219,11 @@ def _explain_silence(report: Report, changed: bool) -> Iterator[str]:
     """Yield why a report without a workload has nothing to say."""
     if report.workloads or report.facilities or report.findings or report.failures:
         return
-    if report.skipped or (report.comparison and report.comparison.pools):
+    if report.gpu_pools:
+        names = ", ".join(report.gpu_pools[:POOLS_SHOWN])
+        further = f" and {len(report.gpu_pools) - POOLS_SHOWN} more" if report.gpu_pools[POOLS_SHOWN:] else ""
+        yield f"no GPU workload was found in the files that were checked; their node pools with GPUs: {names}{further}"
+    elif report.skipped or (report.comparison and report.comparison.pools):
         yield "no GPU workload was found in the files that were checked"
     else:
         yield "no file that gpulint reads has changed" if changed and not report.files else "nothing here concerns GPUs"
@@ -412,7 +418,7 @@ def _fix(run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], e
         rewrite = pipeline_fix.write(rewrite, run.tree)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     print_stderr(f"not written {path}: {reason}" for path, reason in sorted(rewrite.refused.items()))
-    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given), paths)
+    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given, watchdog), paths)
 
 
 def _accepting(run: Session) -> Callable[[Report], Report]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpulint.cli import Misuse
+from gpulint.source import os_errors
 
 
 @click.command("docs", short_help="Write the reference pages as Markdown.")
@@ -31,5 +32,5 @@ def command(folder: Path, pages: Path | None) -> None:
     except site.SiteError as error:
         raise Misuse(f"{error}; nothing was written") from None
     except OSError as error:
-        raise Misuse(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise Misuse(f"{folder} cannot be written: {os_errors.explain(error)}") from None
     click.echo(f"wrote {len(contents)} files to {folder}")

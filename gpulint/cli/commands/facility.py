@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -87,16 +85,6 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str, file_timeo
         return report
     reason = next((f": {skip.reason}" for skip in report.skipped if skip.path == paths[0]), "")
     raise Misuse(f"{paths[0]} describes no facility{reason}; `gpulint init --facility` writes a template")
-
-
-@contextlib.contextmanager
-def _pause_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection: an inventory has many objects, and all of them are shown."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _reject_unknown_racks(report: Report, only: Sequence[str]) -> None:

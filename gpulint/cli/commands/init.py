@@ -11,6 +11,7 @@ import click
 
 from gpulint import __version__
 from gpulint.cli import BROKEN, TODAY, Misuse, prepare_session, print_stderr
+from gpulint.source import os_errors
 
 HOOKS = ".pre-commit-config.yaml"
 SETTINGS = "gpulint.yaml"
@@ -79,7 +80,7 @@ def _write(targets: Mapping[str, str]) -> None:
         atomic_write.replace([atomic_write.Change(Path(name), text.encode()) for name, text in targets.items()])
     except OSError as error:
         place = next((name for name in targets if _is_about(error, name)), ", ".join(targets))
-        raise Misuse(f"{place} cannot be written: {atomic_write.explain(error)}") from None
+        raise Misuse(f"{place} cannot be written: {os_errors.explain(error)}") from None
 
 
 def _is_about(error: OSError, name: str) -> bool:

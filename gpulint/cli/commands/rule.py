@@ -10,6 +10,7 @@ import click
 
 from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, completion_names, split_values
 from gpulint.cli.options import FORMAT, PATHS, SELECT
+from gpulint.source import os_errors
 
 FOLDER = "policies/gpulint"
 
@@ -63,7 +64,7 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write.write(path, rule.render(name, scope, place.as_posix()).encode())
     except OSError as error:
-        raise Misuse(f"{path} cannot be written: {atomic_write.explain(error)}") from None
+        raise Misuse(f"{path} cannot be written: {os_errors.explain(error)}") from None
     click.echo(f"wrote {path}")
     click.echo(f"next: gpulint rule test {place}")
     loaded = [Path(rules).resolve() for rules in configured] + [package_data.find_folder("rules").resolve()]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse, completion_names
-from gpulint.cli.options import FORMAT
+from gpulint.cli import Misuse, completion_names, watch
+from gpulint.cli.options import FILE_TIMEOUT, FORMAT
 
 if TYPE_CHECKING:
     from gpulint import workload
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     help="An engine's start-up log or a trainer's memory report; its values replace the estimates.",
 )
 @FORMAT
+@FILE_TIMEOUT
 def command(
     what: str,
     accelerator: str,
@@ -93,6 +94,7 @@ def command(
     token: bool,
     log: Path | None,
     format_: str,
+    file_timeout: float,
     **stated: object,
 ) -> None:
     """Show each part of a workload's GPU memory use. WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
@@ -107,8 +109,14 @@ def command(
         stated["engine"] = readings.engine
     options = {key: value for key, value in {**stated, "accelerator": accelerator}.items() if value is not None}
     try:
-        sizing = (
-            _measure(what, options, online, hub, token, readings) if online or readings else gpulint.size(what, options)
+        sizing = watch(
+            what,
+            file_timeout,
+            lambda: (
+                _measure(what, options, online, hub, token, readings)
+                if online or readings
+                else gpulint.size(what, options)
+            ),
         )
     except memory_breakdown.SizingError as error:
         raise Misuse(str(error)) from None

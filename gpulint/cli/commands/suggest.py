@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from gpulint.cli import TODAY, Misuse, prepare_session
-from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
+from gpulint.cli import TODAY, Misuse, prepare_session, watch
+from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, FORMAT, RULES
 
 
 @click.command("suggest", short_help="Suggest what else a workload could run on.")
@@ -16,8 +17,11 @@ from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 @ACCELERATOR
 @RULES
 @FORMAT
+@FILE_TIMEOUT
 @TODAY
-def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
+def command(
+    place: str, accelerator: str, folders: Sequence[str], format_: str, file_timeout: float, today: str
+) -> None:
     """Suggest what else the workloads of FILE, or only the one at LINE, could run on and pass the same checks."""
     from gpulint.catalog import tables
     from gpulint.pipeline.plan import plan_file
@@ -32,7 +36,11 @@ def command(place: str, accelerator: str, folders: Sequence[str], format_: str, 
         files = [source for source in find_sources(run, [path]) if isinstance(source, Source)]
     except Unusable as error:
         raise Misuse(str(error)) from None
-    workload_plans = [found for source in files for found in plan_file(source, line, run.tree, run.given)]
+    workload_plans = [
+        found
+        for source in files
+        for found in watch(source.path, file_timeout, functools.partial(plan_file, source, line, run.tree, run.given))
+    ]
     if not workload_plans:
         raise Misuse(f"{path} has no workload that gpulint can read")
     click.echo(

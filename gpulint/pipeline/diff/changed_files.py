@@ -54,7 +54,7 @@ def find_changed(files: Files, commit: GitTree) -> Changed:
     return Changed(every if governs else new, frozenset(source.path for source in new))
 
 
-def choose_new(tree: Tree, other: GitTree) -> Callable[[str], bool]:
+def build_is_changed(tree: Tree, other: GitTree) -> Callable[[str], bool]:
     """Return a function that says whether a file, or a file below a folder, differs in another tree, by its shown path."""
     if not isinstance(tree, GitTree):
         return lambda path: True

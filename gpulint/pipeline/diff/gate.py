@@ -106,7 +106,7 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
     now = _check_side(runs.head, sides.base, paths, lambda files: watched(touched(files)))
     now = _add_contradictions(now, runs.head)
     before = _check_side(runs.base, sides.head, paths, lambda files: watched(touched(files)))
-    before = unchecked.drop_findings(before, changed_files.choose_new(sides.base, sides.head))
+    before = unchecked.drop_findings(before, changed_files.build_is_changed(sides.base, sides.head))
     renamed = _find_renamed(sides)
     compared = comparison.compare(
         Side(sides.base_name, before, _build_holds(sides.base)),
@@ -120,7 +120,7 @@ def _compare(sides: Sides, runs: Runs, asked: Sequence[str], watched: Progress) 
 
 def _count_unchecked(report: Report, sides: Sides) -> Report:
     """Return a report with the number of changed files that may set GPUs and were not checked."""
-    is_changed = changed_files.choose_new(sides.head, sides.base)
+    is_changed = changed_files.build_is_changed(sides.head, sides.base)
     left = {skip.path for skip in report.skipped if skip.cause in MAY_SET_GPUS and is_changed(skip.path)}
     found = report.comparison
     return report if found is None or not left else report._replace(comparison=found._replace(unchecked=len(left)))
@@ -188,7 +188,7 @@ def _find_provisioned(found: Session, asked: Sequence[str]) -> Provisioned:
 def _check_side(found: Session, other: GitTree, asked: Sequence[str], watched: Progress) -> Report:
     """Return the report on one side, without findings about the policy of a third commit."""
     report, seen = run.evaluate(found, watched(_find_sources(found, other, asked)))
-    report = unchecked.add_findings(report, found, changed_files.choose_new(found.tree, other))
+    report = unchecked.add_findings(report, found, changed_files.build_is_changed(found.tree, other))
     settled = run.suppress(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
         return settled
@@ -210,7 +210,7 @@ def _prepare_under(git: Git, paths: Sequence[str], options: Options) -> Session:
     """Return a session over the work tree under the policies, waivers and hints of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
     found = session.prepare(paths, options, reader=CommitReader(tree, options.policy_from))
-    return _require_committed_waivers(found, PendingMarker(tree, options.policy_from, {}))
+    return _require_committed(found, PendingMarker(tree, options.policy_from, {}))
 
 
 def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
@@ -235,7 +235,7 @@ def _prepare_sides(sides: Sides, paths: Sequence[str], options: Options, policy:
     reader = CommitReader(tree, options.policy_from)
     head = session.prepare(paths, options, tree=sides.head, reader=reader)
     renamed = _find_renamed(sides._replace(base=tree))
-    head = _require_committed_waivers(head, PendingMarker(tree, options.policy_from, renamed))
+    head = _require_committed(head, PendingMarker(tree, options.policy_from, renamed))
     return Runs(disable_suggestions(_use_tree(sides.base, head)), head)
 
 
@@ -246,8 +246,8 @@ def _use_tree(tree: GitTree, other: Session) -> Session:
     return other._replace(tree=left_out)
 
 
-def _require_committed_waivers(found: Session, vouching: PendingMarker) -> Session:
-    """Return a session in which a waiver counts only if a commit has it too."""
+def _require_committed(found: Session, vouching: PendingMarker) -> Session:
+    """Return a session in which a waiver or a hint counts only if a commit has it too."""
 
     def resolve(path: str) -> ResolvedPolicy:
         return replace(found.given.resolve(path), vouched=vouching)
@@ -328,7 +328,7 @@ class _File(NamedTuple):
 
 
 def _build_holds(tree: GitTree) -> comparison.Holds:
-    """Return a function that tells whether a file of a tree holds an object."""
+    """Return a function that says whether a file of a tree holds an object."""
 
     @functools.cache
     def file(path: str) -> _File | None:

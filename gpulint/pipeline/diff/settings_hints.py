@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gpulint.pipeline.hint_findings import NOT_APPLIED
 from gpulint.policy.config.discovery import Policies
 from gpulint.policy.config.files import Reader, RefusedFileError, SettingsError
 from gpulint.policy.config.layer import Layer, Part
@@ -17,9 +18,8 @@ from gpulint.report.model import Finding, HintUse, Location
 from gpulint.source.documents import Path
 
 KEYS = ("accelerator", "hints", "objectives", "pools", "fabric", "like", "facility")
-"""The keys of gpulint.yaml whose values take part in checks like those of files."""
+"""The keys of gpulint.yaml whose values the checks use like those of files."""
 KIND = "settings"
-RULE = "hint-not-applied"
 
 
 def list_uses(reader: Reader) -> list[tuple[HintUse, Location]]:
@@ -37,7 +37,7 @@ def list_uses(reader: Reader) -> list[tuple[HintUse, Location]]:
 
 
 def list_new(known: Sequence[HintUse], found: Sequence[tuple[HintUse, Location]]) -> list[tuple[HintUse, Location]]:
-    """Return what the policies state that the others, known ones do not state in the same file."""
+    """Return the settings that the known ones do not contain for the same file."""
     left = Counter(_identify(use) for use in known)
     new = []
     for use, place in found:
@@ -48,8 +48,8 @@ def list_new(known: Sequence[HintUse], found: Sequence[tuple[HintUse, Location]]
 
 
 def find_pending(new: Sequence[tuple[HintUse, Location]], rules: Sequence[Rule], commit: str) -> Iterator[Finding]:
-    """Yield a finding for each setting that a change adds and a commit, whose policy applies, lacks."""
-    for rule in (rule for rule in rules if rule.name == RULE):
+    """Yield a finding for each setting that a change adds and the --policy-from commit lacks."""
+    for rule in (rule for rule in rules if rule.name == NOT_APPLIED):
         for use, place in new:
             message = f"setting {use.text} is new in this change and does not apply until {commit} has it"
             yield evaluate.make_document_finding(rule, place, message)

@@ -52,7 +52,7 @@ FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 OWN_PREFIX = "gpulint/"
 """The prefix of annotations and labels that state hints."""
 LEFT_OUT = "left out"
-"""The kind of a hint that does not apply, because a commit governs hints and is not known to have it."""
+"""The kind of a hint that does not apply, because it was not found in the --policy-from commit."""
 
 
 class Override(NamedTuple):
@@ -183,7 +183,7 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
 
 
 def leave_out(workload: Workload, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Workload:
-    """Return a workload without the hints of annotations that a commit does not vouch for.
+    """Return a workload without the hints of annotations that the --policy-from commit lacks.
 
     These are annotations of other files, and those that are spelled with escapes inside a text.
     """
@@ -195,7 +195,7 @@ def _leave_out(role: Role, own: str, vouched: frozenset[tuple[int, str]], marker
     left = [
         RoleHint(_render_annotation(place), LEFT_OUT, name, field, None, place)
         for name, field in role.fields.items()
-        if (place := _find_annotation(field)) is not None and not _is_vouched(place, own, vouched, marker)
+        if (place := find_annotation(field)) is not None and not _is_vouched(place, own, vouched, marker)
     ]
     names = {hint.quantity for hint in left}
     kept = {name: field for name, field in role.fields.items() if name not in names}
@@ -209,7 +209,7 @@ def _is_vouched(place: Origin, own: str, vouched: frozenset[tuple[int, str]], ma
     return all(entry.declaration.path != place.path for entry in pending)
 
 
-def _find_annotation(field: Field) -> Origin | None:
+def find_annotation(field: Field) -> Origin | None:
     """Return the annotation or label for gpulint that states a field; None if something else does."""
     place = field.origins[0] if field.origins else None
     is_own = place is not None and place.path and str(place.path[-1]).startswith(OWN_PREFIX)
@@ -393,7 +393,7 @@ def _fill(role: Role, own: Iterable[Override], further: Iterable[Mapping[str, Fi
 def _list_annotated(role: Role, bare: Role) -> Iterator[RoleHint]:
     """Yield the hints in annotations and labels that a role was read with."""
     for name, field in role.fields.items():
-        if (place := _find_annotation(field)) is not None:
+        if (place := find_annotation(field)) is not None:
             yield RoleHint(_render_annotation(place), "annotation", name, field, bare.fields.get(name), place)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from gpulint.source import os_errors
 from gpulint.source.repository.tree import NEVER_ENTERED
 
 BYTES_MAX = 5_000_000
@@ -69,9 +70,7 @@ class DiskReader:
         try:
             return place.read_bytes()
         except OSError as error:
-            raise RefusedFileError(
-                f"{self.render_path(path)}: cannot be read: {(error.strerror or str(error)).lower()}"
-            ) from None
+            raise RefusedFileError(f"{self.render_path(path)}: cannot be read: {os_errors.explain(error)}") from None
 
     def names(self, folder: str) -> Iterator[str]:
         """Yield the paths of all files below a folder in sorted order, including links."""
@@ -92,7 +91,7 @@ class DiskReader:
         """Raise RefusedFileError for a folder that is there and cannot be listed."""
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
             place = Path(error.filename).relative_to(self.root).as_posix()
-            why = (error.strerror or str(error)).lower()
+            why = os_errors.explain(error)
             raise RefusedFileError(f"{self.render_path(place)}: cannot be read: {why}")
 
     def render_path(self, path: str) -> str:

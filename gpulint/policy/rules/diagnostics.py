@@ -21,7 +21,7 @@ from gpulint.policy.config.settings import FILE as SETTINGS
 from gpulint.policy.rules import document_rules, rule
 from gpulint.policy.rules.rule import Rule, RuleError
 from gpulint.report.model import Location
-from gpulint.source import documents
+from gpulint.source import documents, os_errors
 from gpulint.source.documents import Document
 
 SUFFIXES = (".yaml", ".yml")
@@ -89,7 +89,7 @@ def _list_entries(folder: Path) -> Iterator[Path]:
     """Yield all that lies below a folder; raise RuleError for a folder that cannot be listed."""
 
     def refuse(error: OSError) -> None:
-        raise RuleError(f"{error.filename}: cannot be read: {(error.strerror or str(error)).lower()}")
+        raise RuleError(f"{error.filename}: cannot be read: {os_errors.explain(error)}")
 
     for place, folders, files in os.walk(folder, onerror=refuse):
         yield from (Path(place, name) for name in (*folders, *files))

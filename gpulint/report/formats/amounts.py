@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint import units
 from gpulint.report.comparison import Total, Totals
+from gpulint.report.escaping import count
 
 UNKNOWN, ABSENT = "?", "–"
 QUANTITIES = ("GPUs", "cost", "power")
@@ -29,11 +30,6 @@ def list_unknown(sums: Totals, noun: str) -> Iterator[str]:
         together = " and ".join(filter(None, (", ".join(nouns[:-1]), nouns[-1])))
         are = "are" if len(nouns) > 1 or nouns == ["GPUs"] else "is"
         yield f"the {together} of {count(number_of, noun)} {are} unknown"
-
-
-def count(amount: int, noun: str) -> str:
-    """Return a number of things."""
-    return f"{amount} {noun}{'' if amount == 1 else 's'}"
 
 
 def number(value: float) -> str:

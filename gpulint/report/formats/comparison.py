@@ -81,7 +81,7 @@ def render_hint(use: HintUse) -> str:
 
 def name_hints(number: int) -> str:
     """Return the title of the list of hints."""
-    return f"{number} hint{'' if number == 1 else 's'} added or changed, which all checks take as stated"
+    return f"{count(number, 'hint')} added or changed; all checks use {'it' if number == 1 else 'them'}"
 
 
 def is_quiet(report: Report) -> bool:

@@ -29,19 +29,26 @@ class Case(NamedTuple):
 
 NOTHING = Case("gpulint", "check", "skipped", "nothing here concerns GPUs")
 ONLY_POOLS = Case("gpulint", "check", "skipped", "the change concerns node pools and no workload")
+NO_WORKLOAD = Case("gpulint", "check", "skipped", "the files define node pools with GPUs and no workload")
 """The content of an empty report, also of one on node pools: build servers reject a file without tests."""
 
 
 def render(report: Report) -> str:
     """Return the suites by path."""
     suites: dict[str, list[Case]] = {}
-    only_pools = report.comparison is not None and bool(report.comparison.pools)
-    for case in tuple(_cases(report)) or (ONLY_POOLS if only_pools else NOTHING,):
+    for case in tuple(_cases(report)) or (_explain_nothing(report),):
         suites.setdefault(case.path, []).append(case)
     every = [case for cases in suites.values() for case in cases]
     attributes = {"name": "gpulint", "tests": len(every), **_sums(every)}
     inside = [_suite(path, cases) for path, cases in sorted(suites.items())]
     return XML_HEAD + render_element("testsuites", attributes, inside) + "\n"
+
+
+def _explain_nothing(report: Report) -> Case:
+    """Return the one test of a report without workloads."""
+    if report.comparison is not None and report.comparison.pools:
+        return ONLY_POOLS
+    return NO_WORKLOAD if report.gpu_pools else NOTHING
 
 
 def _sums(cases: Iterable[Case]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.report import comparison as report_comparison
 from gpulint.report.comparison import Quantity, Total
+from gpulint.report.escaping import count
 from gpulint.report.formats import amounts
 from gpulint.report.node_pools import PoolChange, PoolFigures
 from gpulint.report.workload_summary import Figures
@@ -44,7 +45,7 @@ def _render_gpus(total: Total, suffix: str, detail: str) -> str:
         return ""
     sign = "-" if total.amount < 0 else "+"
     number = amounts.number(abs(total.amount))
-    unknown = f" ({amounts.count(total.untold, NOUN)} unknown)" if total.untold else ""
+    unknown = f" ({count(total.untold, NOUN)} unknown)" if total.untold else ""
     return f"{sign}{number} GPU{'' if number == '1' else 's'}{suffix}{unknown}" + (f" ({detail})" if detail else "")
 
 

@@ -55,7 +55,7 @@ NOTIFICATIONS = {
     ),
     "hint": (
         "A change adds or changes a hint",
-        "All checks take the value of the hint as stated; review whether it is true.",
+        "All checks use the value of the hint; review whether it is true.",
     ),
 }
 Object = dict[str, object]

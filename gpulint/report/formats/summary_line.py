@@ -61,7 +61,7 @@ def render_closing(report: Report) -> Iterator[str]:
 
 
 def _count_unchecked(skipped: Sequence[Skip]) -> Iterator[str]:
-    """Yield how many files were not checked, by reason; those whose reason is ours or suspicious by name."""
+    """Yield how many files were not checked, by reason, with the paths of those whose cause can fail the gate."""
     paths: dict[str, list[str]] = {}
     for skip in skipped:
         paths.setdefault(skip.reason, []).append(skip.path)

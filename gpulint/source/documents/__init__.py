@@ -36,7 +36,7 @@ DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """The start of multipart node user data, whatever its suffix."""
-_BINARY = Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding")
+_BINARY = Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding")
 NOT_UTF8 = Skipped("not UTF-8 text", "encoding")
 SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
@@ -212,15 +212,16 @@ def _format_of(path: str, text: str) -> str | Skipped:
     """
     format, suffix = find_format(path), path.rpartition(".")[2].lower()
     if not text.startswith(_SCRIPT) or (format not in ("", "shell") and suffix not in TEMPLATES):
-        return format or ("yaml" if is_object(text) else "") or Skipped("not a format that is read", "language")
+        known = format or ("yaml" if is_object(text) else "")
+        return known or Skipped("a format that gpulint does not read", "language")
     if re.match(_SHELL, text):
         return "shell"
     other = re.match(_OTHER_LANGUAGE, text)
     if format == "shell" and other is None:
         return "shell"
     if format == "shell" and other is not None and suffix not in _OFTEN_OTHER:
-        return Skipped(f"its name is a shell script's, but its first line names {other[1]}", "suffix")
-    return Skipped("a script, but not of a shell", "language")
+        return Skipped(f"named like a shell script, but its first line (#!) names {other[1]}", "suffix")
+    return Skipped("a script in another language than shell", "language")
 
 
 def is_object(text: str) -> bool:
@@ -341,11 +342,11 @@ class _Loading:
         if format == "yaml" and re.match(_SHELL, self.text):
             self._shell()
         elif text.startswith(NOT_ONE_DOCUMENT):
-            self.skips.append(Skipped("a message of several parts", "language"))
+            self.skips.append(Skipped("a MIME message of several parts", "language"))
         elif re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
             self._add_template(text, base)
         else:
-            self.skips.append(Skipped("its syntax is not valid", "syntax"))
+            self.skips.append(Skipped("invalid syntax", "syntax"))
             if self.is_relevant(text, format):
                 self.problems.append(Problem("invalid-syntax", error.message, self._locate(error)))
 

@@ -82,7 +82,7 @@ class Document:
     def data(self) -> object:
         """The document as plain dicts, lists, strings and numbers."""
         if self._data is ...:
-            self._data = values.Builder().build(self.root)
+            self._data = values.build(self.root)
         return self._data
 
     @property
@@ -108,9 +108,12 @@ class Document:
         return value
 
     def node(self, path: Path) -> Node | None:
-        """Return the value's node; for an alias, the node that uses it."""
+        """Return the value's node; for an alias, the node that uses it. None where the value is left out as empty."""
         steps = self._steps(path)
-        return steps[-1][1] if len(steps) == len(path) + 1 else None
+        node = steps[-1][1]
+        if len(steps) <= len(path) or (values.is_empty(node) and self.get(path, ...) is ...):
+            return None
+        return node
 
     def key_node(self, path: Path) -> Node | None:
         """Return the key's node; None for a list item and for the document itself."""

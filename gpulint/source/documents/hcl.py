@@ -48,8 +48,8 @@ def read(text: str, left_out: Callable[[Skipped], object]) -> Parsed | None:
     root = composer.compose(tree.root_node)
     if tree.root_node.has_error:
         if not root.value:
-            raise SkippedDocumentError(Skipped("not HCL that is read", "syntax"))
-        left_out(Skipped("a part of it is not HCL that is read", "syntax"))
+            raise SkippedDocumentError(Skipped("invalid HCL syntax", "syntax"))
+        left_out(Skipped("invalid HCL syntax in a part of the file", "syntax"))
     return Parsed(root, ..., ())
 
 
@@ -83,10 +83,12 @@ class _Composer:
     def _block(self, table: Node, block: Any, depth: int) -> None:
         """A block: below its labels, or else one of the list of its name."""
         names = [self._key(child) for child in _children(block, "identifier", "string_lit")]
-        bodies = list(_children(block, "body"))
         made = self._node("mapping", *self._span(block), [])
-        for body in bodies:
-            self._statements(made, body.named_children, depth + max(len(names), LIST_LEVELS) - 1)
+        below = depth + max(len(names), LIST_LEVELS) - 1
+        if below > DEPTH_MAX:
+            raise make_depth_error(made.start)
+        for body in _children(block, "body"):
+            self._statements(made, body.named_children, below)
         *parents, last = names
         for name in parents:
             table = self._find_or_add_mapping(table, name)

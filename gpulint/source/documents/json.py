@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from gpulint.source.documents import values
 from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
@@ -46,7 +47,7 @@ def read(path: str, text: str) -> Parsed | None:
                 raise SkippedDocumentError(TEMPLATE) from None
             raise error from None
     composer = _Composer(source)
-    return Parsed(composer.compose(), data, composer.duplicates)
+    return Parsed(composer.compose(), values.leave_out_empty(data), composer.duplicates)
 
 
 def split_values(text: str) -> list[tuple[int, int]]:

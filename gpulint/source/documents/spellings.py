@@ -13,7 +13,7 @@ _CODE = r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}"
 _IN_ORDER = rf"\\(?P<code>{_CODE})|\\\r?\n[ \t]*|\\(?P<other>.)"
 """Each backslash with what follows it, as a reader of quoted text takes them."""
 _ANYWHERE = rf"\\(?P<code>{_CODE})|\\\r?\n[ \t]*|\\(?P<other>(?!))"
-"""Every escape, wherever its backslash stands: outside quotes, two backslashes are no pair."""
+"""Every escape, also after another backslash: outside quotes, two backslashes are no pair."""
 _BLANK = frozenset("nrt")
 """Letters whose escapes are white space in quotes; for a shell they are the letters themselves."""
 

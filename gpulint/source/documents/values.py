@@ -24,7 +24,52 @@ _NUMBER_STARTS = frozenset("+-.0123456789")
 _NUMBER_CHARACTERS_MAX = 400
 _STANDARD_TAG = "tag:yaml.org,2002:"
 _BINARY = _STANDARD_TAG + "binary"
+_PLAIN_AMOUNTS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_FOREIGN = frozenset({"values", "valuesObject", "valuesInline", "data", "stringData"})
+"""What an object holds for another program. In the values of a chart, null removes the chart's default."""
 _RESOLVED_TAGS = {_STANDARD_TAG + name for name in ("int", "float", "bool", "null")}
+
+
+def build(root: Node) -> object:
+    """The data of a document, without what a Kubernetes object leaves empty."""
+    return leave_out_empty(Builder().build(root))
+
+
+def leave_out_empty(data: object) -> object:
+    """The data without the keys that a Kubernetes object leaves empty: they state as little as missing ones.
+
+    A spec of gpulint's own keeps its empty keys, so that a misspelled one is found.
+    """
+    if isinstance(data, dict) and _is_object(data):
+        seen: set[int] = set()
+        waiting: list[tuple[str, object]] = [("", data)]
+        while waiting:
+            name, value = waiting.pop()
+            if id(value) in seen or name in _FOREIGN:
+                continue
+            seen.add(id(value))
+            if isinstance(value, dict):
+                for key in [key for key, inner in value.items() if inner is None and not _is_kept(name, key)]:
+                    del value[key]
+                waiting += ((key, inner) for key, inner in value.items() if isinstance(inner, dict | list))
+            elif isinstance(value, list):
+                waiting += ((name, inner) for inner in value if isinstance(inner, dict | list))
+    return data
+
+
+def _is_object(data: dict[str, object]) -> bool:
+    version = data.get("apiVersion")
+    return isinstance(version, str) and isinstance(data.get("kind"), str) and not version.startswith("gpulint/")
+
+
+def _is_kept(name: str, key: str) -> bool:
+    """Whether a key states something without a value: the source of a volume, or a device that a container asks for."""
+    return key == "emptyDir" or (name in ("limits", "requests") and key not in _PLAIN_AMOUNTS)
+
+
+def is_empty(node: Node) -> bool:
+    """Whether a node is null."""
+    return node.kind == "scalar" and _scalar_value(node) is None
 
 
 class Builder:

@@ -1,6 +1,6 @@
-"""Joins: how files that belong together find each other, from indexes of the snapshot that are built once.
+"""Joins: how files that belong together are found, from indexes of the snapshot that are built once.
 
-An overlay answers from the same indexes and replaces what a few changed files say.
+An overlay uses the same indexes, with other contents for a few changed files.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Matching(NamedTuple):
     words: str
 
     def accepts(self, path: str, content: bytes) -> bool:
-        """Return whether a file is meant."""
+        """Return whether a file matches."""
         return re.search(self.names, path) is not None or re.search(self.words.encode(), content) is not None
 
     def takes(self, document: Document) -> bool:
-        """Every document of such a file is meant."""
+        """Return True: every document of such a file counts."""
         return True
 
 

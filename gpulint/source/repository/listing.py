@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.source import documents
+from gpulint.source import documents, os_errors
 from gpulint.source.repository import ignored
 from gpulint.source.repository.ignored import IgnoreFile
 from gpulint.source.repository.snapshot import Entry, Snapshot
@@ -27,7 +27,7 @@ class Listed(NamedTuple):
     cause: str = ""
 
 
-SUBMODULE = "a submodule, a repository of its own"
+SUBMODULE = "a git submodule, which is a separate repository"
 EXCLUDED = "excluded by gpulint.yaml or --exclude"
 
 
@@ -161,7 +161,7 @@ def has_suffix(name: str) -> bool:
 
 def explain(error: OSError) -> str:
     """Return why a file or folder cannot be read."""
-    return f"cannot be read: {(error.strerror or str(error)).lower()}"
+    return f"cannot be read: {os_errors.explain(error)}"
 
 
 def _may_be_read(entry: Entry) -> bool:

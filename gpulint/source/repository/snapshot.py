@@ -1,4 +1,4 @@
-"""The snapshot: what lies below a root, as the run first saw it. Nothing is listed or read twice with another result."""
+"""The snapshot: what lies below a root, as the run first saw it; listing or reading it again gives the same result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Snapshot(abc.ABC):
         self._patterns: dict[str, tuple[IgnoreFile, ...]] = {}
         self.unread: dict[str, OSError] = {}
 
-    # ---- what a kind of snapshot has to say
+    # ---- implemented by each kind of snapshot
 
     @abc.abstractmethod
     def content(self, place: str) -> bytes | None:
@@ -65,10 +65,10 @@ class Snapshot(abc.ABC):
     @abc.abstractmethod
     def _read_target(self, link: str) -> str: ...
 
-    # ---- what everyone asks
+    # ---- shared by all kinds
 
     def record(self, place: str, error: OSError) -> None:
-        """Keep why the system refused to read a place, whoever asked for it: the report counts it."""
+        """Record the error of a place that the system refused to read, for the report."""
         if error.errno not in ABSENT:
             self.unread.setdefault(place, error)
 
@@ -134,9 +134,9 @@ class Snapshot(abc.ABC):
         return () if content is None else (ignored.read(folder, content),)
 
     def find_target(self, link: str) -> tuple[str, str]:
-        """Return the place that a link names and why nothing there counts; the reason is empty if the place counts.
+        """Return the place that a link names, and why it is not used as the target; the reason is empty if it is.
 
-        The path is followed by names alone: no link on the way, and nothing outside the root, is looked at.
+        The path is resolved by name only, without following other links or looking outside the root.
         """
         try:
             target = self._read_target(link)

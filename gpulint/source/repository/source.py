@@ -23,9 +23,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Gathered:
-    """Documents of several files. A question that was asked before has the very same answer, so what follows from it
-    can be kept by its identity.
-    """
+    """Documents of several files. The same question returns the same object, so that results can be cached by it."""
 
     documents: tuple[Document, ...] = ()
 

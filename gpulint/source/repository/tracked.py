@@ -1,6 +1,6 @@
 """Which files git tracks, from its index file (versions 2 to 4, Documentation/gitformat-index.txt of git), without git.
 
-The file is asked only about paths that .gitignore matches. What cannot be read tracks nothing.
+Only paths that .gitignore matches are looked up. An index that cannot be read tracks nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEARCHES_MAX = 16
 
 
 class Tracked:
-    """The paths in an index, from the root; they are read when one of them may be asked for."""
+    """The paths in an index, from the root; the index is parsed at the first lookup that may find one."""
 
     def __init__(self, content: bytes = b"") -> None:
         self._content = content
@@ -41,9 +41,9 @@ class Tracked:
 
 
 def read(root: str, record: Callable[[str, OSError], None] = lambda place, error: None) -> Tracked:
-    """Return what git tracks in the work tree at a root; nothing if there is no index that can be read.
+    """Return what git tracks in the work tree at a root; nothing if no index can be read.
 
-    `record` is told why the system refused to read it.
+    `record` gets the path and the error if the system refuses to read it.
     """
     git = os.path.join(root, ".git")
     try:

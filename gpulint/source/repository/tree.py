@@ -38,7 +38,7 @@ class ExcludedFile(NamedTuple):
 class Tree(abc.ABC):
     """The files of a snapshot; paths are shown, and asked for, from `base`, the current folder.
 
-    A tree with changed files is an overlay: it shares the snapshot and its indexes, and replaces what these files say.
+    A tree with changed files is an overlay: it shares the snapshot and its indexes, with other contents for these files.
     """
 
     def __init__(self, snapshot: Snapshot, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
@@ -55,7 +55,7 @@ class Tree(abc.ABC):
     def writable(self, path: str) -> pathlib.Path | None:
         """The place on the disk of a regular file inside the root that no link leads to; None where there is none."""
 
-    # ---- what everyone asks
+    # ---- for callers
 
     def leaving_out(self, at_root: Sequence[str], shown: Sequence[str] = ()) -> Self:
         """Return the tree without files that match lines of a .gitignore at the root, or further displayed paths."""
@@ -67,7 +67,7 @@ class Tree(abc.ABC):
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
         """Return an overlay: the repository with other contents for some files."""
         other = copy.copy(self)
-        other._changes = {**self._changes, **{self._locate(path): content for path, content in contents.items()}}
+        other._changes = self._changes | {self._locate(path): content for path, content in contents.items()}
         other._view = Overlay(self._joins, {self._display(place): text for place, text in other._changes.items()})
         return other
 
@@ -99,9 +99,9 @@ class Tree(abc.ABC):
 
     def find_root_path(self, path: str) -> str | None:
         """The path from the root of a file by its path as shown; None where it lies elsewhere."""
-        place = os.path.normpath(os.path.join(self._base, path))
-        root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)
-        return place.removeprefix(root).replace(os.sep, "/") if place.startswith(root) else None
+        place = self._locate(path)
+        is_below = place != self.snapshot.root and self.snapshot.is_inside(place)
+        return self.snapshot.path_from_root(place) if is_below else None
 
     def render_root_path(self, path: str) -> str:
         """The path as shown of a file by its path from the root."""
@@ -197,16 +197,17 @@ class Tree(abc.ABC):
 
     def _read_unchanged(self, path: str) -> bytes | None:
         """A file by its path as shown, as it is in the snapshot."""
-        try:
-            place = self._resolve_inside(self._base, path)
-            return self.snapshot.content(place) if place is not None else None
-        except (OSError, UnicodeError):
-            return None
+        place = self._resolve_inside(self._base, path)
+        return None if place is None else self._read_place(place)
 
     def _read_inside(self, base: str, path: str) -> bytes | None:
         place = self._resolve_inside(base, path)
-        if place is None or place in self._changes:
-            return self._changes.get(place or "")
+        if place is None:
+            return None
+        return self._changes[place] if place in self._changes else self._read_place(place)
+
+    def _read_place(self, place: str) -> bytes | None:
+        """A file of the snapshot; None where it cannot be read."""
         try:
             return self.snapshot.content(place)
         except (OSError, UnicodeError):

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gpulint.source import excess
 from gpulint.source.shell import limits
 from gpulint.source.shell.command import HOLE, Command, Piece, Word
-from gpulint.source.shell.limits import is_readable
+from gpulint.source.shell.limits import is_readable, is_too_long
 
-__all__ = ["HOLE", "Command", "Piece", "Word", "find_excess", "is_readable", "read_commands", "read_inner"]
+__all__ = [
+    "HOLE",
+    "Command",
+    "Piece",
+    "Word",
+    "find_excess",
+    "is_readable",
+    "is_too_long",
+    "read_commands",
+    "read_inner",
+]
 
 Sourced = Callable[[str], tuple[str, str] | None]
 
@@ -25,6 +36,7 @@ def read_commands(
     path that starts with `./` is one from the folder of the script.
     """
     if not is_readable(script):
+        excess.note(limits.find_excess(script))
         return ()
     from gpulint.source.shell import statements
 
@@ -37,7 +49,7 @@ def find_excess(script: str) -> str:
         return limits.find_excess(script)
     from gpulint.source.shell import statements
 
-    return "" if statements.is_within_limits(script) else "a script expands to more than gpulint follows"
+    return "" if statements.is_within_limits(script) else statements.EXPANDS
 
 
 def read_inner(
@@ -48,6 +60,7 @@ def read_inner(
     What the outer script has exported by the time of the command is known in it.
     """
     if not is_readable(word.text_with_holes):
+        excess.note(limits.find_excess(word.text_with_holes))
         return ()
     from gpulint.source.shell import statements
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from gpulint.source import excess
+
 INTEGER_MAX = 2**63 - 1
 NESTING_MAX = 40
 NAMES_MAX = 200
@@ -115,7 +117,7 @@ class _Parser:
 
     def _unary(self) -> int:
         self._depth += 1
-        if self._depth > NESTING_MAX:
+        if excess.is_over(self._depth, NESTING_MAX, "an arithmetic expression of a script nests deeper than {} levels"):
             raise UnknownValueError("nested too deeply")
         value = self._parse_operand()
         self._depth -= 1
@@ -152,7 +154,8 @@ class _Parser:
         """The value of a name, which may be an expression itself."""
         text = self._known(name)
         self._left[0] -= 1
-        if text is None or self._left[0] < 0:
+        used = NAMES_MAX - self._left[0]
+        if text is None or excess.is_over(used, NAMES_MAX, "an expression of a script refers to more than {} names"):
             raise UnknownValueError(name)
         if re.fullmatch(r"-?(?:0|[1-9]\d{0,17})", text):
             return int(text)

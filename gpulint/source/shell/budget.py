@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpulint.source import excess
 from gpulint.source.shell.command import Piece, ShellLimitError
 
 WORDS_MAX = 20_000
@@ -23,5 +24,9 @@ class Budget:
         self._words += 1
         self._pieces += len(pieces)
         self._characters += sum(piece.width for piece in pieces)
-        if self._words > WORDS_MAX or self._characters > CHARACTERS_MAX or self._pieces > PIECES_MAX:
+        if (
+            excess.is_over(self._words, WORDS_MAX, "a script expands to more than {} words")
+            or excess.is_over(self._characters, CHARACTERS_MAX, "a script expands to more than {} characters")
+            or excess.is_over(self._pieces, PIECES_MAX, "a script expands to more than {} parts of words")
+        ):
             raise ShellLimitError

@@ -6,14 +6,16 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from gpulint.source.shell import script
+from gpulint.source import excess
+from gpulint.source.shell import limits, script
 from gpulint.source.shell.command import HOLE, Command, Piece, Word, locate
 from gpulint.source.shell.interfaces import Reader
 from gpulint.source.shell.limits import is_readable
 from gpulint.source.shell.run import Context
 
-FILES_MAX = 30
-NESTED_FILES_MAX = 5
+FILES_MAX = 100
+NESTED_FILES_MAX = 10
+NESTED_EVALS_MAX = 16
 
 _DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _SETS_VARIABLES = frozenset({"read", "mapfile", "readarray", "getopts", "unset"})
@@ -101,7 +103,8 @@ def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
         return
     shown, text = found
     run.opened += 1
-    if shown in run.files or len(run.files) >= NESTED_FILES_MAX or run.opened > FILES_MAX or not is_readable(text):
+    if shown in run.files or _is_too_much(reader) or not is_readable(text):
+        excess.note(limits.find_excess(text))
         reader.variables.forget_all()
         return
     given = run.variables.arguments
@@ -113,6 +116,14 @@ def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
     run.returned = False
     run.files.pop()
     run.variables.arguments = given
+
+
+def _is_too_much(reader: Reader) -> bool:
+    """Whether a further sourced file exceeds a limit."""
+    nested, opened = len(reader.run.files) + 1, reader.run.opened
+    return excess.is_over(
+        nested, NESTED_FILES_MAX, "the files that a script sources source one another more than {} deep"
+    ) or excess.is_over(opened, FILES_MAX, "a script sources files more than {} times")
 
 
 def _forget_sourced(reader: Reader, word: Word) -> None:
@@ -130,8 +141,13 @@ def apply_eval(reader: Reader, words: Sequence[Word], where: Context) -> bool:
     if not words:
         return False
     text = join_words(words)
-    unknown = text.text_with_holes.lstrip().startswith(HOLE) or not is_readable(text.text_with_holes)
-    if unknown or len(reader.run.active) >= NESTED_FILES_MAX:
+    if text.text_with_holes.lstrip().startswith(HOLE):
+        return False
+    if not is_readable(text.text_with_holes):
+        excess.note(limits.find_excess(text.text_with_holes))
+        return False
+    nested = len(reader.run.active) + 1
+    if excess.is_over(nested, NESTED_EVALS_MAX, "a script nests eval and functions more than {} deep"):
         return False
     reader.run.active.append("")
     inner = reader.open(script.parse(text.text_with_holes, text.source, reader.script.folder, text))
@@ -176,7 +192,7 @@ def _set(reader: Reader, words: Sequence[Word]) -> None:
 
 def _let(reader: Reader, words: Sequence[Word]) -> None:
     """`let NAME=…`: each word is an expression."""
-    from gpulint.source.shell import arithmetic
+    from gpulint.source.shell import arithmetic, expansion
 
     known = reader.variables
     for word in words:
@@ -185,5 +201,7 @@ def _let(reader: Reader, words: Sequence[Word]) -> None:
             pieces = (Piece(str(value), ((word.start, word.end),)),)
             known.assign(name, Word(str(value), word.start, word.end, word.raw, pieces=pieces, source=word.source))
 
-        if word.text is None or arithmetic.compute(word.text[:200], known.text, assign) is None:
+        text = word.text or ""
+        too_long = excess.is_over(len(text), expansion.ARITHMETIC_CHARACTERS_MAX, expansion.LONG_EXPRESSION)
+        if word.text is None or too_long or arithmetic.compute(text, known.text, assign) is None:
             known.forget(re.findall(r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:\+\+|--|[-+*/%]?=)", word.text or word.raw))

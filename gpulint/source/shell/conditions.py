@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import tree_sitter
 
+from gpulint.source import excess
 from gpulint.source.shell import patterns
 from gpulint.source.shell.command import Piece
 from gpulint.source.shell.interfaces import Expander
 
-TOKENS_MAX = 60
+TOKENS_MAX = 200
 
 _GROUPS = frozenset({"binary_expression", "unary_expression", "parenthesized_expression", "negated_command"})
 _NUMBERS: dict[str, Callable[[int, int], bool]] = {
@@ -117,7 +118,9 @@ class _Test:
         self._at = 0
 
     def verdict(self) -> Verdict | None:
-        if not 0 < len(self._tokens) <= TOKENS_MAX:
+        if excess.is_over(len(self._tokens), TOKENS_MAX, "a condition of a script has more than {} words"):
+            return None
+        if not self._tokens:
             return None
         verdict = self._any()
         return verdict if self._at == len(self._tokens) else None

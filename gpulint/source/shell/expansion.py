@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 
 import tree_sitter
 
+from gpulint.source import excess
 from gpulint.source.shell import parameters, quoting, substitution
 from gpulint.source.shell.budget import Budget
 from gpulint.source.shell.command import Piece, Span, Word, locate
 from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import Variables, list_exported
 
-ARITHMETIC_CHARACTERS_MAX = 200
+ARITHMETIC_CHARACTERS_MAX = 1_000
 DEPTH_MAX = 30
+LONG_EXPRESSION = "an arithmetic expression of a script has more than {} characters"
 
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
 _BRACES = re.compile(r"\{(?=[^{}\s]*?(?:,|\.\.))[^{}\s]*+\}")
@@ -193,7 +195,7 @@ class Expansion:
     # ---- what stands for something else
 
     def _expansion(self, node: tree_sitter.Node, quoted: bool) -> Iterator[Piece]:
-        if self._depth > DEPTH_MAX:
+        if excess.is_over(self._depth, DEPTH_MAX, "a script nests expansions deeper than {} levels"):
             yield self._hole(node, "nested too deeply")
             return
         self._depth += 1
@@ -244,7 +246,7 @@ class Expansion:
         from gpulint.source.shell import arithmetic
 
         expression = self._fill(node, start, end) if "$" in self.script.text[start:end] else self.script.text[start:end]
-        if expression is None or len(expression) > ARITHMETIC_CHARACTERS_MAX:
+        if expression is None or excess.is_over(len(expression), ARITHMETIC_CHARACTERS_MAX, LONG_EXPRESSION):
             return None
         here = self.script.place(start, end)
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import tree_sitter
 
+from gpulint.source import excess
 from gpulint.source.shell import builtins, variables
 from gpulint.source.shell.command import Word
 from gpulint.source.shell.interfaces import Reader
 from gpulint.source.shell.run import Context, Function
 
-CALLS_MAX = 300
-NESTED_CALLS_MAX = 8
+CALLS_MAX = 2_000
+NESTED_CALLS_MAX = 16
 
 _SPEAKS = frozenset(
     {"echo", "printf", "cat", "exit", "return", "true", ":", "tput", "sleep", "date", "shift", "logger"}
@@ -52,7 +53,7 @@ def call(
     """The body of a function, read as its arguments have it."""
     reader.run.called.add(name)
     reader.run.calls += 1
-    if name in reader.run.active or len(reader.run.active) >= NESTED_CALLS_MAX or reader.run.calls > CALLS_MAX:
+    if name in reader.run.active or _is_too_much(reader):
         reader.variables.forget(function.sets)
         return
     given, before = reader.variables.arguments, reader.variables.snapshot()
@@ -70,6 +71,14 @@ def call(
     reader.variables.restore_each(*_split(reader.run.locals.pop()))
     reader.run.active.pop()
     reader.variables.arguments = given
+
+
+def _is_too_much(reader: Reader) -> bool:
+    """Whether a further call exceeds a limit."""
+    nested = len(reader.run.active) + 1
+    return excess.is_over(
+        nested, NESTED_CALLS_MAX, "functions of a script call one another more than {} deep"
+    ) or excess.is_over(reader.run.calls, CALLS_MAX, "a script calls its functions more than {} times")
 
 
 def walk_uncalled(reader: Reader) -> None:

@@ -19,9 +19,14 @@ def is_readable(script: str) -> bool:
     return bool(script.strip()) and not find_excess(script) and not _is_of_another_language(script)
 
 
+def is_too_long(script: str) -> bool:
+    """Whether a script has more characters than are read."""
+    return len(script) > SCRIPT_CHARACTERS_MAX
+
+
 def find_excess(script: str) -> str:
     """Return which limit on its size a script exceeds; empty if none, or if it is no script of a shell like bash."""
-    if len(script) > SCRIPT_CHARACTERS_MAX:
+    if is_too_long(script):
         return f"a script has more than {SCRIPT_CHARACTERS_MAX:,} characters"
     if sum(1 for _ in _COSTLY.finditer(_COMMENT.sub("", script))) > CONSTRUCTS_MAX:
         nested = "" if _is_of_another_language(script) else "pipes, cases, arithmetic and nested expansions"

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import tree_sitter
 
+from gpulint.source import excess
 from gpulint.source.shell import patterns
 from gpulint.source.shell.command import Piece, Span, Word, slice_pieces
 from gpulint.source.shell.interfaces import Expander
 
 TEXT_CHARACTERS_MAX = 4_096
+LONG_TEXT = "a script changes a text of more than {} characters"
 
 _PARAMETER = re.compile(
     r"(?s)\$\{(?P<prefix>[#!])?(?P<name>[A-Za-z_]\w*+|\d++|[@*#])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}"
@@ -162,7 +164,7 @@ def _cut(
 ) -> tuple[Piece, ...] | None:
     """The operators that make another text of a known one."""
     text = _text(base)
-    if base is None or text is None or len(text) > TEXT_CHARACTERS_MAX:
+    if base is None or text is None or excess.is_over(len(text), TEXT_CHARACTERS_MAX, LONG_TEXT):
         return None
     use = expansion.script.place(*expansion.script.span(node))
     if operator in ("#", "##", "%", "%%"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpulint.source import excess
+
 PATTERN_CHARACTERS_MAX = 500
 
 _TOKEN = re.compile(r"(?s)\\(.)|(\[[!^]?\]?[^\]]*\])|(.)")
@@ -15,7 +17,9 @@ def compile(glob: str) -> str | None:
     >>> compile("*.yaml")
     '(?s:.*)\\\\.yaml'
     """
-    if len(glob) > PATTERN_CHARACTERS_MAX or re.search(r"[?*+@!]\(", glob):
+    if excess.is_over(len(glob), PATTERN_CHARACTERS_MAX, "a pattern of a script has more than {} characters"):
+        return None
+    if re.search(r"[?*+@!]\(", glob):
         return None
     first, *segments = _segments(glob)
     if not segments:

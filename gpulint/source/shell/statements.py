@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import tree_sitter
 
+from gpulint.source import excess
 from gpulint.source.shell import branches, builtins, conditions, functions, variables
 from gpulint.source.shell import script as shell_script
 from gpulint.source.shell.command import Command, ShellLimitError, Word
@@ -16,6 +17,7 @@ from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import Variables, list_exported
 
 DEPTH_MAX = 100
+EXPANDS = "a script expands to more than gpulint follows"
 
 _CONTINUED = re.compile(r"(?:\\\r?\n)+")
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
@@ -92,7 +94,9 @@ class ScriptReader:
     def walk(self, node: tree_sitter.Node, where: Context) -> None:
         if node.type == "ERROR" and where.depth <= 1:
             self._statements_before_error(node, where)
-        if where.depth > DEPTH_MAX or node.type in _NOT_STATEMENTS or self.run.returned or self.run.exited:
+        if node.type in _NOT_STATEMENTS or self.run.returned or self.run.exited:
+            return
+        if excess.is_over(where.depth, DEPTH_MAX, "a script nests statements deeper than {} levels"):
             return
         inner = where._replace(depth=where.depth + 1)
         if node.type == "command":

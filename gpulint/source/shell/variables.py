@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeGuard
 
 import tree_sitter
 
+from gpulint.source import excess
 from gpulint.source.shell.command import Piece, ShellLimitError, Span, Word
 
 VALUE_CHARACTERS_MAX = 65_536
@@ -126,7 +127,8 @@ class Variables:
 
     def assign(self, name: str, value: Value) -> None:
         old = self._known.get(name)
-        if old is None and len(self._known) >= NAMES_MAX:
+        count = len(self._known) + (old is None)
+        if excess.is_over(count, NAMES_MAX, "a script sets more than {} variables"):
             raise ShellLimitError
         exported = self.exports_all or name in self.environment or (old is not None and old.exported)
         self._known[name] = KnownValue(None if _too_long(value) else value, exported)
@@ -242,7 +244,11 @@ def _unknown(name: str) -> str:
 def _too_long(value: Value) -> bool:
     if not isinstance(value, Word):
         return False
-    return len(value.pieces) > PIECES_MAX or (value.text is not None and len(value.text) > VALUE_CHARACTERS_MAX)
+    return excess.is_over(
+        len(value.pieces), PIECES_MAX, "a variable of a script is put together from more than {} parts"
+    ) or excess.is_over(
+        len(value.text or ""), VALUE_CHARACTERS_MAX, "a variable of a script has more than {} characters"
+    )
 
 
 def _append_piece(old: Value, new: Value, name: str) -> Value:

@@ -313,6 +313,11 @@ def test_the_variable_is_a_command_line_with_places() -> None:
     ]
 
 
+@pytest.mark.parametrize("empty", ["", "~", "null"])
+def test_an_empty_degree_is_no_argument(empty: str) -> None:
+    assert role(service(f"parallelism: {{tensor: {empty}}}\n" + MAIN)).value("tensor_parallel") is None
+
+
 def test_arguments_of_the_container_come_last() -> None:
     found = role(service("parallelism: {tensor: 1}\n" + MAIN + "      args: [--tensor-parallel-size=2]\n"))
     assert reading.values(found, "tensor_parallel") == [2]

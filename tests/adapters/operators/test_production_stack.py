@@ -93,6 +93,12 @@ def test_zero_and_empty_fields_are_no_arguments() -> None:
     assert reading.values(role, "tensor_parallel", "weight_dtype", "max_model_len", "enable_lora") == [None] * 4
 
 
+@pytest.mark.parametrize("empty", ["", "~", "null"])
+def test_fields_without_a_value_are_no_arguments(empty: str) -> None:
+    found = reading.role(RUNTIME.replace("tensorParallelSize: 2", f"tensorParallelSize: {empty}"))
+    assert found.value("tensor_parallel") is None
+
+
 def test_without_lmcache_nothing_is_kept_in_host_memory() -> None:
     role = reading.role(RUNTIME.replace("enabled: true", "enabled: false"))
     assert reading.values(role, "host_kv_bytes") == [None]

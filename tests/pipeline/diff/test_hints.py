@@ -190,7 +190,7 @@ def test_a_hint_that_moves_with_its_file_is_not_listed(repository: Path) -> None
 
 def test_every_output_lists_the_hints_and_the_comment_is_worth_opening(repository: Path) -> None:
     changed(repository, {"a.yaml": OPEN}, {"a.yaml": hinted(OPEN, "accelerator=h200")})
-    title = "1 hint added or changed, which all checks take as stated"
+    title = "1 hint added or changed; all checks use it"
     shown = run("--base", "main").stdout
     assert f"{title}\n  accelerator=h200 for chat, which the file leaves open  (a.yaml:14)\n" in shown
     comment = run("--base", "main", "--output", "markdown").stdout

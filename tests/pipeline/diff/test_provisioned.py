@@ -558,6 +558,43 @@ def test_a_pool_of_a_file_that_can_no_longer_be_read_is_unknown_and_not_removed(
     assert said(compared({"a.yaml": whole}, {"b.yaml": "a: 1\n"})) == f"-32 GPUs ({H100}: 32 → 0)"
 
 
+GROUP = """\
+resource "aws_autoscaling_group" "x" {
+  min_size = 0
+  max_size = 4
+  desired_capacity = 2
+  launch_template {
+    id = aws_launch_template.x.id
+  }
+}
+resource "aws_launch_template" "x" {
+  instance_type = "p5.48xlarge"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "max_size = 4",
+            "max_size = 16",
+            "+96 GPUs at most ({0}: 0 to 32, 16 at the start → 0 to 128, 16 at the start)",
+        ),
+        (
+            "desired_capacity = 2",
+            "desired_capacity = 3",
+            "+8 GPUs at the start ({0}: 0 to 32, 16 at the start → 0 to 32, 24 at the start)",
+        ),
+        ("p5.48xlarge", "m7i.large", "-32 GPUs at most ({0}: 0 to 32, 16 at the start → 0)"),
+        ("", "# a comment\n", ""),
+    ],
+)
+def test_a_changed_autoscaling_group_is_a_change(compared: Compared, old: str, new: str, sentence: str) -> None:
+    after = GROUP.replace(old, new) if old else new + GROUP
+    assert said(compared({"a.tf": GROUP}, {"a.tf": after})) == sentence.format(H100)
+
+
 def test_a_changed_launch_template_leaves_the_gpus_unknown(compared: Compared) -> None:
     group = EKS.format(desired=1, least=1, most=1).replace(
         'instance_types  = ["p5.48xlarge"]', "launch_template {\n    id = aws_launch_template.gpu.id\n  }"
@@ -611,3 +648,15 @@ def test_the_numbers_of_workloads_and_pools_take_prices_of_the_policy(compared: 
     policy = "prices: [{usd-per-hour: 10, date: 2026-11-01, instance-type: a3-highgpu-8g}]\n"
     before, after = ({"a.tf": gke(f"node_count = {number}"), "gpulint.yaml": policy} for number in (1, 2))
     assert compared(before, after).pool_total.usd_per_month.amount == 7_300
+
+
+def test_a_number_that_depends_on_more_values_than_are_followed_is_a_change(compared: Compared) -> None:
+    names = ", ".join(f"local.v{at}" for at in range(600))
+    values = "".join(f'  v{at} = "a"\n' for at in range(1, 600))
+
+    def write(first: str) -> dict[str, str]:
+        locals_ = f'locals {{\n  nodes = length(compact([{names}]))\n  v0 = "{first}"\n{values}}}\n'
+        return {"main.tf": gke("node_count = local.nodes"), "locals.tf": locals_}
+
+    assert compared(write(""), write("a")).pools
+    assert not compared(write("a"), {**write("a"), "notes.md": "x"}).pools

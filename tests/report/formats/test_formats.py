@@ -378,6 +378,10 @@ def test_junit_counts_what_it_lists() -> None:
 
 def test_junit_has_a_test_even_where_there_is_nothing_to_test() -> None:
     assert outcomes(Report()) == {("gpulint", "check"): ("skipped", "nothing here concerns GPUs")}
+    pools = Report(gpu_pools=("h100",))
+    assert outcomes(pools) == {
+        ("gpulint", "check"): ("skipped", "the files define node pools with GPUs and no workload")
+    }
     assert outcomes(CLEAN) == {("apps/chat.yaml", "checks (clean/server)"): ("passed", "")}
 
 

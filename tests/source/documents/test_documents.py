@@ -118,6 +118,38 @@ def test_whole_number_keys_become_text_as_in_json() -> None:
     assert data("8: a\n0644: b\n'1': c\non: d\n1.5: e\n") == {"8": "a", "420": "b", "1": "c", "on": "d", "1.5": "e"}
 
 
+@pytest.mark.parametrize("empty", ["", "~", "null"])
+def test_a_kubernetes_object_states_nothing_under_an_empty_key(empty: str) -> None:
+    pod = f"apiVersion: v1\nkind: Pod\nspec: {{containers: [{{image: {empty}}}]}}\n"
+    document = only(pod)
+    assert document.data == {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{}]}}
+    assert document.node(("spec", "containers", 0, "image")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nlimits: {nvidia.com/gpu: }\n", ("limits", "nvidia.com/gpu"), id="device"
+        ),
+        pytest.param("apiVersion: v1\nkind: Pod\nvolumes: [{emptyDir: }]\n", ("volumes", 0, "emptyDir"), id="volume"),
+        pytest.param(
+            "apiVersion: v2\nkind: HelmRelease\nvalues: {probe: }\n", ("values", "probe"), id="values of a chart"
+        ),
+        pytest.param("apiVersion: gpulint/v1\nkind: TrainingJob\nspec: {gpuss: }\n", ("spec", "gpuss"), id="own spec"),
+        pytest.param("services: {chat: }\n", ("services", "chat"), id="no object"),
+        pytest.param("apiVersion: v1\nkind: Pod\nitems: [~]\n", ("items", 0), id="item of a list"),
+    ],
+)
+def test_a_key_that_says_something_by_itself_is_kept(text: str, path: documents.Path) -> None:
+    assert only(text).get(path, "absent") is None
+
+
+def test_a_shared_part_of_an_object_states_nothing_under_an_empty_key() -> None:
+    document = only("apiVersion: v1\nkind: Pod\nspec: &shared {image: , name: a}\nstatus: {spec: *shared}\n")
+    assert document.get(("spec",)) == document.get(("status", "spec")) == {"name": "a"}
+
+
 def test_merge_keys_are_applied_and_explicit_keys_win() -> None:
     text = "base: &b {x: 1, y: 2}\nmore: &m {y: 3, z: 4}\na:\n  y: 9\n  <<: [*b, *m]\nc: {<<: *b}\n"
     assert data(text) == {
@@ -315,7 +347,7 @@ def load_irrelevant(text: str | bytes, path: str = "a.yaml") -> documents.Loaded
 
 
 def test_what_is_wrong_with_an_irrelevant_text_is_no_problem() -> None:
-    invalid = Skipped("its syntax is not valid", "syntax")
+    invalid = Skipped("invalid syntax", "syntax")
     assert load_irrelevant("name: {a}b\n") == documents.Loaded(skips=(invalid,))
     assert load_irrelevant("name: 1\nname: 2\n").problems == ()
     assert load_irrelevant('{"name": 1,}', "a.json").problems == ()
@@ -378,15 +410,15 @@ def test_the_first_line_of_a_yaml_file_does_not_make_it_a_script() -> None:
 def test_a_script_in_a_yaml_file_and_a_message_of_several_parts_are_no_invalid_yaml() -> None:
     assert [document.format for document in load("#!/bin/bash\nif true; then a: b: c; fi\n").documents] == ["shell"]
     message = load("MIME-Version: 1.0\n\n--==B==\nnvidia: a: b\n")
-    assert (message.problems, message.skips) == ((), (Skipped("a message of several parts", "language"),))
+    assert (message.problems, message.skips) == ((), (Skipped("a MIME message of several parts", "language"),))
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("a.sh", [Skipped("its name is a shell script's, but its first line names python", "suffix")]),
-        ("a.sbatch", [Skipped("a script, but not of a shell", "language")]),
-        ("a", [Skipped("a script, but not of a shell", "language")]),
+        ("a.sh", [Skipped("named like a shell script, but its first line (#!) names python", "suffix")]),
+        ("a.sbatch", [Skipped("a script in another language than shell", "language")]),
+        ("a", [Skipped("a script in another language than shell", "language")]),
     ],
 )
 def test_a_script_of_another_language_is_skipped_with_its_reason(path: str, expected: list[Skipped]) -> None:
@@ -407,7 +439,7 @@ def test_text_in_base64_is_read() -> None:
 
 
 def test_what_is_wrong_with_a_text_also_counts_as_not_read() -> None:
-    assert load("gpu: {a}b\n").skips == (Skipped("its syntax is not valid", "syntax"),)
+    assert load("gpu: {a}b\n").skips == (Skipped("invalid syntax", "syntax"),)
 
 
 def test_text_that_parses_is_no_template() -> None:
@@ -449,8 +481,11 @@ def test_an_object_of_another_kind_does_not_pass_as_a_definition(line: str) -> N
     ("content", "expected"),
     [
         (b"a: \xff\n", documents.Loaded(skips=(Skipped("not UTF-8 text", "encoding"),))),
-        (b"a: \x00\n", documents.Loaded(skips=(Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding"),))),
-        (b"\xff\x00\xfe", documents.Loaded(skips=(Skipped("it has NUL bytes, so it is not UTF-8 text", "encoding"),))),
+        (b"a: \x00\n", documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),))),
+        (
+            b"\xff\x00\xfe",
+            documents.Loaded(skips=(Skipped("contains NUL bytes, so it is not UTF-8 text", "encoding"),)),
+        ),
         (b"a" * 5_000_001, documents.Loaded(skips=(Skipped("larger than 5 MB", "limit"),))),
     ],
 )

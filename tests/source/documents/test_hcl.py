@@ -88,12 +88,12 @@ def test_a_part_of_a_text_has_its_place() -> None:
 def test_a_block_that_does_not_parse_is_left_out_and_said() -> None:
     found = loaded('variable "a" { default = 1 }\nresource "b" "c" { = }\n')
     assert [document.data for document in found.documents] == [{"variable": {"a": {"default": 1}}}]
-    assert [skipped.reason for skipped in found.skips] == ["a part of it is not HCL that is read"]
+    assert [skipped.reason for skipped in found.skips] == ["invalid HCL syntax in a part of the file"]
     assert found.problems == ()
 
 
 def test_a_file_that_is_no_hcl_is_skipped() -> None:
-    assert loaded("../other/main.tf").skips == (Skipped("not HCL that is read", "syntax"),)
+    assert loaded("../other/main.tf").skips == (Skipped("invalid HCL syntax", "syntax"),)
 
 
 def test_an_empty_file_holds_no_document() -> None:
@@ -119,3 +119,8 @@ def test_each_label_of_a_block_is_a_level(blocks: int, labels: int, is_read: boo
     found = documents.load("main.tf", (f"{head}{{\n" * blocks + "gpu = 1\n" + "}\n" * blocks).encode())
     assert bool(found.documents) == is_read
     assert all(document.data for document in found.documents)
+
+
+def test_each_label_of_an_empty_block_is_a_level() -> None:
+    found = documents.load("main.tf", b"gpu " + b'"label" ' * 500 + b"{}\n")
+    assert [problem.kind for problem in found.problems] == ["input-limit"]

@@ -119,10 +119,15 @@ class Settlement:
         return pool._replace(amount=amount, basis=self.trace(starts))
 
     def trace(self, starts: Iterable[Spot]) -> tuple[Origin, ...]:
-        """Return the locations that decide a value: its own, and all that their expressions mention."""
+        """Return the locations that decide a value: its own, and all that their expressions mention.
+
+        If there are too many to follow, any file may decide it.
+        """
         found: dict[tuple[str, Path], Origin] = {}
         left = list(starts)
-        while left and len(found) < TRACED_MAX:
+        while left:
+            if len(found) >= TRACED_MAX or self.left <= 0:
+                return self.modules.list_files()
             spot = left.pop()
             key = (spot.document.path, spot.path)
             if key in found:

@@ -11,13 +11,14 @@ in each zone unless `autoscaling` is false; then it has `node_count` (1).
 terraform-aws-modules/eks, node_groups.tf: the same keys with the defaults 1 (0 if self-managed), 3 and 1.
 -azurerm, kubernetes_cluster_node_pool: `node_count`, or `min_count` and `max_count`.
 oracle/terraform-provider-oci, containerengine_node_pool: `node_config_details.size` over all domains.
+-aws, autoscaling_group: `min_size`, `max_size` and `desired_capacity`.
 nebius mk8s_v1_node_group: `fixed_node_count`, or `autoscaling` with `min_node_count` and `max_node_count`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gpulint.adapters.nodes import amounts
 from gpulint.adapters.nodes.pool import Amount
@@ -147,20 +148,27 @@ def _count_module_zones(item: Spot, call: Spot, modules: Modules) -> Field:
 def read_eks(spot: Spot, modules: Modules) -> Amount:
     """Return the nodes of an EKS node group."""
     for scaling in blocks.blocks(spot.descend("scaling_config"), modules):
-        return _make_range([modules.field(scaling.descend(key)) for key in ("min_size", "max_size", "desired_size")])
+        keys = ("min_size", "max_size", "desired_size")
+        return amounts.make_range(*(modules.field(scaling.descend(key)) for key in keys))
     return Amount(None, None)
+
+
+def read_autoscaling(spot: Spot, modules: Modules) -> Amount:
+    """Return the machines of an Auto Scaling group."""
+    keys = ("min_size", "max_size", "desired_capacity")
+    return amounts.make_range(*(modules.field(spot.descend(key)) for key in keys))
 
 
 def read_eks_module(group: Spot, shared: Spot, least: int, modules: Modules) -> Amount:
     """Return the nodes of one of the module's groups, whose keys may be in the defaults of all groups."""
     defaults = {"min_size": least, "max_size": 3, "desired_size": 1}
-    return _make_range(
-        [
+    return amounts.make_range(
+        *(
             modules.field(group.descend(key))
             or modules.field(shared.descend(key))
             or amounts.make_default(number, EKS_MODULE)
             for key, number in defaults.items()
-        ]
+        )
     )
 
 
@@ -184,11 +192,5 @@ def read_nebius(spot: Spot, modules: Modules) -> Amount:
     fixed = modules.field(spot.descend("fixed_node_count"))
     if fixed is not None:
         return amounts.make_fixed(fixed)
-    return _make_range(
-        [modules.field(spot.descend("autoscaling", f"{end}_node_count")) for end in ("min", "max")] + [None]
-    )
-
-
-def _make_range(fields: Iterable[Field | None]) -> Amount:
-    least, most, start = fields
-    return amounts.make_range(least, most, start)
+    ends = (modules.field(spot.descend("autoscaling", f"{end}_node_count")) for end in ("min", "max"))
+    return amounts.make_range(*ends)

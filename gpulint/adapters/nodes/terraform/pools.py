@@ -4,8 +4,8 @@ modules.
 hashicorp/terraform-provider-google (container_node_pool, container_cluster), -aws (eks_node_group), -azurerm
 (kubernetes_cluster, kubernetes_cluster_node_pool), oracle/terraform-provider-oci (containerengine_node_pool),
 terraform-aws-modules/eks v18 to v21 and terraform-google-modules/kubernetes-engine. `inventory` also yields
-the machines of google_compute_instance, aws_instance and azurerm_linux_virtual_machine, and the limits of GKE's
-node auto-provisioning.
+the machines of google_compute_instance, aws_instance, aws_autoscaling_group and azurerm_linux_virtual_machine, and
+the limits of GKE's node auto-provisioning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gpulint.adapters.nodes import kubernetes_pools, machine_types
 from gpulint.adapters.nodes.pool import Amount, Pool
-from gpulint.adapters.nodes.terraform import blocks, google, instances, node_counts
+from gpulint.adapters.nodes.terraform import blocks, google, instance_types, instances, node_counts
 from gpulint.adapters.nodes.terraform.instances import Instance, Settlement
 from gpulint.adapters.nodes.terraform.modules import Spot
 from gpulint.adapters.nodes.terraform.values import Modules
@@ -85,7 +85,8 @@ def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
     code = tuple(document for document in documents if document.format == "hcl")
     if not code:
         return
-    modules, settlement = load_modules(code), instances.Settlement(load_modules(code))
+    modules = load_modules(code)
+    settlement = Settlement(modules)
     left = POOLS_MAX
     for document in code:
         yield from kubernetes_pools.inventory(_read_manifests(document))
@@ -101,7 +102,7 @@ def inventory(documents: Iterable[Document]) -> Iterator[Pool]:
 
 
 def _make_overflow(code: Iterable[Document]) -> Pool:
-    """Return a pool that stands for all that are too many to list, and that any file may change."""
+    """Return one unknown pool in place of those over the limit; a change of any file may change it."""
     unknown = Field(Unknown(f"there are more than {POOLS_MAX} node pools"))
     basis = tuple(Origin(document, ()) for document in code)
     return Pool("further node pools", basis[0], {}, unknown, amount=Amount(unknown, unknown), basis=basis)
@@ -143,7 +144,7 @@ def _read_names(value: object) -> tuple[str, ...]:
 
 def _read_eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name = modules.field(spot.descend("node_group_name"))
-    pool = _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
+    pool = _build_eks_pool(spot, spot, instance_types.read_with_template(spot, modules), name, "taint", modules)
     yield pool._replace(amount=node_counts.read_eks(spot, modules))
 
 
@@ -155,21 +156,10 @@ def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
             resolved = modules.resolve_spot(group)
             inner = resolved if isinstance(resolved, Spot) else group
             shared = spot.descend(f"{key.removesuffix('s')}_defaults")
-            kinds = _read_kinds(inner, modules) or _read_kinds(shared, modules)
+            kinds = instance_types.read(inner, modules) or instance_types.read(shared, modules)
             pool = _build_eks_pool(group, inner, kinds, None, "taints", modules)
             least = 1 if key == "eks_managed_node_groups" else 0
             yield pool._replace(name=name, amount=node_counts.read_eks_module(inner, shared, least, modules))
-
-
-def _read_kinds(spot: Spot, modules: Modules) -> list[Field]:
-    """Return the instance types of a group. One unknown type stands for an unknown list."""
-    if single := modules.field(spot.descend("instance_type")):
-        return [single]
-    listed = spot.descend("instance_types")
-    items = modules.items(listed)
-    if isinstance(items, Unknown):
-        return [Field(items, (listed.origin(),))]
-    return [kind for item in items if (kind := modules.field(item)) is not None]
 
 
 def _build_eks_pool(
@@ -201,14 +191,14 @@ class Group(NamedTuple):
 def groups(document: Document, modules: Modules) -> Iterator[Group]:
     """Yield the node groups of a file."""
     for spot in resources(document, "aws_eks_node_group", modules):
-        yield Group(_read_kinds(spot, modules), modules.field(spot.descend("ami_type")), None)
+        yield Group(instance_types.read(spot, modules), modules.field(spot.descend("ami_type")), None)
     for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
         if str(spot.descend("source").value()).partition("//")[0] == EKS_MODULE:
             entries = modules.entries(spot.descend("eks_managed_node_groups"))
             for group in () if isinstance(entries, Unknown) else entries.values():
                 fields = (modules.field(group.descend(key)) for key in ("ami_type", "enable_efa_support"))
-                yield Group(_read_kinds(group, modules), *fields)
+                yield Group(instance_types.read(group, modules), *fields)
 
 
 # ---- Azure, Oracle, Nebius
@@ -283,9 +273,16 @@ def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
 
 
 def _read_aws_instance(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    kinds = _read_kinds(spot, modules)
+    kinds = instance_types.read_with_template(spot, modules)
     pool = _build_eks_pool(spot, spot, kinds, None, "taint", modules)
     yield pool._replace(amount=node_counts.ONE)
+
+
+def _read_autoscaling(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Return an Auto Scaling group, if its folder states the instance types."""
+    if kinds := instance_types.read_autoscaling(spot, modules):
+        pool = _build_eks_pool(spot, spot, kinds, None, "taint", modules)
+        yield pool._replace(amount=node_counts.read_autoscaling(spot, modules))
 
 
 def _read_azure_machine(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -308,6 +305,7 @@ RESOURCES: Mapping[str, Reader] = {
 MACHINES: Mapping[str, Reader] = {
     "google_container_cluster": google.limits,
     "google_compute_instance": google.instance,
+    "aws_autoscaling_group": _read_autoscaling,
     "aws_instance": _read_aws_instance,
     "azurerm_linux_virtual_machine": _read_azure_machine,
 }

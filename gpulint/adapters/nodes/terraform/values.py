@@ -16,13 +16,16 @@ from typing import NamedTuple
 
 from gpulint.adapters.nodes.terraform import expressions, modules
 from gpulint.adapters.nodes.terraform.modules import Each, Folder, Spot
+from gpulint.source import excess
 from gpulint.source.documents import Document, Path
-from gpulint.workload import Field, Unknown
+from gpulint.workload import Field, Origin, Unknown
 
 DEPTH_MAX = 24
 STEPS_MAX = 10_000
 CHARACTERS_MAX = 4_000
 TOO_LONG = Unknown("it has too many nested references")
+NESTED = "references of a Terraform value nest deeper than {} levels"
+LONG = "a Terraform expression has more than {} characters"
 CALLER = "caller's variable"
 
 
@@ -80,7 +83,7 @@ class Modules:
         if spot.value() is None:
             return ()
         self.left = self.left - 1 if depth else STEPS_MAX
-        if depth > DEPTH_MAX or self.left < 0:
+        if excess.is_over(depth, DEPTH_MAX, NESTED, spot.document.path) or self._is_exhausted(spot):
             return TOO_LONG
         if parts := self._resolve_parts(spot, "concat"):
             lists = [self.items(part, depth + 1) for part in parts]
@@ -105,7 +108,7 @@ class Modules:
         if spot.value() is None:
             return {}
         self.left = self.left - 1 if depth else STEPS_MAX
-        if depth > DEPTH_MAX or self.left < 0:
+        if excess.is_over(depth, DEPTH_MAX, NESTED, spot.document.path) or self._is_exhausted(spot):
             return TOO_LONG
         if parts := self._resolve_parts(spot, "merge"):
             maps = [self.entries(part, depth + 1) for part in parts]
@@ -152,6 +155,13 @@ class Modules:
 
     # ---- expressions
 
+    def _is_exhausted(self, spot: Spot) -> bool:
+        """Whether one value takes more steps than the limit allows."""
+        used = STEPS_MAX - self.left
+        return excess.is_over(
+            used, STEPS_MAX, "a Terraform value takes more than {} steps to resolve", spot.document.path
+        )
+
     def _resolve_parts(self, spot: Spot, name: str) -> tuple[Spot, ...]:
         """Return the arguments of a function that joins lists or maps, each as a location."""
         value = spot.value()
@@ -166,9 +176,10 @@ class Modules:
 
     def _resolve(self, expression: str, spot: Spot, depth: int) -> Found:
         self.left -= 1
-        if depth > DEPTH_MAX:
+        if excess.is_over(depth, DEPTH_MAX, NESTED, spot.document.path):
             return Unknown("its references do not resolve")
-        if self.left < 0 or len(expression) > CHARACTERS_MAX:
+        too_long = excess.is_over(len(expression), CHARACTERS_MAX, LONG, spot.document.path)
+        if too_long or self._is_exhausted(spot):
             return TOO_LONG
         if match := expressions.LITERAL.fullmatch(expression):
             return Literal(expressions.literal(match), spot)
@@ -262,6 +273,12 @@ class Modules:
             return self._merge_optional(folder, name, self.resolve_spot(given, depth + 1), depth)
         return self._merge_optional(folder, name, self._find_default(name, declared, depth), depth)
 
+    def list_files(self) -> tuple[Origin, ...]:
+        """Return all files that may decide a value."""
+        folders = self.folders.values()
+        files = (document for folder in folders for document in (*folder.documents, *folder.given, *folder.further))
+        return tuple(Origin(document, ()) for document in files)
+
     def find_folder(self, spot: Spot) -> Folder | None:
         """Return the folder of a location."""
         return self.folders.get(posixpath.dirname(spot.document.path))
@@ -328,7 +345,7 @@ class Modules:
             if not isinstance(value, str | int) or isinstance(value, bool) or _is_joined(resolved):
                 return Unknown(f"{expressions.short(match['expression'])} is computed")
             written += [text[at:start], str(value)]
-            if sum(map(len, written)) > CHARACTERS_MAX:
+            if excess.is_over(sum(map(len, written)), CHARACTERS_MAX, LONG, spot.document.path):
                 return TOO_LONG
             at = match.end()
         return Literal("".join([*written, text[at:]]), spot)

@@ -77,6 +77,62 @@ def test_more_chains_of_calls_than_are_followed_end_in_one_unknown_pool() -> Non
     assert isinstance(most(pool), Unknown)
 
 
+TEMPLATE = 'resource "aws_launch_template" "x" {\n  instance_type = "p5.48xlarge"\n}\n'
+CONFIGURATION = TEMPLATE.replace("aws_launch_template", "aws_launch_configuration")
+GROUP = (
+    'resource "aws_autoscaling_group" "g" {{\n  min_size = 0\n  max_size = 4\n  desired_capacity = 2\n  {types}\n}}\n'
+)
+SPECIFICATION = "launch_template_specification {\n launch_template_id = aws_launch_template.x.id\n }"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"a.tf": "launch_template {\n id = aws_launch_template.x.id\n }", "b.tf": TEMPLATE}, id="id"),
+        pytest.param(
+            {"a.tf": "launch_template {\n name = aws_launch_template.x[0].name\n }", "b.tf": TEMPLATE}, id="name"
+        ),
+        pytest.param({"a.tf": "launch_configuration = aws_launch_configuration.x.id", "b.tf": CONFIGURATION}, id="old"),
+        pytest.param(
+            {"a.tf": f"mixed_instances_policy {{\n launch_template {{\n {SPECIFICATION}\n }}\n }}", "b.tf": TEMPLATE},
+            id="policy",
+        ),
+        pytest.param(
+            {
+                "a.tf": f"mixed_instances_policy {{\n launch_template {{\n {SPECIFICATION}\n override {{\n"
+                ' instance_type = "p5.48xlarge"\n }\n }\n }',
+                "b.tf": TEMPLATE.replace("p5.48xlarge", "g6.xlarge"),
+            },
+            id="override",
+        ),
+    ],
+)
+def test_an_autoscaling_group_has_the_machines_of_its_template(files: dict[str, str]) -> None:
+    (pool,) = made({**files, "a.tf": GROUP.format(types=files["a.tf"])})
+    assert pool.amount is not None
+    assert [field.value for field in pool.amount.fields() if field] == [0, 4, 2]
+    assert (pool.name, pool.accelerator.value, pool.gpus and pool.gpus.value) == ("g", "h100-sxm-80gb", 8)
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        "",
+        "launch_template {\n id = var.template\n }",
+        "launch_template {\n id = aws_launch_template.other.id\n }",
+        "launch_configuration = aws_launch_configuration.x.id",
+    ],
+)
+def test_an_autoscaling_group_whose_machines_another_place_states_is_no_pool(types: str) -> None:
+    assert made({"a.tf": GROUP.format(types=types) + TEMPLATE}) == []
+
+
+def test_a_node_group_has_the_machines_of_its_template() -> None:
+    group = 'resource "aws_eks_node_group" "g" {\n  launch_template {\n    id = aws_launch_template.x.id\n  }\n}\n'
+    (pool,) = made({"a.tf": group + TEMPLATE})
+    assert pool.accelerator.value == "h100-sxm-80gb"
+
+
 def test_a_module_that_calls_itself_ends_in_one_unknown_pool() -> None:
     (pool,) = made({"a/a.tf": MACHINE.format(many="") + call("m", "../a") + call("k", "../a")})
     assert isinstance(most(pool), Unknown)
