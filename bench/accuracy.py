@@ -32,7 +32,7 @@ from gpulint import units
 from gpulint.facts import resolver
 from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import memory_breakdown
-from gpulint.policy.rules import memory_verdict
+from gpulint.policy.rules import bounds, memory_verdict
 from gpulint.workload import Field
 
 Case = Mapping[str, object]
@@ -127,7 +127,7 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
         [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
     )
     lacking = ", ".join(sorted(known.missing([fact])))
-    verdicts = sorted({memory_breakdown.find_verdict(one) for one in read}, key=MILDEST.index)
+    verdicts = sorted({_find_verdict(one) for one in read}, key=MILDEST.index)
     told = len({"not" in verdict for verdict in verdicts}) == 1
     shape = known.resolved.architecture if known.resolved else None
     unmapped = "" if shape else f"the architecture of {case['model']} is not known"
@@ -194,13 +194,22 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
     return Judged(str(case["id"]), figures, verdict, bool(measured["oom"]), lacking, told.engine)
 
 
+def _find_verdict(known: Facts) -> str:
+    """Our verdict; where values are open, the one that holds in any case, else that of the likely values."""
+    verdict = memory_breakdown.find_verdict(known)
+    found = bounds.find_bounds(known) if verdict == "not evaluated" else None
+    if found is None or found.reference:
+        return verdict
+    return found.expected.verdict if found.depends_on else found.verdict.partition(" in ")[0]
+
+
 def _verdict(known: Facts) -> str:
     """Our verdict; where a server's longest sequence is not shown, it fails only where not even a short one fits."""
-    verdict = memory_breakdown.find_verdict(known)
+    verdict = _find_verdict(known)
     if "not fit" not in verdict or known.role.value("max_model_len") or memory_verdict.is_generation(known):
         return verdict
     short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
-    found = memory_breakdown.find_verdict(resolver.resolve(short, known.resolved))
+    found = _find_verdict(resolver.resolve(short, known.resolved))
     return found if "not fit" in found else "not evaluated"
 
 

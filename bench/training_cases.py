@@ -135,6 +135,15 @@ KINDS: tuple[tuple[str, str], ...] = (
 """Words of a case's `peak_kind` → the fact it measures."""
 
 
+OWN_LOOPS = ("accelerate", "accelerate FSDP", "peft", "fsdp_qlora")
+"""Programs with a loop of their own: what a case does not say of them is no default of a trainer."""
+
+
+def _leave_open(engine: str) -> Unknown | None:
+    """What a case leaves to a program that has no default."""
+    return Unknown("the program sets it", lacking="arguments") if engine in OWN_LOOPS else None
+
+
 def readings(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> list[Facts]:
     """The case as `gpulint size` would be told it; twice where its words name both 16-bit formats ("fp16/bf16")."""
     words = str(case["dtype"] or "")
@@ -184,7 +193,7 @@ def _read_case(case: Case) -> dict[str, object]:
         "micro_batch_size": case["batch"],
         "gradient_accumulation_steps": case["grad_accum"],
         "sequence_length": case["seq_len"],
-        "optimizer": _first(OPTIMIZERS, str(case["optimizer"] or "").lower()),
+        "optimizer": _first(OPTIMIZERS, str(case["optimizer"] or "").lower()) or _leave_open(engine),
         "activation_checkpointing": _first(RECOMPUTED, str(case["activation_checkpointing"] or "").lower()),
         "compiled": compiled or None,
         "task": "training",
