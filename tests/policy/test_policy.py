@@ -604,6 +604,13 @@ def test_hints_and_likes_are_read(tmp_path: Path) -> None:
     assert not second.matches("x.yaml", "other")
 
 
+@pytest.mark.parametrize("key", ["hints: [{path: '', gpus: 8}]", "objectives: [{path: '', tpot: 50ms}]"])
+def test_an_entry_needs_the_path_of_a_file(tmp_path: Path, key: str) -> None:
+    (tmp_path / "gpulint.yaml").write_text(f"{key}\n")
+    with pytest.raises(SettingsError, match=r"gpulint\.yaml:1:\d+: path has no value; give it one or remove the key"):
+        load.find_nearest(DiskReader(tmp_path))
+
+
 NO_BANDWIDTH = '"400 Gibps" is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways'
 
 

@@ -28,7 +28,7 @@ class Strict(pydantic.BaseModel):
 class HintFile(Strict):
     """Values that the files matching `path` cannot declare themselves."""
 
-    path: str = pydantic.Field(description=PATH_HELP)
+    path: str = pydantic.Field(min_length=1, description=PATH_HELP)
     workload: str = pydantic.Field("", description=WORKLOAD_HELP)
     accelerator: str = pydantic.Field("", description="an accelerator from `gpulint catalog accelerators`")
     checkpoint: str = pydantic.Field("", description="id on a hub, or a path")
@@ -39,7 +39,7 @@ class HintFile(Strict):
 class ObjectiveFile(Strict):
     """Service-level objectives of the services and training runs in the files that match `path`."""
 
-    path: str = pydantic.Field(description=PATH_HELP)
+    path: str = pydantic.Field(min_length=1, description=PATH_HELP)
     workload: str = pydantic.Field("", description=WORKLOAD_HELP)
 
     def words(self) -> dict[str, str | float]:

@@ -112,7 +112,7 @@ def _explain(path: Path, mistake: Mapping[str, Any]) -> str:
     name = key if isinstance(path[-1], str) else f"each of {key}"
     if kind == "missing":
         return f"{mistake['loc'][-1]} is missing"
-    if value is None:
+    if value is None or (kind == "string_too_short" and value == ""):
         return f"{name} has no value; give it one or remove the key"
     if kind in ("tuple_type", "list_type"):
         return (
