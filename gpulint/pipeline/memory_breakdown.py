@@ -18,14 +18,16 @@ from gpulint.facts import checkpoints, resolver
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline import evaluate
+from gpulint.pipeline.summary import open_values
 from gpulint.pipeline.summary import role as summary_role
 from gpulint.policy.resolved import ResolvedPolicy
+from gpulint.policy.rules import bounds, memory_verdict
 from gpulint.policy.rules import evaluate as rules_evaluate
-from gpulint.policy.rules import memory_verdict
-from gpulint.policy.rules.rule import load_shipped
+from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import json_text
 from gpulint.report.formats import text as formats_text
 from gpulint.report.model import Scenarios
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source import documents
 from gpulint.source.repository import Repository, Source
 from gpulint.suggestions import smallest_fit
@@ -237,7 +239,7 @@ def build_table(role: Role, resolved: Resolution | None) -> Sizing:
     return Sizing(
         _render_title(role, known),
         tuple(rows),
-        find_verdict(known),
+        _describe_verdict(known),
         needs,
         assumed,
         stored,
@@ -245,14 +247,28 @@ def build_table(role: Role, resolved: Resolution | None) -> Sizing:
     )
 
 
-def _find_hardware(known: Facts) -> Fitting:
-    """Return the accelerators that fit, by the general rules."""
-    role = known.role
-    if hardware.accelerator(role.text("accelerator")) is not None:
-        return Fitting()
+def _describe_verdict(known: Facts) -> str:
+    """Return the verdict on a role as a check gives it, also where values are open."""
+    verdict = find_verdict(known)
+    found = bounds.find_bounds(known) if verdict == NOT_EVALUATED else None
+    if found is None:
+        return verdict
+    rules = _select_rules(known.role)
+    return open_values.describe(found, rules_evaluate.evaluate(rules, known), rules).verdict
+
+
+def _select_rules(role: Role) -> tuple[Rule, ...]:
+    """Return the general rules about a role."""
     kind = "training" if engines.is_training(role) else "inference"
     workload = Workload(role.name, kind, "size", role.anchor.document, (), (role,))
-    rules = tuple(rules_evaluate.select(load_shipped().values(), workload, role))
+    return tuple(rules_evaluate.select(load_shipped().values(), workload, role))
+
+
+def _find_hardware(known: Facts) -> Fitting:
+    """Return the accelerators that fit, by the general rules."""
+    if hardware.accelerator(known.role.text("accelerator")) is not None:
+        return Fitting()
+    rules = _select_rules(known.role)
     return smallest_fit.find_fitting(known, rules_evaluate.evaluate(rules, known), rules)
 
 

@@ -102,7 +102,7 @@ def list_accelerators(facts: Facts, offered: Sequence[Offer]) -> list[hardware.A
     GPUs on hosts with Arm processors are included, unless a team declares what it has.
     """
     maker, had = find_vendor(facts), {offer.accelerator for offer in offered}
-    if facts.role.available == EVERYTHING:
+    if facts.role.available._replace(today="") == EVERYTHING:
         had |= {node.accelerator for node in hardware.list_nodes() if find_cloud(facts) in (None, node.cloud)}
     found = [
         accelerator
@@ -165,7 +165,8 @@ def _list_layouts(facts: Facts) -> Iterator[Layout]:
     ranks, stages, copies = (changes.find_count(facts, name) or 1 for name in AXES)
     whole = gpus or ranks * stages * copies
     if gpus or whole > 1:
-        yield Layout(whole, whole // pods, ranks, True, {} if gpus else _build_counts(whole))
+        in_pod = (changes.find_count(facts, "gpus_per_pod") if gpus else None) or whole // pods
+        yield Layout(whole, in_pod, ranks, True, {} if gpus else _build_counts(whole))
     alone = pods == 1 and (engines.is_training(facts.role) or whole == ranks)
     for count in COUNTS if alone else ():
         if count > (whole if gpus or whole > 1 else 0) and _divides(facts, count):

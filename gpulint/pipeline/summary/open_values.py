@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.catalog import offers
@@ -40,7 +40,7 @@ def _describe_dependence(tipping: Sequence[Tipping]) -> str:
     """Return on what a verdict depends: decisions that each decide it, or the members that are needed together."""
     if not any(entry.together for entry in tipping):
         return "; ".join(map(describe_tipping, tipping))
-    needed = [_name_fitting(entry).removeprefix("with ") for entry in tipping]
+    needed = [_name_member(entry.decision, entry.fitting[-1]) for entry in tipping]
     return f"depends on {len(needed)} settings: fits with {', '.join(needed[:-1])} and {needed[-1]}"
 
 
@@ -82,10 +82,21 @@ def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> A
     if fits:
         most = next(iter(_find_smallest(bounds, bounds.worst, outcome, severe)), None)
         return Answer(f"needs {_name(fits[0])}{_name_end(fits[0], most)}", (), fits)
-    fits = _find_smallest(bounds, bounds.best, outcome, severe)
-    if not fits:
-        return Answer("does not fit on any accelerator of the catalog", ())
-    return Answer(f"needs {_name(fits[0])}{_name_changes(bounds)}", (), fits)
+    for probe in _list_changes(bounds):
+        if fits := _find_smallest(bounds, probe, outcome, severe):
+            return Answer(f"needs {_name(fits[0])}{_name_changes(bounds, probe)}", (), fits)
+    return Answer("does not fit on any accelerator of the catalog", ())
+
+
+def _list_changes(bounds: Bounds) -> Iterator[Probe]:
+    """Yield assignments that differ from the likely one in few decisions: those with most effect, nearest member first."""
+    chosen, expected = dict(bounds.expected.chosen), bounds.expected.chosen
+    for decision in sorted(bounds.decisions, key=bounds.find_spread, reverse=True)[:NAMED_MAX]:
+        near = sorted(range(len(decision.members)), key=lambda at: abs(at - expected[decision.name]))
+        for at in near[1:]:
+            yield bounds.search.probe({**chosen, decision.name: at})
+        chosen[decision.name] = bounds.best.chosen[decision.name]
+    yield bounds.best
 
 
 def _name_end(likely: Fit, most: Fit | None) -> str:
@@ -95,12 +106,12 @@ def _name_end(likely: Fit, most: Fit | None) -> str:
     return "" if _name(most) == _name(likely) else f" to {_name(most)}"
 
 
-def _name_changes(bounds: Bounds) -> str:
+def _name_changes(bounds: Bounds, probe: Probe) -> str:
     """Return the members that a role needs beside the hardware, those with most effect first."""
-    best, expected = bounds.best.chosen, bounds.expected.chosen
-    moved = [decision for decision in bounds.decisions if best[decision.name] != expected[decision.name]]
+    expected = bounds.expected.chosen
+    moved = [decision for decision in bounds.decisions if probe.chosen[decision.name] != expected[decision.name]]
     named = sorted(moved, key=bounds.find_spread, reverse=True)[:NAMED_MAX]
-    words = [_name_member(decision, best[decision.name]) for decision in named]
+    words = [_name_member(decision, probe.chosen[decision.name]) for decision in named]
     return (
         f" with {', '.join(words[:-1])} and {words[-1]}"
         if len(words) > 1
