@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -120,7 +121,7 @@ def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
     taken: set[str] = set()
     for decision, condition in _load(task, facts.role.text("engine")):
         is_asked = (decision.fields & wanted) - taken
-        if is_asked and _holds(condition, decision, facts) and (kept := _restrict(decision, facts.role, wanted)):
+        if is_asked and _holds(condition, decision, facts) and (kept := _restrict(decision, facts, wanted)):
             taken |= kept.fields
             yield kept
 
@@ -133,18 +134,27 @@ def _holds(condition: str, decision: Decision, facts: Facts) -> bool:
     return any(field is not None and getattr(field.value, "category", "") == "another object" for field in fields)
 
 
-def _restrict(decision: Decision, role: Role, wanted: frozenset[str]) -> Decision | None:
-    """Return a decision with the members that agree with what the role states of its other fields."""
+def _restrict(decision: Decision, facts: Facts, wanted: frozenset[str]) -> Decision | None:
+    """Return a decision with the members that agree with what the role states of its other fields and with its network."""
+    role, longest = facts.role, facts.number("trained_context") or math.inf
     stated = {
         name: role.fields[name].value
         for name in decision.fields - wanted
         if name in role.fields and not isinstance(role.fields[name].value, Unknown)
     }
-    agreeing = [at for at, member in enumerate(decision.members) if _agrees(member, stated)]
+    agreeing = [
+        at for at, member in enumerate(decision.members) if _agrees(member, stated) and _find_length(member) <= longest
+    ]
     if not agreeing:
         return None
     expected = agreeing.index(decision.expected) if decision.expected in agreeing else None
     return replace(decision, members=tuple(decision.members[at] for at in agreeing), expected=expected)
+
+
+def _find_length(member: Member) -> float:
+    """Return the tokens of a sequence that a member sets; 0 if it sets none."""
+    field = member.fields.get("sequence_length")
+    return float(field.value) if field is not None and isinstance(field.value, int) else 0.0
 
 
 def _agrees(member: Member, stated: Mapping[str, Value | Unknown]) -> bool:

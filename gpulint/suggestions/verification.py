@@ -67,8 +67,10 @@ class Verdicts(NamedTuple):
 def clears(rules: Iterable[str], before: Outcome, after: Outcome) -> bool:
     """Whether a change clears these rules in every scenario, and adds no finding and no rule that
     is not evaluated.
+
+    Rules that were evaluated over open values are left to the evaluation of the changed text.
     """
-    missing = {entry.rule for entry in before.not_evaluated}
+    missing = {entry.rule for entry in before.not_evaluated} | before.bounded
     if not after.holding.isdisjoint(rules) or any(entry.rule not in missing for entry in after.not_evaluated):
         return False
     severities = {verdict.rule.name: verdict.severity for verdict in before.verdicts}

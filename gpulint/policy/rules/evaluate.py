@@ -117,11 +117,15 @@ class Verdict(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The results for one role. `holding` names rules that hold in any scenario, reported or not."""
+    """The results for one role. `holding` names rules that hold in any scenario, reported or not.
+
+    `bounded` names the rules that were evaluated over all members of what the file leaves open.
+    """
 
     verdicts: tuple[Verdict, ...]
     not_evaluated: tuple[NotEvaluated, ...]
     holding: frozenset[str]
+    bounded: frozenset[str] = frozenset()
 
 
 class EvaluatedRole(NamedTuple):
@@ -188,6 +192,7 @@ def add_judged(outcome: Outcome, judged: Judged) -> Outcome:
         tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts)),
         tuple(entry for entry in outcome.not_evaluated if entry.rule not in judged.settled),
         outcome.holding | {verdict.rule.name for verdict in judged.verdicts},
+        judged.settled,
     )
 
 
