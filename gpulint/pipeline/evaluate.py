@@ -240,15 +240,14 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 def _bound(found: EvaluatedRole) -> EvaluatedRole:
     """Return an evaluated role with the verdict over its open values, if a rule about memory lacks some."""
     lacking = {entry.rule for entry in found.outcome.not_evaluated}
-    open_rules = [rule for rule in found.rules if rule.name in lacking and rule.open == "judge"]
-    if not open_rules:
+    if not any(rule.name in lacking and rule.open == "judge" for rule in found.rules):
         return found
     from gpulint.policy.rules import bounds
 
     known = bounds.find_bounds(found.facts)
     if known is None:
         return found
-    return found._replace(bounds=known, outcome=evaluate.add_judged(found.outcome, bounds.judge(known, open_rules)))
+    return found._replace(bounds=known, outcome=bounds.apply(known, found.outcome, found.rules))
 
 
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:

@@ -5,7 +5,7 @@ accept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.facts.model import Facts
@@ -152,7 +152,7 @@ class _Suggesting:
         ]:
             suggestions.update({verdict.rule.name: self._suggest(verdict, role) for verdict in conditional})
             firing = [rule for rule in role.rules if suggestions.get(rule.name) != ()]
-            outcome = evaluate.evaluate(firing, role.facts)
+            outcome = _evaluate_again(role, firing)
         return outcome, {name: found for name, found in suggestions.items() if found}
 
     def _suggest(self, verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
@@ -171,6 +171,16 @@ class _Suggesting:
 
         namesakes = self._namesakes[role.workload.name], self._role_namesakes[role.owner]
         return twins.identify(verdict, role, namesakes)
+
+
+def _evaluate_again(role: EvaluatedRole, rules: Sequence[Rule]) -> Outcome:
+    """Return the outcome of some rules of a role."""
+    outcome = evaluate.evaluate(rules, role.facts)
+    if role.bounds is None:
+        return outcome
+    from gpulint.policy.rules import bounds
+
+    return bounds.apply(role.bounds, outcome, rules)
 
 
 def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:

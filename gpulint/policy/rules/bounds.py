@@ -13,13 +13,15 @@ from gpulint.facts import decisions as open_decisions
 from gpulint.facts.decisions import Opened
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate, memory_verdict
-from gpulint.policy.rules.evaluate import Verdict
+from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Decision, Field, Role
 
 REFERENCE_GPUS = 8
 RANKS = ("does not fit", "likely does not fit", "likely fits", "fits")
+JUDGE = "judge"
+"""What a rule about memory does where values are open: it judges all that they can be."""
 FITTING = RANKS.index("likely fits")
 ASSIGNMENTS_MAX = 64
 TIPPING_MAX = 2
@@ -100,6 +102,14 @@ def find_bounds(facts: Facts) -> Bounds | None:
     if isinstance(opened, Missing) or not (opened.decisions or given):
         return None
     return Search(facts, opened, given, name).find()
+
+
+def apply(bounds: Bounds, outcome: Outcome, rules: Iterable[Rule]) -> Outcome:
+    """Return an outcome with what the rules about memory say whatever the open values are."""
+    lacking = {entry.rule for entry in outcome.not_evaluated}
+    return evaluate.add_judged(
+        outcome, judge(bounds, (rule for rule in rules if rule.open == JUDGE and rule.name in lacking))
+    )
 
 
 def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
