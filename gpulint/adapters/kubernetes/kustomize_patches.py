@@ -30,7 +30,8 @@ def is_patch(document: Document, repository: Repository) -> bool:
 
 def _is_incomplete(document: Document) -> bool:
     """Return whether a workload of the group apps has neither a selector nor any image."""
-    if not str(document.get(("apiVersion",))).startswith("apps/") or document.get(("kind",)) not in SELECTING:
+    group, kind = (str(document.get((key,))) for key in ("apiVersion", "kind"))
+    if not group.startswith("apps/") or kind not in SELECTING:
         return False
     containers = document.get(("spec", "template", "spec", "containers"))
     listed = containers if isinstance(containers, list) else []

@@ -264,9 +264,11 @@ def _find_annotations(documents: Sequence[Document]) -> Iterator[Directive]:
     for document in documents:
         for path in _find_annotated(document) if document.mentions(ANNOTATION) else ():
             text = document.get((*path, ANNOTATION))
+            if text is None:
+                continue
             place = document.locate((*path, ANNOTATION))
             holder = _holder(path)
-            if not isinstance(text, str) or holder is None or document.get(("kind",)) in ELSEWHERE:
+            if not isinstance(text, str) or holder is None or str(document.get(("kind",))) in ELSEWHERE:
                 yield Directive(f"{ANNOTATION}: {text}", "annotation", place, (0, 0))
                 continue
             lines = _lines(document, holder)

@@ -406,6 +406,13 @@ def test_the_annotation_in_another_place_is_said(text: str) -> None:
     )
 
 
+def test_a_kind_that_is_a_list_and_an_annotation_without_a_value_are_no_fault() -> None:
+    text = "apiVersion: v1\nkind: [Kustomization]\nresources: [gpu.yaml]\ncommonAnnotations: {gpulint/ignore: VALUE}\n"
+    assert not samples.report(text.replace("VALUE", "'gpu-limit-missing: a reason'")).failures
+    found = samples.report(TEMPLATE.replace("gpulint/ignore: ", "gpulint/ignore: # "))
+    assert "malformed-suppression" not in spoken(found) and not found.failures
+
+
 def test_the_annotation_of_a_resource_of_terraform_reaches_the_resource() -> None:
     text = """\
 resource "kubernetes_pod" "gpu" {
