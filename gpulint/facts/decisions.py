@@ -19,6 +19,9 @@ DECISIONS_MAX = 9
 ARGUMENTS = "arguments"
 """What is missing where words that cannot be read may state any argument."""
 
+UNREAD = "arguments that cannot be read"
+"""Who decides what words that cannot be read may state."""
+
 
 class Opened(NamedTuple):
     """A role whose further values are decisions; what no decision settles differently has the value of absence."""
@@ -32,7 +35,7 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    role, decisions = replace(facts.role, open_ended=""), list[Decision]()
+    role, decisions = replace(facts.role, open_ended=""), list(_list_unread(facts))
     while True:
         tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
         left = tried.scenarios(quantity)
@@ -48,6 +51,12 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
         role = role.having(**absent)
         if len(decisions) > DECISIONS_MAX:
             return Missing(left.names)
+
+
+def list_fields(role: Role) -> frozenset[str]:
+    """Return the fields of all decisions that a role of this task and engine can leave open."""
+    task = "training" if engines.is_training(role) else "inference"
+    return frozenset().union(*(decision.fields for decision, _ in _load(task, role.text("engine"))))
 
 
 def assign(role: Role, decisions: Iterable[Decision], chosen: Mapping[str, int]) -> Role:
@@ -83,17 +92,29 @@ def _find_absence(name: str, role: Role, found: Sequence[Decision]) -> Field | N
     return Field(absent[0], source="nothing that was read states it")
 
 
+def _list_unread(facts: Facts) -> Iterator[Decision]:
+    """Yield what arguments that cannot be read may settle beyond those that a server's file states."""
+    if not facts.role.open_ended or not facts.engine or engines.is_training(facts.role):
+        return
+    for decision, condition in _load("inference", facts.engine):
+        is_stated = any(facts.role.value(name) is not None for name in decision.fields)
+        if decision.decider == UNREAD and not is_stated and _holds(condition, facts):
+            yield decision
+
+
+def _holds(condition: str, facts: Facts) -> bool:
+    return not facts.missing(table_rows.find_compared(condition)) and table_rows.is_verified(condition, facts)
+
+
 def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
     """Yield the decisions that settle some of these quantities, each once."""
     wanted, task = frozenset(names), "training" if engines.is_training(facts.role) else "inference"
     taken: set[str] = set()
     for decision, condition in _load(task, facts.role.text("engine")):
         names_left = (decision.fields & wanted) - taken
-        if (
-            names_left
-            and not facts.missing(table_rows.find_compared(condition))
-            and table_rows.is_verified(condition, facts)
-        ) and (kept := _restrict(decision, facts.role, wanted)):
+        if not names_left or decision.decider == UNREAD or not _holds(condition, facts):
+            continue
+        if kept := _restrict(decision, facts.role, wanted):
             taken |= kept.fields
             yield kept
 
@@ -118,19 +139,22 @@ def _agrees(member: Member, stated: Mapping[str, Value | Unknown]) -> bool:
 
 @functools.cache
 def _load(task: str, engine: str) -> tuple[tuple[Decision, str], ...]:
-    """Return the decisions of a task with their conditions; those of an engine replace the general ones."""
+    """Return the decisions of a task with their conditions; those of an engine replace the general ones of its fields.
+
+    A decision whose members depend on the hardware has a group of rows for each condition.
+    """
     rows = [row for row in tables.rows("domains") if row["task"] in ("", task) and row["engine"] in ("", engine)]
-    own = {row["decision"] for row in rows if row["engine"]}
-    kept = [row for row in rows if row["engine"] or row["decision"] not in own]
-    grouped: dict[str, list[tables.Row]] = {}
+    own = {name for row in rows if row["engine"] for name in _read_fields(row)}
+    kept = [row for row in rows if row["engine"] or not own & _read_fields(row).keys()]
+    grouped: dict[tuple[str, str], list[tables.Row]] = {}
     for row in kept:
-        grouped.setdefault(row["decision"], []).append(row)
-    return tuple((_read_decision(group), group[0]["condition"]) for group in grouped.values())
+        grouped.setdefault((row["decision"], row["condition"]), []).append(row)
+    return tuple((_read_decision(group), condition) for (_, condition), group in grouped.items())
 
 
 def _read_decision(rows: Sequence[tables.Row]) -> Decision:
     first = rows[0]
-    members = [(row["member"], _read_fields(row, first["decision"])) for row in rows]
+    members = [(row["member"], _read_fields(row)) for row in rows]
     absent = {
         name: Field(glossary()[name].absent[0]) for _, fields in members for name in fields if glossary()[name].absent
     }
@@ -146,9 +170,9 @@ def _read_decision(rows: Sequence[tables.Row]) -> Decision:
     )
 
 
-def _read_fields(row: tables.Row, decision: str) -> dict[str, Field]:
-    pairs = (part.strip().partition("=") for part in row["fields"].split(";"))
-    source = f"{decision}: {row['member']} ({row['decider']} decides)"
+def _read_fields(row: tables.Row) -> dict[str, Field]:
+    pairs = (part.strip().partition("=") for part in row["fields"].split(";") if part)
+    source = f"{row['decision']}: {row['member']} ({row['decider']} decides)"
     return {name: Field(_read_value(name, text), source=source) for name, _, text in pairs}
 
 

@@ -12,10 +12,11 @@ from gpulint.pipeline import enrichment, parse
 from gpulint.pipeline.enrichment import autoscaling
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import ResolvedPolicy
-from gpulint.policy.rules import document_rules, evaluate
+from gpulint.policy.rules import document_rules, evaluate, memory_verdict
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Recognised, Skip
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source.documents import Comment, Document, Loaded, Problem
 from gpulint.source.repository import Repository, Source
 from gpulint.workload import Role, Workload
@@ -217,13 +218,13 @@ def _bound(found: EvaluatedRole) -> EvaluatedRole:
     """Return an evaluated role with the verdict over its open values, if a rule about memory lacks some."""
     lacking = {entry.rule for entry in found.outcome.not_evaluated}
     open_rules = [rule for rule in found.rules if rule.name in lacking and rule.open == "judge"]
-    if not open_rules:
+    if not open_rules and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
         return found
     from gpulint.policy.rules import bounds
 
     known = bounds.find_bounds(found.facts)
     if known is None:
-        return found
+        return found._replace(outcome=bounds.drop_bounded(found.outcome, open_rules, found.facts.role))
     return found._replace(bounds=known, outcome=evaluate.add_judged(found.outcome, bounds.judge(known, open_rules)))
 
 

@@ -64,24 +64,26 @@ class PricedAccelerator(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The requested role, its traced facts, and a further condition on an accelerator."""
+    """The requested role, its traced facts, a further condition on an accelerator, and the fact that must not be negative."""
 
     known: Facts
     traced: Facts
     accepted: Callable[[Facts], bool]
+    left: str
 
 
 def find_smallest(
-    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
+    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True, left: str = ""
 ) -> tuple[Fit, ...]:
     """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
     memory), then other counts on smaller GPUs.
 
-    Return nothing if the accelerator is known or other inputs are missing.
+    `left` is the fact for what is left of the memory, if not all that a role holds counts. Return nothing if the
+    accelerator is known or other inputs are missing.
     """
-    if not _is_answerable(facts):
+    asked = Request(facts, facts.start_trace(), accepted, left or find_headroom_fact(facts))
+    if not _is_answerable(asked):
         return ()
-    asked = Request(facts, facts.start_trace(), accepted)
     return _sort_fits(_search_layouts(asked, _list_cards(facts, offered)))
 
 
@@ -123,8 +125,9 @@ def find_memory_bytes(product: hardware.Accelerator | None) -> int:
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
-def _is_answerable(facts: Facts) -> bool:
-    left = facts.scenarios(find_headroom_fact(facts))
+def _is_answerable(asked: Request) -> bool:
+    facts = asked.known
+    left = facts.scenarios(asked.left)
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
     whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
@@ -212,7 +215,7 @@ def _find_fitting(cards: Sequence[PricedAccelerator], layout: Layout, asked: Req
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
-        left = tried.scenarios(find_headroom_fact(asked.known))
+        left = tried.scenarios(asked.left)
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
             yield _build_fit(card, layout, left)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gpulint import units
 from gpulint.catalog import offers
+from gpulint.policy.rules import memory_verdict
 from gpulint.policy.rules.bounds import Bounds, Probe, Tipping
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule
@@ -13,6 +15,7 @@ from gpulint.report.model import Fit, OpenDecision, Severity
 from gpulint.suggestions import smallest_fit
 from gpulint.workload import Decision
 
+WEIGHTS = "spread_weight_bytes"
 NAMED_MAX = 3
 """Members that a verdict names."""
 
@@ -31,9 +34,37 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     listed = tuple(_list_decision(decision, tipping.get(decision.name)) for decision in bounds.decisions)
     if bounds.reference:
         return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
-    if not bounds.depends_on:
-        return Answer(bounds.verdict, listed)
-    return Answer("; ".join(map(describe_tipping, bounds.depends_on)), listed)
+    if bounds.depends_on:
+        word = "weights fit" if bounds.is_about_weights else "fits"
+        return Answer("; ".join(describe_tipping(entry, word) for entry in bounds.depends_on), listed)
+    if bounds.is_about_weights and bounds.worst.rank > 1:
+        return Answer(_describe_weights(bounds), listed)
+    return Answer(bounds.verdict, listed)
+
+
+def _describe_weights(bounds: Bounds) -> str:
+    """Return that the weights fit, with the most that they take of one GPU: what else a program holds is unknown."""
+    facts = bounds.worst.facts
+    taken, memory = (memory_verdict.to_number(facts.expected(name)) for name in (WEIGHTS, "device_memory_bytes"))
+    likely = "likely " if bounds.verdict.startswith("likely") else ""
+    share = f"{units.human(taken, 'bytes')} of {units.human(memory, 'bytes')}"
+    return f"{_name_format(bounds)}weights {likely}fit{_name_count(bounds)}: {share}"
+
+
+def _name_count(bounds: Bounds) -> str:
+    """Return the number of GPUs for which weights are counted, if the file leaves it open."""
+    if not any("gpus_per_replica" in decision.fields for decision in bounds.decisions):
+        return ""
+    gpus = bounds.worst.facts.expected("gpus_per_replica")
+    return f" on {units.human(gpus, '')} GPU" + ("" if gpus == 1 else "s")
+
+
+def _name_format(bounds: Bounds) -> str:
+    """Return the number format for which weights are counted, if the file leaves it open."""
+    chosen = bounds.worst.chosen
+    formats = (decision for decision in bounds.decisions if "quantization" in decision.fields)
+    named = (decision for decision in formats if bounds.find_spread(decision))
+    return next((f"{decision.members[chosen[decision.name]].label} " for decision in named), "")
 
 
 def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
@@ -49,7 +80,7 @@ def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
     )
 
 
-def describe_tipping(tipping: Tipping) -> str:
+def describe_tipping(tipping: Tipping, fits: str = "fits") -> str:
     """Return on what a verdict depends, and with which members the role fits."""
     decision, fitting = tipping
     labels = [decision.members[at].label for at in fitting]
@@ -57,11 +88,11 @@ def describe_tipping(tipping: Tipping) -> str:
         return f"depends on {decision.name} and others"
     last = len(decision.members) - 1
     if decision.ordered and fitting == tuple(range(len(fitting))):
-        return f"depends on {decision.name}: fits up to {labels[-1]}"
+        return f"depends on {decision.name}: {fits} up to {labels[-1]}"
     if decision.ordered and fitting[-1] == last and fitting == tuple(range(fitting[0], last + 1)):
-        return f"depends on {decision.name}: fits from {labels[0]}"
+        return f"depends on {decision.name}: {fits} from {labels[0]}"
     shown = labels if len(labels) <= NAMED_MAX else [*labels[: NAMED_MAX - 1], f"{len(labels) - NAMED_MAX + 1} more"]
-    return f"depends on {decision.name}: fits with {join_alternatives(shown)}"
+    return f"depends on {decision.name}: {fits} with {join_alternatives(shown)}"
 
 
 def join_alternatives(words: Sequence[str]) -> str:
@@ -78,21 +109,31 @@ def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> A
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
     fits = [_find_smallest(bounds, probe, outcome, severe) for probe in (bounds.expected, bounds.worst)]
     likely, most = (next(iter(found), None) for found in fits)
+    purpose = " for the weights" if bounds.is_about_weights else ""
     if likely is None:
-        return Answer("needs more than one machine", ())
+        return Answer(_describe_total(bounds) if purpose else "needs more than one machine", ())
     text = f"needs {_name(likely)}"
     if most is None:
         text += " or more"
     elif _name(most) != _name(likely):
         text += f" to {_name(most)}"
-    return Answer(text, (), fits[0])
+    return Answer(text + purpose, (), () if purpose else fits[0])
+
+
+def _describe_total(bounds: Bounds) -> str:
+    """Return the GPU memory that the weights take, if no machine of the catalog holds them."""
+    total = bounds.expected.facts.expected("weight_bytes")
+    return f"needs {units.human(total, 'bytes')} of GPU memory for the weights"
 
 
 def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Sequence[Rule]) -> tuple[Fit, ...]:
     """Return the smallest hardware of an assignment."""
     known = bounds.release(probe)
     offered = offers.list_offers(known.role.available, smallest_fit.find_cloud(known))
-    return smallest_fit.find_smallest(known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome))
+    left = "spread_headroom" if bounds.is_about_weights else ""
+    return smallest_fit.find_smallest(
+        known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome), left
+    )
 
 
 def _name(fit: Fit) -> str:

@@ -13,7 +13,7 @@ from gpulint.facts import decisions as open_decisions
 from gpulint.facts.decisions import Opened
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate, memory_verdict
-from gpulint.policy.rules.evaluate import Verdict
+from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Decision, Field, Role
@@ -51,6 +51,7 @@ class Bounds(NamedTuple):
 
     `expected`, `best` and `worst` are the probes with the likely members, the most and the least memory left. If no
     file names the accelerator, they are compared on the hardware of `reference`, and the answer is what it takes.
+    `measure` is the fact that tells what memory is left.
     """
 
     decisions: tuple[Decision, ...]
@@ -61,6 +62,12 @@ class Bounds(NamedTuple):
     probes: tuple[Probe, ...]
     depends_on: tuple[Tipping, ...]
     reference: Mapping[str, Field]
+    measure: str
+
+    @property
+    def is_about_weights(self) -> bool:
+        """Whether the verdict is about the weights alone: nothing tells what else the program holds."""
+        return self.measure == memory_verdict.WEIGHTS_ALONE
 
     def release(self, probe: Probe) -> Facts:
         """Return the facts of an assignment with the hardware left open."""
@@ -82,16 +89,34 @@ class Judged(NamedTuple):
 
 
 def find_bounds(facts: Facts) -> Bounds | None:
-    """Return the verdict over all assignments of what a role leaves open; None where something has no domain."""
-    left = facts.scenarios(memory_verdict.list_headroom_facts(facts)[0])
-    if not isinstance(left, Missing) or facts.role.value("device") not in (None, "gpu"):
+    """Return the verdict over all assignments of what a role leaves open; None where something has no domain.
+
+    If nothing bounds all of its memory, as of an unknown program, the weights alone decide.
+    """
+    if facts.role.value("device") not in (None, "gpu") or facts.role.text("part_of"):
         return None
-    given = _find_reference(facts, left.names)
-    name = memory_verdict.list_headroom_facts(facts)[0]
+    names = memory_verdict.list_headroom_facts(facts)[0], memory_verdict.WEIGHTS_ALONE
+    measures = names if memory_verdict.judges_weights_alone(facts) else names[:1]
+    return next((found for name in measures if (found := _find_bounds_of(facts, name))), None)
+
+
+def _find_bounds_of(facts: Facts, name: str) -> Bounds | None:
+    """Return the bounds of one headroom; None where it is known, or where something that it needs has no domain."""
+    left = facts.scenarios(name)
+    is_alone = name == memory_verdict.WEIGHTS_ALONE
+    if not isinstance(left, Missing) and not is_alone:
+        return None
+    given = _find_reference(facts, left.names) if isinstance(left, Missing) else {}
     opened = open_decisions.find_decisions(facts, name, given)
-    if isinstance(opened, Missing) or not (opened.decisions or given):
+    if isinstance(opened, Missing) or not (opened.decisions or given or is_alone):
         return None
-    return _Search(facts, opened, given, name).find()
+    found = _Search(facts, opened, given, name).find()
+    return None if found and is_alone and found.best.rank <= 1 and _has_open_count(found) else found
+
+
+def _has_open_count(bounds: Bounds) -> bool:
+    """Whether more GPUs than the largest member are possible, so that no finding may rest on their count."""
+    return any("gpus_per_replica" in decision.fields and len(decision.members) > 1 for decision in bounds.decisions)
 
 
 def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
@@ -120,9 +145,25 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     return Judged(tuple(found), frozenset(settled))
 
 
+def drop_bounded(outcome: Outcome, rules: Iterable[Rule], role: Role) -> Outcome:
+    """Return an outcome whose rules about weights alone do not ask for what has a domain, but for what has none."""
+    about_weights = {rule.name for rule in rules if rule.target.unknown}
+    bounded = open_decisions.list_fields(role)
+    return outcome._replace(
+        not_evaluated=tuple(
+            entry._replace(needs=tuple(name for name in entry.needs if name not in bounded) or entry.needs)
+            if entry.rule in about_weights
+            else entry
+            for entry in outcome.not_evaluated
+        )
+    )
+
+
 def _name_decisions(bounds: Bounds) -> str:
     """Return in words that no decision avoids a finding, those with most effect first."""
     names = [decision.name for decision in sorted(bounds.decisions, key=bounds.find_spread, reverse=True)]
+    if not names:
+        return ""
     shown = names if len(names) <= NAMED_MAX else [*names[: NAMED_MAX - 1], "other open setting"]
     return f"; no {' or '.join([', '.join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]} avoids it"
 
@@ -151,6 +192,7 @@ class _Search:
         self.given = given
         self.name = name
         self.role = opened.role.having(**given)
+        self.is_open_ended = bool(facts.role.open_ended)
         self.base = facts.fresh(self._assign({}), facts.resolved).start_trace()
         self.probed: dict[tuple[int, ...], Probe] = {}
 
@@ -169,7 +211,9 @@ class _Search:
         best, worst = max(probes, key=_order), min(probes, key=_order)
         depends = () if best.rank // 2 == worst.rank // 2 else tuple(self._find_tipping(alone, expected, worst))
         verdict = _describe(best, worst)
-        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given)
+        if self.is_open_ended and verdict.startswith(RANKS[-1]):
+            verdict = f"likely {verdict}"
+        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given, self.name)
 
     def probe(self, chosen: Chosen) -> Probe:
         """Return the role under an assignment: the chosen members, else the expected ones."""
@@ -179,8 +223,13 @@ class _Search:
             left = known.scenarios(self.name)
             headroom = -math.inf if isinstance(left, Missing) else memory_verdict.to_number(left.expected)
             full = {decision.name: at for decision, at in zip(self.decisions, key, strict=True)}
-            self.probed[key] = Probe(full, known, memory_verdict.find_verdict(known), headroom)
+            self.probed[key] = Probe(full, known, self._judge(known), headroom)
         return self.probed[key]
+
+    def _judge(self, known: Facts) -> str:
+        if self.name == memory_verdict.WEIGHTS_ALONE:
+            return memory_verdict.compare_headroom(known, self.name)
+        return memory_verdict.find_verdict(known)
 
     def _assign(self, chosen: Chosen) -> Role:
         return open_decisions.assign(self.role, self.decisions, chosen)
