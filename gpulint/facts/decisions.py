@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import tables
+from gpulint.catalog import capabilities, tables
 from gpulint.facts import table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
@@ -55,8 +55,7 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
 def list_fields(role: Role) -> frozenset[str]:
     """Return the fields of all decisions that a role of this task and engine can leave open."""
-    task = "training" if engines.is_training(role) else "inference"
-    return frozenset().union(*(decision.fields for decision, _ in _load(task, role.text("engine"))))
+    return frozenset().union(*(decision.fields for decision, _ in _load(_find_task(role), role.text("engine"))))
 
 
 def assign(role: Role, decisions: Iterable[Decision], chosen: Mapping[str, int]) -> Role:
@@ -94,9 +93,10 @@ def _find_absence(name: str, role: Role, found: Sequence[Decision]) -> Field | N
 
 def _list_unread(facts: Facts) -> Iterator[Decision]:
     """Yield what arguments that cannot be read may settle beyond those that a server's file states."""
-    if not facts.role.open_ended or not facts.engine or engines.is_training(facts.role):
+    engine = facts.engine
+    if not facts.role.open_ended or not engine or capabilities.does(engine, "moves_layers_to_cpu"):
         return
-    for decision, condition in _load("inference", facts.engine):
+    for decision, condition in _load(_find_task(facts.role), engine):
         is_stated = any(facts.role.value(name) is not None for name in decision.fields)
         if decision.decider == UNREAD and not is_stated and _holds(condition, facts):
             yield decision
@@ -108,15 +108,19 @@ def _holds(condition: str, facts: Facts) -> bool:
 
 def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
     """Yield the decisions that settle some of these quantities, each once."""
-    wanted, task = frozenset(names), "training" if engines.is_training(facts.role) else "inference"
+    wanted = frozenset(names)
     taken: set[str] = set()
-    for decision, condition in _load(task, facts.role.text("engine")):
+    for decision, condition in _load(_find_task(facts.role), facts.role.text("engine")):
         names_left = (decision.fields & wanted) - taken
         if not names_left or decision.decider == UNREAD or not _holds(condition, facts):
             continue
         if kept := _restrict(decision, facts.role, wanted):
             taken |= kept.fields
             yield kept
+
+
+def _find_task(role: Role) -> str:
+    return "training" if engines.is_training(role) else "inference"
 
 
 def _restrict(decision: Decision, role: Role, wanted: frozenset[str]) -> Decision | None:

@@ -223,9 +223,8 @@ def _bound(found: EvaluatedRole) -> EvaluatedRole:
     from gpulint.policy.rules import bounds
 
     known = bounds.find_bounds(found.facts)
-    if known is None:
-        return found._replace(outcome=bounds.drop_bounded(found.outcome, open_rules, found.facts.role))
-    return found._replace(bounds=known, outcome=evaluate.add_judged(found.outcome, bounds.judge(known, open_rules)))
+    judged = evaluate.add_judged(found.outcome, bounds.judge(known, open_rules)) if known else found.outcome
+    return found._replace(bounds=known, outcome=bounds.drop_bounded(judged, open_rules, found.facts.role))
 
 
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:

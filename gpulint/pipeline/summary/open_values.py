@@ -47,7 +47,9 @@ def _describe_weights(bounds: Bounds) -> str:
     facts = bounds.worst.facts
     taken, memory = (memory_verdict.to_number(facts.expected(name)) for name in (WEIGHTS, "device_memory_bytes"))
     likely = "likely " if bounds.verdict.startswith("likely") else ""
-    share = f"{units.human(taken, 'bytes')} of {units.human(memory, 'bytes')}"
+    held, whole = units.human(taken, "bytes"), units.human(memory, "bytes")
+    amount, _, unit = held.partition(" ")
+    share = f"{amount if whole.endswith(unit) else held} of {whole}"
     return f"{_name_format(bounds)}weights {likely}fit{_name_count(bounds)}: {share}"
 
 

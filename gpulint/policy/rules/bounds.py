@@ -161,7 +161,8 @@ def drop_bounded(outcome: Outcome, rules: Iterable[Rule], role: Role) -> Outcome
 
 def _name_decisions(bounds: Bounds) -> str:
     """Return in words that no decision avoids a finding, those with most effect first."""
-    names = [decision.name for decision in sorted(bounds.decisions, key=bounds.find_spread, reverse=True)]
+    open_to = (decision for decision in bounds.decisions if len(decision.members) > 1 or not decision.assumed)
+    names = [decision.name for decision in sorted(open_to, key=bounds.find_spread, reverse=True)]
     if not names:
         return ""
     shown = names if len(names) <= NAMED_MAX else [*names[: NAMED_MAX - 1], "other open setting"]

@@ -89,7 +89,7 @@ SOUND = [
     pytest.param(
         nim("meta/llama-3.1-8b-instruct", "NVIDIA-L40S", 1),
         "pod.yaml",
-        "BF16 weights fit: 14.96 GiB of 44.34 GiB",
+        "BF16 weights fit: 14.96 of 44.34 GiB",
         id="NIM",
     ),
     pytest.param(
@@ -104,7 +104,7 @@ SOUND = [
     pytest.param(
         truss("meta-llama/Llama-3.1-8B-Instruct", "L4"),
         "config.yaml",
-        "16-bit weights fit: 14.96 GiB of 22.03 GiB",
+        "16-bit weights fit: 14.96 of 22.03 GiB",
         id="own program",
     ),
     pytest.param(
@@ -122,13 +122,13 @@ SOUND = [
     pytest.param(
         KAITO.format(machine="Standard_ND96isr_H100_v5", preset="deepseek-r1-0528"),
         "pod.yaml",
-        "weights likely fit on 16 GPUs: 39.96 GiB of 79.19 GiB",
+        "weights likely fit on 16 GPUs: 39.96 of 79.19 GiB",
         id="KAITO takes two machines",
     ),
     pytest.param(
         KAITO.format(machine="Standard_NC24ads_A100_v4", preset="llama-3.1-8b-instruct"),
         "pod.yaml",
-        "weights likely fit on 1 GPU: 14.96 GiB of 79.15 GiB",
+        "weights likely fit on 1 GPU: 14.96 of 79.15 GiB",
         id="KAITO takes one machine",
     ),
     pytest.param(
