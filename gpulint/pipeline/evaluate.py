@@ -217,14 +217,13 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 def _bound(found: EvaluatedRole) -> EvaluatedRole:
     """Return an evaluated role with the verdict over its open values, if a rule about memory lacks some."""
     lacking = {entry.rule for entry in found.outcome.not_evaluated}
-    open_rules = [rule for rule in found.rules if rule.name in lacking and rule.open == "judge"]
-    if not open_rules and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
+    is_open = any(rule.name in lacking and rule.open == "judge" for rule in found.rules)
+    if not is_open and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
         return found
     from gpulint.policy.rules import bounds
 
-    known = bounds.find_bounds(found.facts)
-    judged = evaluate.add_judged(found.outcome, bounds.judge(known, open_rules)) if known else found.outcome
-    return found._replace(bounds=known, outcome=bounds.drop_bounded(judged, open_rules, found.facts.role))
+    known, outcome = bounds.judge_outcome(found.outcome, found.rules, found.facts)
+    return found._replace(bounds=known, outcome=outcome)
 
 
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:

@@ -119,6 +119,15 @@ def _has_open_count(bounds: Bounds) -> bool:
     return any("gpus_per_replica" in decision.fields and len(decision.members) > 1 for decision in bounds.decisions)
 
 
+def judge_outcome(outcome: Outcome, rules: Iterable[Rule], facts: Facts) -> tuple[Bounds | None, Outcome]:
+    """Return the bounds of a role, and its outcome with what its rules about memory say whatever the open values are."""
+    lacking = {entry.rule for entry in outcome.not_evaluated}
+    open_rules = [rule for rule in rules if rule.name in lacking and rule.open == "judge"]
+    known = find_bounds(facts)
+    judged = evaluate.add_judged(outcome, judge(known, open_rules)) if known else outcome
+    return known, _drop_bounded(judged, open_rules, facts.role)
+
+
 def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     """Return which rules about memory fire whatever the open values are, and which fire for none.
 
@@ -145,7 +154,7 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     return Judged(tuple(found), frozenset(settled))
 
 
-def drop_bounded(outcome: Outcome, rules: Iterable[Rule], role: Role) -> Outcome:
+def _drop_bounded(outcome: Outcome, rules: Iterable[Rule], role: Role) -> Outcome:
     """Return an outcome whose rules about weights alone do not ask for what has a domain, but for what has none."""
     about_weights = {rule.name for rule in rules if rule.target.unknown}
     bounded = open_decisions.list_fields(role)

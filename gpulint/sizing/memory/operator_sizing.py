@@ -11,7 +11,7 @@ def kaito_gpus(
     weight_bytes: float,
     device_memory_bytes: float,
     gpus_per_pod: int,
-    kaito_context_tokens: int,
+    kaito_context_tokens: int | None,
     layers: int,
     kv_heads: int,
     head_dim: int,
@@ -25,7 +25,7 @@ def kaito_gpus(
 
     Args:
         weight_bytes: of the model [bytes]. device_memory_bytes: of one GPU [bytes]. gpus_per_pod: of one machine.
-        kaito_context_tokens: sequence that KAITO counts [tokens]. layers, kv_heads, head_dim: of the network.
+        kaito_context_tokens: sequence that KAITO counts, None where it starts nothing [tokens]. layers, kv_heads, head_dim: of the network.
         kv_lora_rank, qk_rope_head_dim: of a compressed KV entry, else None.
     Returns:
         GPUs.
@@ -36,6 +36,8 @@ def kaito_gpus(
 
     Source: kaito-project/kaito 056b828 (2026-08-21) pkg/workspace/estimator/nodesestimator/estimator.go.
     """
+    if kaito_context_tokens is None:
+        raise LookupError("KAITO does not start this program")
     latent = kv_lora_rank is not None
     entry = (kv_lora_rank or 0) + (qk_rope_head_dim or 0) if latent else 2 * kv_heads * head_dim
     reserve = _RESERVE_BYTES + kaito_context_tokens * _BYTES_PER_VALUE * layers * entry / gpus_per_pod
