@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import offers
-from gpulint.policy.rules import memory_verdict
+from gpulint.facts.model import Missing
 from gpulint.policy.rules.bounds import Bounds, Probe, Tipping
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule
@@ -45,7 +45,9 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
 def _describe_weights(bounds: Bounds) -> str:
     """Return that the weights fit, with the most that they take of one GPU: what else a program holds is unknown."""
     facts = bounds.worst.facts
-    taken, memory = (memory_verdict.to_number(facts.expected(name)) for name in (WEIGHTS, "device_memory_bytes"))
+    left = facts.scenarios(WEIGHTS)
+    taken = None if isinstance(left, Missing) else left.worst if bounds.worst.verdict == "fits" else left.expected
+    memory = facts.expected("device_memory_bytes")
     likely = "likely " if bounds.verdict.startswith("likely") else ""
     held, whole = units.human(taken, "bytes"), units.human(memory, "bytes")
     amount, _, unit = held.partition(" ")

@@ -25,7 +25,8 @@ def kaito_gpus(
 
     Args:
         weight_bytes: of the model [bytes]. device_memory_bytes: of one GPU [bytes]. gpus_per_pod: of one machine.
-        kaito_context_tokens: sequence that KAITO counts, None where it starts nothing [tokens]. layers, kv_heads, head_dim: of the network.
+        kaito_context_tokens: sequence that KAITO counts, None where it starts nothing [tokens].
+        layers, kv_heads, head_dim: of the network.
         kv_lora_rank, qk_rope_head_dim: of a compressed KV entry, else None.
     Returns:
         GPUs.

@@ -61,9 +61,28 @@ metadata: {{name: chat}}
 resource: {{instanceType: {machine}, labelSelector: {{matchLabels: {{apps: chat}}}}}}
 inference: {{preset: {{name: {preset}}}}}
 """
+KSERVE = """
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {{name: chat}}
+spec:
+  predictor:
+    nodeSelector: {{node.kubernetes.io/instance-type: g5.xlarge}}
+    model:
+      modelFormat: {{name: huggingface}}
+      storageUri: pvc://models/{folder}
+      args: [--max-model-len=1024]
+      resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
 
 
 HOPELESS = [
+    pytest.param(
+        KSERVE.format(folder="acme-chat-405b"),
+        "pod.yaml",
+        RULE,
+        id="even in 4 bits by the folder's name",
+    ),
     pytest.param(
         nim("meta/llama-3.1-70b-instruct", "NVIDIA-L40S", 1), "pod.yaml", RULE, id="70B has no profile below FP8"
     ),
@@ -122,7 +141,7 @@ SOUND = [
     pytest.param(
         KAITO.format(machine="Standard_ND96isr_H100_v5", preset="deepseek-r1-0528"),
         "pod.yaml",
-        "weights likely fit on 16 GPUs: 39.96 of 79.19 GiB",
+        "weights likely fit on 16 GPUs: 40.06 of 79.19 GiB",
         id="KAITO takes two machines",
     ),
     pytest.param(
@@ -130,6 +149,12 @@ SOUND = [
         "pod.yaml",
         "weights likely fit on 1 GPU: 14.96 of 79.15 GiB",
         id="KAITO takes one machine",
+    ),
+    pytest.param(
+        KSERVE.format(folder="acme-chat-8b"),
+        "pod.yaml",
+        "16-bit weights likely fit: 18.12 of 22.06 GiB",
+        id="the folder's name states a size",
     ),
     pytest.param(
         VLLM.format(checkpoint="Qwen/Qwen2.5-7B-Instruct"),
