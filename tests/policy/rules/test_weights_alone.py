@@ -118,6 +118,12 @@ SOUND = [
         id="NIM on the smallest GPU that a profile takes",
     ),
     pytest.param(
+        nim("meta/llama-3.1-70b-instruct", "NVIDIA-A100-SXM4-80GB", 1),
+        "pod.yaml",
+        "depends on profile: weights fit with INT8",
+        id="NIM on a GPU without FP8",
+    ),
+    pytest.param(
         nim("meta/llama-3.1-8b-instruct", "", 1), "pod.yaml", "needs 1 × L4 24GB for the weights", id="NIM on any GPU"
     ),
     pytest.param(
