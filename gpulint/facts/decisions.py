@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import tables
+from gpulint.catalog import capabilities, tables
 from gpulint.facts import table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
@@ -21,6 +21,8 @@ DECISIONS_MAX = 9
 ARGUMENTS = "arguments"
 """What is missing where words that cannot be read may state any argument."""
 
+UNREAD = "arguments that cannot be read"
+"""Who decides what words that cannot be read may state."""
 ELSEWHERE = "elsewhere"
 """The condition of decisions that a file which is named, but missing, makes."""
 
@@ -41,7 +43,7 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    role, decisions = replace(facts.role, open_ended=""), list(_bound_samples(facts))
+    role, decisions = replace(facts.role, open_ended=""), [*_list_unread(facts), *_bound_samples(facts)]
     while True:
         tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
         left = tried.scenarios(quantity)
@@ -73,6 +75,11 @@ def _bound_samples(facts: Facts) -> Iterator[Decision]:
     members = [Member(f"{length:,}", {"sequence_length": replace(field, value=length)}) for length in lengths]
     members.append(Member(f"{longest:,}", {"sequence_length": field}))
     yield Decision("sample length", "the data", SAMPLES, tuple(members), len(members) - 1, ordered=True)
+
+
+def list_fields(role: Role) -> frozenset[str]:
+    """Return the fields of all decisions that a role of this task and engine can leave open."""
+    return frozenset().union(*(decision.fields for decision, _ in _load(_find_task(role), role.text("engine"))))
 
 
 def has_unread_settings(role: Role) -> bool:
@@ -115,12 +122,27 @@ def _find_absence(name: str, role: Role, found: Sequence[Decision]) -> Field | N
     return Field(absent[0], source="nothing that was read states it")
 
 
+def _list_unread(facts: Facts) -> Iterator[Decision]:
+    """Yield what arguments that cannot be read may settle beyond those that a server's file states."""
+    engine = facts.engine
+    if not facts.role.open_ended or not engine or capabilities.does(engine, "moves_layers_to_cpu"):
+        return
+    for decision, condition in _load(_find_task(facts.role), engine):
+        is_stated = any(facts.role.value(name) is not None for name in decision.fields)
+        if decision.decider == UNREAD and not is_stated and _holds(condition, decision, facts):
+            yield decision
+
+
+def _find_task(role: Role) -> str:
+    return "training" if engines.is_training(role) else "inference"
+
+
 def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
     """Yield the decisions that settle some of these quantities, each once."""
-    wanted, task = frozenset(names), "training" if engines.is_training(facts.role) else "inference"
+    wanted = frozenset(names)
     taken: set[str] = set()
-    for decision, condition in _load(task, facts.role.text("engine")):
-        is_asked = (decision.fields & wanted) - taken
+    for decision, condition in _load(_find_task(facts.role), facts.role.text("engine")):
+        is_asked = decision.decider != UNREAD and (decision.fields & wanted) - taken
         if is_asked and _holds(condition, decision, facts) and (kept := _restrict(decision, facts, wanted)):
             taken |= kept.fields
             yield kept
@@ -163,19 +185,22 @@ def _agrees(member: Member, stated: Mapping[str, Value | Unknown]) -> bool:
 
 @functools.cache
 def _load(task: str, engine: str) -> tuple[tuple[Decision, str], ...]:
-    """Return the decisions of a task with their conditions; those of an engine replace the general ones."""
+    """Return the decisions of a task with their conditions; those of an engine replace the general ones of its fields.
+
+    A decision whose members depend on the hardware has a group of rows for each condition.
+    """
     rows = [row for row in tables.rows("domains") if row["task"] in ("", task) and row["engine"] in ("", engine)]
-    own = {row["decision"] for row in rows if row["engine"]}
-    kept = [row for row in rows if row["engine"] or row["decision"] not in own]
-    grouped: dict[str, list[tables.Row]] = {}
+    own = {name for row in rows if row["engine"] for name in _read_fields(row)}
+    kept = [row for row in rows if row["engine"] or not own & _read_fields(row).keys()]
+    grouped: dict[tuple[str, str], list[tables.Row]] = {}
     for row in kept:
-        grouped.setdefault(row["decision"], []).append(row)
-    return tuple((_read_decision(group), group[0]["condition"]) for group in grouped.values())
+        grouped.setdefault((row["decision"], row["condition"]), []).append(row)
+    return tuple((_read_decision(group), condition) for (_, condition), group in grouped.items())
 
 
 def _read_decision(rows: Sequence[tables.Row]) -> Decision:
     first = rows[0]
-    members = [(row["member"], _read_fields(row, first["decision"])) for row in rows]
+    members = [(row["member"], _read_fields(row)) for row in rows]
     absent = {
         name: Field(glossary()[name].absent[0]) for _, fields in members for name in fields if glossary()[name].absent
     }
@@ -190,9 +215,9 @@ def _read_decision(rows: Sequence[tables.Row]) -> Decision:
     )
 
 
-def _read_fields(row: tables.Row, decision: str) -> dict[str, Field]:
-    pairs = (part.strip().partition("=") for part in row["fields"].split(";"))
-    source = f"{decision}: {row['member']} ({row['decider']} decides)"
+def _read_fields(row: tables.Row) -> dict[str, Field]:
+    pairs = (part.strip().partition("=") for part in row["fields"].split(";") if part)
+    source = f"{row['decision']}: {row['member']} ({row['decider']} decides)"
     return {name: Field(_read_value(name, text), source=source) for name, _, text in pairs}
 
 

@@ -13,10 +13,11 @@ from gpulint.pipeline import enrichment, parse
 from gpulint.pipeline.enrichment import autoscaling
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import ResolvedPolicy
-from gpulint.policy.rules import document_rules, evaluate
+from gpulint.policy.rules import document_rules, evaluate, memory_verdict
 from gpulint.policy.rules.evaluate import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Recognised, Skip
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source import excess
 from gpulint.source.documents import Comment, Document, Loaded, Problem
 from gpulint.source.excess import Excess
@@ -240,14 +241,13 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 def _bound(found: EvaluatedRole) -> EvaluatedRole:
     """Return an evaluated role with the verdict over its open values, if a rule about memory lacks some."""
     lacking = {entry.rule for entry in found.outcome.not_evaluated}
-    if not any(rule.name in lacking and rule.open == "judge" for rule in found.rules):
+    is_open = any(rule.name in lacking and rule.open == "judge" for rule in found.rules)
+    if not is_open and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
         return found
     from gpulint.policy.rules import bounds
 
-    known = bounds.find_bounds(found.facts)
-    if known is None:
-        return found
-    return found._replace(bounds=known, outcome=bounds.apply(known, found.outcome, found.rules))
+    known, outcome = bounds.judge_outcome(found.outcome, found.rules, found.facts)
+    return found._replace(bounds=known, outcome=outcome)
 
 
 def _evaluate_targets(parsed: ParsedFile, context: enrichment.Context) -> Iterator[tuple[Document, EvaluatedWorkload]]:

@@ -68,24 +68,27 @@ class PricedAccelerator(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The requested role, its traced facts, and a further condition on an accelerator."""
+    """The requested role, its traced facts, a further condition on an accelerator, and the fact that must not be negative."""
 
     known: Facts
     traced: Facts
     accepted: Callable[[Facts], bool]
+    left: str
 
 
 def find_smallest(
-    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True
+    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True, left: str = ""
 ) -> tuple[Fit, ...]:
     """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
     memory), then other counts on smaller GPUs.
 
-    Return nothing if the accelerator is known or other inputs are missing.
+    `left` is the fact for what is left of the memory, if not all that a role holds counts. Return nothing if the
+    accelerator is known or other inputs are missing.
     """
-    if not _is_answerable(facts):
+    asked = Request(facts, facts.start_trace(), accepted, left or find_headroom_fact(facts))
+    if not _is_answerable(asked):
         return ()
-    asked, cards = Request(facts, facts.start_trace(), accepted), _list_cards(facts, offered)
+    cards = _list_cards(facts, offered)
     found = _sort_fits(_search_layouts(asked, cards, _list_layouts(facts)))
     return found or _sort_fits(itertools.islice(_search_layouts(asked, cards, _list_node_layouts(facts)), 1))
 
@@ -128,8 +131,9 @@ def find_memory_bytes(product: hardware.Accelerator | None) -> int:
     return (product.cuda_memory_bytes or product.driver_memory_bytes or 0) if product else 0
 
 
-def _is_answerable(facts: Facts) -> bool:
-    left = facts.scenarios(find_headroom_fact(facts))
+def _is_answerable(asked: Request) -> bool:
+    facts = asked.known
+    left = facts.scenarios(asked.left)
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
     whole = facts.role.value("device") in (None, "gpu") and not any(facts.role.value(name) for name in SHARED)
@@ -231,7 +235,7 @@ def _find_fitting(cards: Sequence[PricedAccelerator], layout: Layout, asked: Req
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
         tried = asked.traced.variant(role)
-        left = tried.scenarios(find_headroom_fact(asked.known))
+        left = tried.scenarios(asked.left)
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
             yield _build_fit(card, layout, left)
 

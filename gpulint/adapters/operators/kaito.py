@@ -5,7 +5,7 @@ KAITO decides how the model is spread over GPUs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpulint import engines
@@ -29,6 +29,9 @@ MOUNTED = "KAITO mounts /dev/shm (kaito v0.12.0 pkg/utils/common_preset.go)"
 SPREAD = Unknown("KAITO spreads the model over GPUs and nodes by its size", "operator preset")
 RUNTIME: Path = ("metadata", "annotations", "kaito.sh/runtime")
 SERVED = "KAITO serves its presets with vLLM unless kaito.sh/runtime says otherwise (kaito v0.12.0 api/v1beta1)"
+PASSED = "kaito 056b828 (2026-08-21) pkg/model/interface.go and pkg/workspace/inference/preset_inferences.go"
+SIZED_TOKENS = 2048
+MEMORY_SHARE = 0.84
 WRITTEN = "KAITO writes the engine's arguments"
 CONFIG_KEY = "inference_config.yaml"
 
@@ -184,7 +187,24 @@ def _read_engine(
             "engine": Field(Unknown(f"the runtime {runtime} serves the model", "operator preset"), (place,))
         }, WRITTEN
     spread = {name: Field(SPREAD, (at,)) for name in ("tensor_parallel", "pipeline_parallel")}
-    return {**_read_config(config, repository), **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
+    stated = _read_config(config, repository)
+    return {**_set_by_kaito(at, stated), **stated, **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
+
+
+def _set_by_kaito(at: Origin, stated: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the arguments that KAITO passes to vLLM, and the length for which it sizes a replica."""
+    length = stated.get("max_model_len")
+    fields = {
+        "kaito_context_tokens": length or Field(SIZED_TOKENS, source=PASSED),
+        "gpu_memory_utilization": Field(MEMORY_SHARE, source=PASSED),
+    }
+    if length:
+        return fields
+    return {
+        **fields,
+        "max_model_len_fitted": Field(True, (at,), source=PASSED),
+        "max_model_len": Field(Unknown("vLLM chooses the longest length that fits", "operator preset"), (at,)),
+    }
 
 
 def _read_config(config: Origin, repository: Repository) -> dict[str, Field]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.adapters import pods
-from gpulint.adapters.objects import merge, synthetic
+from gpulint.adapters.objects import merge, stored_weights, synthetic
 from gpulint.adapters.objects.merge import Places
 from gpulint.adapters.programs import replica
 from gpulint.source import shell
@@ -272,8 +272,8 @@ def _resolve_stored_weights(section: Section) -> dict[str, Field]:
             )
         }
     uri = Origin(document, ("spec", "model", "uri"))
-    reason = Unknown(f"what {document.get(uri.path)} holds is not stated", "another object")
-    return {"checkpoint": Field(reason, (uri,))} if document.get(uri.path) else {}
+    stored = document.get(uri.path)
+    return {"checkpoint": stored_weights.read(str(stored), uri)} if stored else {}
 
 
 def _read_name(section: Section) -> str:

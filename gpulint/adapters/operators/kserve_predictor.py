@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint.adapters import pods
-from gpulint.adapters.objects import merge, objective_annotations, synthetic
+from gpulint.adapters.objects import merge, objective_annotations, stored_weights, synthetic
 from gpulint.adapters.objects.merge import Places
 from gpulint.adapters.programs import replica
 from gpulint.source.documents import Document, Node, Path
@@ -254,7 +254,7 @@ def _resolve_weights(document: Document, path: Path, key: str, role: Role) -> di
         )
     if uri.startswith("hf://"):
         return {"checkpoint": Field(uri, (origin,))}
-    return {"checkpoint": Field(Unknown(f"what {uri} holds is not stated", "another object"), (origin,))}
+    return {"checkpoint": stored_weights.read(uri, origin)}
 
 
 # ---- counts

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint import engines
 from gpulint.adapters import kubernetes
 from gpulint.adapters.claim import Claim
+from gpulint.adapters.objects import stored_weights
 from gpulint.adapters.programs import container_command
 from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation, Reading
@@ -111,7 +112,7 @@ def _read_model(document: Document, reading: Reading) -> dict[str, Field]:
         return ollama.read_model_name(name, (place,))
     if scheme == "hf":
         return {"checkpoint": Field(name, (place,))}
-    return {"checkpoint": Field(Unknown(f"what {url} holds is not stated", "another object"), (Origin(document, URL),))}
+    return {"checkpoint": stored_weights.read(url, Origin(document, URL))}
 
 
 def _read_profile(document: Document) -> dict[str, Field]:

@@ -246,13 +246,16 @@ def _find_unquantised(last: str) -> Architecture | None:
 
 
 def _parse_billions(reference: str) -> float | None:
-    """Return the parameter count in a checkpoint's name, in billions.
+    """Return the parameter count in a checkpoint's name, in billions; of a local path, in that of its nearest folder.
 
     >>> _parse_billions("acme/Foo-8x7B-chat"), _parse_billions("acme/bar-30B-A3B"), _parse_billions("acme/v2")
     (None, 30.0, None)
+    >>> _parse_billions("/data/chat_27b_3/hf")
+    27.0
     """
-    last = ACTIVE.sub("", reference.rstrip("/").rsplit("/", 1)[-1])
-    found = {(factor, number) for factor, number in BILLIONS.findall(last)}
+    parts = (ACTIVE.sub("", part) for part in reversed(reference.rstrip("/").split("/")))
+    named = (part for part in parts if BILLIONS.search(part) or not reference.startswith("/"))
+    found = {(factor, number) for factor, number in BILLIONS.findall(next(named, ""))}
     if len(found) != 1:
         return None
     factor, number = found.pop()

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gpulint import units
 from gpulint.catalog import offers
-from gpulint.policy.rules.bounds import Bounds, Probe, Tipping, join_alternatives
+from gpulint.facts.model import Missing
+from gpulint.policy.rules.bounds import FITTING, Bounds, Probe, Tipping, join_alternatives
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Fit, OpenDecision, Severity
 from gpulint.suggestions import smallest_fit
 from gpulint.workload import Decision
 
+WEIGHTS = "spread_weight_bytes"
 NAMED_MAX = 3
 """Members that a verdict names."""
 
@@ -31,17 +34,50 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     listed = tuple(_list_decision(decision, tipping.get(decision.name)) for decision in bounds.decisions)
     if bounds.reference:
         return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
-    if not bounds.depends_on:
-        return Answer(bounds.verdict, listed)
-    return Answer(_describe_dependence(bounds.depends_on), listed)
+    if bounds.depends_on:
+        return Answer(
+            _describe_dependence(bounds.depends_on, "weights fit" if bounds.is_about_weights else "fits"), listed
+        )
+    if bounds.is_about_weights and bounds.worst.rank >= FITTING:
+        return Answer(_describe_weights(bounds), listed)
+    return Answer(bounds.verdict, listed)
 
 
-def _describe_dependence(tipping: Sequence[Tipping]) -> str:
+def _describe_dependence(tipping: Sequence[Tipping], fits: str) -> str:
     """Return on what a verdict depends: decisions that each decide it, or the members that are needed together."""
     if not any(entry.together for entry in tipping):
-        return "; ".join(map(describe_tipping, tipping))
+        return "; ".join(describe_tipping(entry, fits) for entry in tipping)
     needed = [_name_member(entry.decision, entry.fitting[-1]) for entry in tipping]
-    return f"depends on {len(needed)} settings: fits with {', '.join(needed[:-1])} and {needed[-1]}"
+    return f"depends on {len(needed)} settings: {fits} with {', '.join(needed[:-1])} and {needed[-1]}"
+
+
+def _describe_weights(bounds: Bounds) -> str:
+    """Return that the weights fit, with the most that they take of one GPU: what else a program holds is unknown."""
+    facts = bounds.worst.facts
+    left = facts.scenarios(WEIGHTS)
+    taken = None if isinstance(left, Missing) else left.worst if bounds.worst.verdict == "fits" else left.expected
+    memory = facts.expected("device_memory_bytes")
+    likely = "likely " if bounds.verdict.startswith("likely") else ""
+    held, whole = units.human(taken, "bytes"), units.human(memory, "bytes")
+    amount, _, unit = held.partition(" ")
+    share = f"{amount if whole.endswith(unit) else held} of {whole}"
+    return f"{_name_format(bounds)}weights {likely}fit{_name_count(bounds)}: {share}"
+
+
+def _name_count(bounds: Bounds) -> str:
+    """Return the number of GPUs for which weights are counted, if the file leaves it open."""
+    if not any("gpus_per_replica" in decision.fields for decision in bounds.decisions):
+        return ""
+    gpus = bounds.worst.facts.expected("gpus_per_replica")
+    return f" on {units.human(gpus, '')} GPU" + ("" if gpus == 1 else "s")
+
+
+def _name_format(bounds: Bounds) -> str:
+    """Return the number format for which weights are counted, if the file leaves it open."""
+    chosen = bounds.worst.chosen
+    formats = (decision for decision in bounds.decisions if "quantization" in decision.fields)
+    named = (decision for decision in formats if bounds.find_spread(decision))
+    return next((f"{decision.members[chosen[decision.name]].label} " for decision in named), "")
 
 
 def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
@@ -57,9 +93,9 @@ def _list_decision(decision: Decision, tipping: Tipping | None) -> OpenDecision:
     )
 
 
-def describe_tipping(tipping: Tipping) -> str:
+def describe_tipping(tipping: Tipping, fits: str = "fits") -> str:
     """Return on which decision a verdict depends, and with which members the role fits."""
-    return f"depends on {tipping.decision.name}: fits {_name_fitting(tipping)}"
+    return f"depends on {tipping.decision.name}: {fits} {_name_fitting(tipping)}"
 
 
 def _name_fitting(tipping: Tipping) -> str:
@@ -78,14 +114,16 @@ def _name_fitting(tipping: Tipping) -> str:
 def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     """Return what a role takes whose accelerator no file names: with the likely members, else with the best ones."""
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
+    purpose = " for the weights" if bounds.is_about_weights else ""
     fits = _find_smallest(bounds, bounds.expected, outcome, severe)
     if fits:
         most = next(iter(_find_smallest(bounds, bounds.worst, outcome, severe)), None)
-        return Answer(f"needs {_name(fits[0])}{_name_end(fits[0], most)}", (), fits)
+        return Answer(f"needs {_name(fits[0])}{_name_end(fits[0], most)}{purpose}", (), () if purpose else fits)
     for probe in _list_changes(bounds):
         if fits := _find_smallest(bounds, probe, outcome, severe):
-            return Answer(f"needs {_name(fits[0])}{_name_changes(bounds, probe)}", (), fits)
-    return Answer("does not fit on any accelerator of the catalog", ())
+            text = f"needs {_name(fits[0])}{_name_changes(bounds, probe)}{purpose}"
+            return Answer(text, (), () if purpose else fits)
+    return Answer(_describe_total(bounds) if purpose else "does not fit on any accelerator of the catalog", ())
 
 
 def _list_changes(bounds: Bounds) -> Iterator[Probe]:
@@ -125,11 +163,20 @@ def _name_member(decision: Decision, at: int) -> str:
     return f"{decision.name} {label}" if label[:1].isdigit() else label
 
 
+def _describe_total(bounds: Bounds) -> str:
+    """Return the GPU memory that the weights take, if no machine of the catalog holds them."""
+    total = bounds.expected.facts.expected("weight_bytes")
+    return f"needs {units.human(total, 'bytes')} of GPU memory for the weights"
+
+
 def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Sequence[Rule]) -> tuple[Fit, ...]:
     """Return the smallest hardware of an assignment."""
     known = bounds.release(probe)
     offered = offers.list_offers(known.role.available, smallest_fit.find_cloud(known))
-    return smallest_fit.find_smallest(known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome))
+    left = "spread_headroom" if bounds.is_about_weights else ""
+    return smallest_fit.find_smallest(
+        known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome), left
+    )
 
 
 def _name(fit: Fit) -> str:

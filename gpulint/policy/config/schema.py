@@ -460,6 +460,7 @@ class EngineFile(Strict):
         description="one capability or several, as docs/own_rules.md lists them",
         json_schema_extra={"examples": list(capabilities.MEANINGS)},
     )
+    unknown: bool = pydantic.Field(False, description="also a program that is not known to run an engine")
 
 
 class TargetFile(Strict):

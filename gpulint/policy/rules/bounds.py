@@ -60,6 +60,7 @@ class Bounds(NamedTuple):
 
     `expected`, `best` and `worst` are the probes with the likely members, the most and the least memory left. If no
     file names the accelerator, they are compared on the hardware of `reference`, and the answer is what it takes.
+    `measure` is the fact that tells what memory is left.
     """
 
     decisions: tuple[Decision, ...]
@@ -71,6 +72,17 @@ class Bounds(NamedTuple):
     depends_on: tuple[Tipping, ...]
     reference: Mapping[str, Field]
     search: Search
+    measure: str
+
+    @property
+    def is_about_weights(self) -> bool:
+        """Whether the verdict is about the weights alone: nothing tells what else the program holds."""
+        return self.measure == memory_verdict.WEIGHTS_ALONE
+
+    @property
+    def is_of_unknown_program(self) -> bool:
+        """Whether no engine is known: such a program may keep weights in host memory."""
+        return not self.expected.facts.role.text("engine")
 
     def release(self, probe: Probe) -> Facts:
         """Return the facts of an assignment with the hardware left open."""
@@ -92,30 +104,73 @@ class Judged(NamedTuple):
 
 
 def find_bounds(facts: Facts) -> Bounds | None:
-    """Return the verdict over all assignments of what a role leaves open; None where something has no domain."""
-    left = facts.scenarios(memory_verdict.list_headroom_facts(facts)[0])
-    if not isinstance(left, Missing) or facts.role.value("device") not in (None, "gpu"):
+    """Return the verdict over all assignments of what a role leaves open; None where something has no domain.
+
+    If nothing bounds all of its memory, as of an unknown program, the weights alone decide.
+    """
+    if facts.role.value("device") not in (None, "gpu") or facts.role.text("part_of"):
         return None
-    given = _find_reference(facts, left.names)
-    name = memory_verdict.list_headroom_facts(facts)[0]
+    names = memory_verdict.list_headroom_facts(facts)[0], memory_verdict.WEIGHTS_ALONE
+    measures = names if memory_verdict.judges_weights_alone(facts) else names[:1]
+    return next((found for name in measures if (found := _find_bounds_of(facts, name))), None)
+
+
+def _find_bounds_of(facts: Facts, name: str) -> Bounds | None:
+    """Return the bounds of one headroom; None where it is known, or where something that it needs has no domain."""
+    left = facts.scenarios(name)
+    is_alone = name == memory_verdict.WEIGHTS_ALONE
+    if not isinstance(left, Missing) and not is_alone:
+        return None
+    given = _find_reference(facts, left.names) if isinstance(left, Missing) else {}
     opened = open_decisions.find_decisions(facts, name, given)
-    if isinstance(opened, Missing) or not (opened.decisions or given):
+    if isinstance(opened, Missing) or not (opened.decisions or given or facts.role.open_ended or is_alone):
         return None
-    return Search(facts, opened, given, name).find()
+    found = Search(facts, opened, given, name).find()
+    return None if found and is_alone and found.best.rank < FITTING and _has_open_count(found) else found
+
+
+def _has_open_count(bounds: Bounds) -> bool:
+    """Whether more GPUs than the largest member are possible, so that no finding may rest on their count."""
+    return any("gpus_per_replica" in decision.fields and len(decision.members) > 1 for decision in bounds.decisions)
 
 
 def apply(bounds: Bounds, outcome: Outcome, rules: Iterable[Rule]) -> Outcome:
     """Return an outcome with what the rules about memory say whatever the open values are."""
+    return evaluate.add_judged(outcome, judge(bounds, _list_open(outcome, rules)))
+
+
+def judge_outcome(outcome: Outcome, rules: Iterable[Rule], facts: Facts) -> tuple[Bounds | None, Outcome]:
+    """Return the bounds of a role, and its outcome with what its rules about memory say whatever the open values are."""
+    open_rules, known = _list_open(outcome, rules), find_bounds(facts)
+    judged = evaluate.add_judged(outcome, judge(known, open_rules)) if known else outcome
+    return known, _drop_bounded(judged, open_rules, facts.role)
+
+
+def _list_open(outcome: Outcome, rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules about memory that lack a fact."""
     lacking = {entry.rule for entry in outcome.not_evaluated}
-    return evaluate.add_judged(
-        outcome, judge(bounds, (rule for rule in rules if rule.open == JUDGE and rule.name in lacking))
+    return [rule for rule in rules if rule.open == JUDGE and rule.name in lacking]
+
+
+def _drop_bounded(outcome: Outcome, rules: Iterable[Rule], role: Role) -> Outcome:
+    """Return an outcome whose rules about weights alone do not ask for what has a domain, but for what has none."""
+    about_weights = {rule.name for rule in rules if rule.target.unknown}
+    bounded = open_decisions.list_fields(role)
+    return outcome._replace(
+        not_evaluated=tuple(
+            entry._replace(needs=tuple(name for name in entry.needs if name not in bounded) or entry.needs)
+            if entry.rule in about_weights
+            else entry
+            for entry in outcome.not_evaluated
+        )
     )
 
 
 def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     """Return which rules about memory fire whatever the open values are, and which fire for none.
 
-    The severity follows from the assignment at which a rule fires in the fewest scenarios. A rule that fires at every
+    The severity follows from the assignment at which a rule fires in the fewest scenarios; it is one step lower for a
+    program that is not known. A rule that fires at every
     probe is confirmed at all assignments, or at the corners if these are too many.
     """
     if bounds.reference:
@@ -131,7 +186,7 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
         least, _, probe = min(known, key=lambda entry: entry[:2])
         if max(entry[0] for entry in known) == 0:
             settled.add(rule.name)
-        elif severity := rule.severity.lower_by(3 - least) if least else None:
+        elif severity := rule.severity.lower_by(3 - least + bounds.is_of_unknown_program) if least else None:
             settled.add(rule.name)
             found.append(Verdict(rule, least, severity, probe.facts, _name_decisions(bounds)))
     return Judged(tuple(found), frozenset(settled))
@@ -150,7 +205,10 @@ def _count_each(rule: Rule, probes: Iterable[Probe]) -> list[tuple[int, float, P
 
 def _name_decisions(bounds: Bounds) -> str:
     """Return in words that no decision avoids a finding, those with most effect first."""
-    names = [decision.name for decision in sorted(bounds.decisions, key=bounds.find_spread, reverse=True)]
+    open_to = (decision for decision in bounds.decisions if len(decision.members) > 1)
+    names = [decision.name for decision in sorted(open_to, key=bounds.find_spread, reverse=True)]
+    if not names:
+        return ""
     shown = names if len(names) <= NAMED_MAX else [*names[: NAMED_MAX - 1], "other open setting"]
     return f"; no {join_alternatives(shown)} avoids it"
 
@@ -212,7 +270,7 @@ class Search:
         )
         is_mixed = best.rank >= FITTING > worst.rank
         verdict = RANKS[FITTING] if is_mixed and not depends else _describe(best.rank, min(worst.rank, self.highest))
-        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given, self)
+        return Bounds(self.decisions, verdict, expected, best, worst, probes, depends, self.given, self, self.name)
 
     def probe(self, chosen: Chosen) -> Probe:
         """Return the role under an assignment: the chosen members, else the expected ones."""
@@ -222,8 +280,13 @@ class Search:
             left = known.scenarios(self.name)
             headroom = -math.inf if isinstance(left, Missing) else memory_verdict.to_number(left.expected)
             full = {decision.name: at for decision, at in zip(self.decisions, key, strict=True)}
-            self.probed[key] = Probe(full, known, memory_verdict.find_verdict(known), headroom)
+            self.probed[key] = Probe(full, known, self._judge(known), headroom)
         return self.probed[key]
+
+    def _judge(self, known: Facts) -> str:
+        if self.name == memory_verdict.WEIGHTS_ALONE:
+            return memory_verdict.compare_headroom(known, self.name)
+        return memory_verdict.find_verdict(known)
 
     def _assign(self, chosen: Chosen) -> Role:
         return open_decisions.assign(self.role, self.decisions, chosen)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from gpulint import engines
+from gpulint.catalog import capabilities
 from gpulint.facts.model import Facts, Missing
 from gpulint.report.verdicts import NOT_EVALUATED
+
+WEIGHTS_ALONE = "spread_headroom_bytes"
+"""The memory that the weights alone leave if all GPUs of a replica share them: what decides if no engine is known."""
 
 
 def find_verdict(facts: Facts) -> str:
@@ -26,6 +30,16 @@ def find_verdict(facts: Facts) -> str:
 def is_generation(facts: Facts) -> bool:
     """Whether a role generates static batches in a program that is not a server."""
     return not engines.is_training(facts.role) and isinstance(facts.expected("generation_cache"), str)
+
+
+def judges_weights_alone(facts: Facts) -> bool:
+    """Whether the weights alone decide where nothing else is known of a server: its GPUs must hold all of them."""
+    engine = facts.role.text("engine")
+    if engines.is_training(facts.role) or is_generation(facts):
+        return False
+    return not engine or not (
+        capabilities.lacks(engine, "loads_weights_on_gpu") or capabilities.does(engine, "moves_layers_to_cpu")
+    )
 
 
 def list_headroom_facts(facts: Facts) -> tuple[str, ...]:

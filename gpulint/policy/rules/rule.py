@@ -24,21 +24,26 @@ class RuleError(ValueError):
 class Target(NamedTuple):
     """What a rule applies to. Only a rule that applies can be not evaluated; empty matches everything.
 
-    `engine` names engines, `does` capabilities: a rule applies to every engine that has all of them.
+    `engine` names engines, `does` capabilities: a rule applies to every engine that has all of them, and with `unknown`
+    also to a program that is not known to run one.
     """
 
     scope: str
     kind: tuple[str, ...] = ()
     engine: tuple[str, ...] = ()
     does: tuple[str, ...] = ()
+    unknown: bool = False
 
     def includes_engine(self, name: str) -> bool:
         """Return whether the rule is about workloads that this engine runs."""
+        if not name and self.unknown:
+            return True
         return (not self.engine or name in self.engine) and (not self.does or capabilities.does(name, *self.does))
 
     def describe_engines(self) -> str:
         """Return in words which engines the rule is about; empty if it is about all."""
-        return " or ".join(self.engine) or (f"an engine that {' and '.join(self.does)}" if self.does else "")
+        words = " or ".join(self.engine) or (f"an engine that {' and '.join(self.does)}" if self.does else "")
+        return f"{words} or an unknown program" if self.unknown else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,8 @@ def _read_target(data: Mapping[str, object]) -> Target:
     """Return the target of a rule file's `for`, whose engine is a name, a list of names, or what an engine does."""
     engine = data.get("engine")
     if isinstance(engine, dict):
-        return Target(str(data["scope"]), _read_words(data.get("kind")), (), _read_words(engine.get("does")))
+        does = _read_words(engine.get("does"))
+        return Target(str(data["scope"]), _read_words(data.get("kind")), (), does, engine.get("unknown", False))
     return Target(str(data["scope"]), _read_words(data.get("kind")), _read_words(engine))
 
 

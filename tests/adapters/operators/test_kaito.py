@@ -164,7 +164,13 @@ def test_a_config_map_states_arguments_but_not_how_the_model_is_spread() -> None
 def test_another_config_map_states_nothing() -> None:
     text = CONFIG + WORKSPACE.replace("  preset:", "  config: others\n  preset:")
     (found,) = [one for one in reading.workloads(text) if one.adapter == "kaito"]
-    assert reading.values(found.roles[0], "max_model_len") == [None]
+    (role,) = found.roles
+    assert reading.values(role, "gpu_memory_utilization", "max_model_len_fitted", "kaito_context_tokens") == [
+        0.84,
+        True,
+        2048,
+    ]
+    assert isinstance(role.value("max_model_len"), Unknown)
 
 
 def test_prefill_and_decode_have_machines_of_their_own() -> None:

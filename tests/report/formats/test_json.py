@@ -159,7 +159,7 @@ def test_the_summary_counts_everything() -> None:
         "unsilenced": 0,
         "skipped": 0,
         "failures": 0,
-        "not_evaluated": 12,
+        "not_evaluated": 13,
     }
 
 

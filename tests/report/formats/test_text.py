@@ -51,8 +51,8 @@ workload  architecture                       accelerator         parallelism  ve
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
 1 file, 1 workload, 1 error, 1 warning
-not evaluated: 12 checks; to evaluate them, add
-  architecture (12 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
+not evaluated: 13 checks; to evaluate them, add
+  architecture (13 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
 """
 
 
