@@ -8,17 +8,20 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Resolution
+from gpulint.catalog.architecture import Resolution, stated
 from gpulint.source.repository import Repository
 from gpulint.workload import Role
 
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolution | None:
-    """Return the architecture of a role's checkpoint; None if no checkpoint is declared."""
+    """Return the architecture of a role's checkpoint, or of the network that its settings state; None if it has neither."""
     reference = role.text("checkpoint")
+    network = find_stated(role)
     if not reference:
-        return None
+        return network
     resolved = architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
+    if network is not None and (resolved.architecture is None or not resolved.architecture.is_known):
+        return network
     config = _read_config(repository, path, reference) if resolved.how.startswith("config.json") else None
     if config is None:
         return resolved
@@ -27,6 +30,12 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
     return index.apply_files(
         resolved, config, lambda name, length: _read_head(repository, path, reference, name, length)
     )
+
+
+def find_stated(role: Role) -> Resolution | None:
+    """Return the network that the settings of a role state; None if they state none."""
+    network = stated.parse(role.text("network"))
+    return None if network is None else Resolution(stated.build(network), stated.SOURCE)
 
 
 def _read_config(repository: Repository, path: str, reference: str) -> str | None:

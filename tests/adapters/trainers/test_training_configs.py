@@ -332,6 +332,14 @@ JOINED: Mapping[str, tuple[Files, Expected]] = {
         },
         {"tensor_parallel": 2, "micro_batch_size": 4, "zero_stage": 1, "layers": 12},
     ),
+    "GPT-NeoX over several files, the network last": (
+        {
+            "run.sh": "python ./deepy.py train.py cluster.yml small.yml",
+            "small.yml": f"{NEOX}pipe_parallel_size: 1\nmodel_parallel_size: 2\n",
+            "cluster.yml": "optimizer: {type: Adam}\nzero_optimization: {stage: 1}\n",
+        },
+        {"optimizer": "adam-fused", "zero_stage": 1, "checkpoint": None},
+    ),
     "Axolotl": (
         {
             "run.sh": "axolotl train conf/run.yml",

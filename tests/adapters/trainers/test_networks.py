@@ -1,0 +1,152 @@
+"""Networks that the settings of a trainer state: what the report knows of a role without a checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+import samples
+
+from gpulint import adapters
+from gpulint.facts import checkpoints
+from gpulint.report.model import RoleSummary
+from gpulint.source import documents
+
+NEOX = """\
+pipe_parallel_size: 1
+model_parallel_size: 2
+num_layers: 44
+hidden_size: 6144
+num_attention_heads: 64
+seq_length: 2048
+max_position_embeddings: 2048
+pos_emb: rotary
+no_weight_tying: true
+gpt_j_residual: true
+tokenizer_type: HFTokenizer
+vocab_file: ./data/20B_tokenizer.json
+train_micro_batch_size_per_gpu: 4
+zero_optimization: {stage: 1}
+optimizer: {type: Adam}
+checkpoint_activations: true
+precision: bfloat16
+"""
+LLAMA = """\
+pipe_parallel_size: 1
+model_parallel_size: 1
+make_vocab_size_divisible_by: 1
+num_layers: 40
+hidden_size: 5120
+intermediate_size: 40960
+num_attention_heads: 40
+max_position_embeddings: 2048
+pos_emb: rotary
+no_weight_tying: true
+norm: rmsnorm
+use_bias_in_attn_linear: false
+use_bias_in_mlp: false
+activation: swiglu
+mlp_multiple_of: 256
+tokenizer_type: SPMTokenizer
+vocab_file: data/tokenizer.model
+"""
+NEMO = """\
+trainer: {devices: 8, num_nodes: 2, precision: bf16}
+exp_manager: {}
+model:
+  micro_batch_size: 1
+  global_batch_size: 128
+  tensor_model_parallel_size: 2
+  encoder_seq_length: 4096
+  max_position_embeddings: 4096
+  num_layers: 32
+  hidden_size: 4096
+  ffn_hidden_size: 11008
+  num_attention_heads: 32
+  normalization: rmsnorm
+  bias: false
+  activation: fast-swiglu
+  position_embedding_type: rope
+  share_embeddings_and_output_weights: false
+  activations_checkpoint_granularity: null
+  tokenizer: {library: sentencepiece, model: '${data_dir}/llama.model'}
+  optim: {name: mcore_distributed_optim}
+"""
+GPT3 = """\
+trainer: {devices: 8, num_nodes: 1, precision: bf16}
+exp_manager: {}
+model:
+  micro_batch_size: 4
+  global_batch_size: 256
+  encoder_seq_length: 2048
+  max_position_embeddings: 2048
+  num_layers: 12
+  hidden_size: 768
+  ffn_hidden_size: ${multiply:4, ${.hidden_size}}
+  num_attention_heads: 12
+  tokenizer: {library: megatron, type: GPT2BPETokenizer}
+  optim: {name: distributed_fused_adam}
+"""
+HARDWARE = "# gpulint: accelerator=h100-sxm-80gb gpus=8\n"
+COUNTED = {
+    "GPT-NeoX-20B": ("20B.yml", NEOX, 20_554_567_680),
+    "GPT-NeoX with hyphens": ("20B.yml", NEOX.replace("num_layers", '"num-layers"'), 20_554_567_680),
+    "GPT-NeoX, LLaMA 13B": ("13B.yml", LLAMA, 13_015_864_320),
+    "NeMo, Llama 2 7B": ("llama.yaml", NEMO, 6_738_415_616),
+    "NeMo, GPT-3 126M": ("gpt.yaml", GPT3, 125_262_336),  # 12 l h² + 13 l h + (50304 + 2048) h + 2 h
+}
+
+
+def _read(path: str, text: str) -> RoleSummary:
+    """Return the summary of the one role of a file on eight H100."""
+    (found,) = samples.roles(samples.report(HARDWARE + text, path))
+    return found
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_stated_network_is_counted_to_the_unit(name: str) -> None:
+    path, text, parameters = COUNTED[name]
+    (document,) = documents.load(path, text.encode()).documents
+    adapter = adapters.find_adapter(document)
+    assert adapter is not None
+    (workload,) = adapters.workloads(adapter, document, samples.ExampleRepository({}))
+    resolved = checkpoints.find_stated(workload.roles[0])
+    assert resolved is not None and resolved.architecture is not None
+    assert resolved.architecture.parameters == parameters
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_run_with_a_stated_network_has_a_verdict(name: str) -> None:
+    path, text, _ = COUNTED[name]
+    found = _read(path, text)
+    assert found.verdict not in ("", "not evaluated"), found.not_evaluated
+
+
+OPEN = {
+    "a network of another kind": NEOX + 'attention_config: [[["gmlp"], 44]]\n',
+    "an MLP whose matrices do not fit together": LLAMA.replace("mlp_multiple_of: 256\n", "").replace("40960", "14336"),
+    "heads that do not divide the width": NEOX.replace("num_attention_heads: 64", "num_attention_heads: 50"),
+    "no number of heads": NEOX.replace("num_attention_heads: 64\n", ""),
+    "a norm of one number": NEOX + "norm: scalenorm\n",
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_network_that_is_not_counted_stays_open(name: str) -> None:
+    assert _read("a.yml", OPEN[name]).verdict == "not evaluated"
+
+
+def test_a_network_of_two_stacks_is_not_counted_as_a_decoder() -> None:
+    text = GPT3.replace("model:\n", "model:\n  decoder: {num_layers: 12}\n")
+    assert _read("t5.yaml", text).verdict == "not evaluated"
+
+
+def test_a_vocabulary_that_the_file_does_not_state_is_an_assumption() -> None:
+    (stated, assumed) = (_read("llama.yaml", text).assumptions for text in (NEMO + "  vocab_size: 32000\n", NEMO))
+    said = "the tokenizer has 32,000 entries, the fewest of listed networks of this shape"
+    assert said not in stated
+    assert said in assumed
+
+
+def test_what_another_file_of_gpt_neox_can_state_is_open() -> None:
+    (found,) = samples.roles(samples.report(LLAMA, "13B.yml"))
+    assert {one.name for one in found.open} >= {"optimizer", "sharding", "number format"}
+    assert "trained weights" not in {one.name for one in found.open}
