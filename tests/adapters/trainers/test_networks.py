@@ -150,3 +150,25 @@ def test_what_another_file_of_gpt_neox_can_state_is_open() -> None:
     (found,) = samples.roles(samples.report(LLAMA, "13B.yml"))
     assert {one.name for one in found.open} >= {"optimizer", "sharding", "number format"}
     assert "trained weights" not in {one.name for one in found.open}
+
+
+RECIPE = """\
+tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: 4096}
+model: {_component_: torchtune.models.llama3.llama3_8b}
+optimizer: {_component_: torch.optim.AdamW, fused: true}
+loss: {_component_: torchtune.modules.loss.LinearCrossEntropyLoss}
+batch_size: 2
+dtype: bf16
+enable_activation_checkpointing: true
+compile: false
+"""
+
+
+def test_a_recipe_of_torchtune_leaves_no_setting_open() -> None:
+    found = _read("8B_full.yaml", RECIPE)
+    assert (found.open, "arguments" in found.unknown) == ((), False)
+
+
+@pytest.mark.parametrize("key", ["ref_checkpointer: {}", "teacher_model: {a: 1}", "grpo_samples: 4"])
+def test_a_recipe_with_a_second_network_has_no_verdict_of_the_first(key: str) -> None:
+    assert _read("8B_dpo.yaml", f"{RECIPE}{key}\n").verdict == "not evaluated"
