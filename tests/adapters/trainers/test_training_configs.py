@@ -168,7 +168,8 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         "lora.yaml",
         "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\n"
         "optimizer: {_component_: torch.optim.AdamW, fused: true}\nmodel:\n"
-        "  _component_: torchtune.models.llama3.qlora_llama3_8b\n  lora_rank: 8\n  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: true\n",
+        "  _component_: torchtune.models.llama3.qlora_llama3_8b\n  lora_rank: 8\n"
+        "  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: true\n",
         {"quantization": "nf4-double", "lora_targets": "qvogud", "optimizer": "adamw-fused"},
     ),
     "torchtune: an optimizer that is not listed": (
