@@ -104,6 +104,13 @@ class Program(NamedTuple):
         values = (_split_value(word) for word in reversed(self.words) if _parse_name(word) == _normal(key))
         return next((value for value in values if value is not None), None)
 
+    def find_flag(self, flag: str) -> Argument | None:
+        """Return the value of the last `--flag value` or `--flag=value`; None if it has none."""
+        at = next((at for at in reversed(range(len(self.words))) if _parse_name(self.words[at]) == _normal(flag)), None)
+        if at is None:
+            return None
+        return _split_value(self.words[at]) or (self.words[at + 1] if at + 1 < len(self.words) else None)
+
     def skip_words(self, count: int) -> Program:
         """Return the same program without its first words."""
         return self._replace(words=self.words[count:])
