@@ -11,6 +11,7 @@ from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables
 from gpulint.catalog import tables
+from gpulint.catalog.architecture import builders
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -113,7 +114,7 @@ def _find_checkpoint(document: Document) -> Field | None:
     listed = next((row for row in tables.rows("model_builders") if row["builder"] == builder), None)
     if listed is None:
         return None
-    assumption = f"{builder.rpartition('.')[2]} builds the architecture of {listed['checkpoint']}"
+    assumption = builders.explain(builder.rpartition(".")[2], listed["checkpoint"])
     return Field(listed["checkpoint"], (Origin(document, ("model", "_component_")),), assumption=assumption)
 
 

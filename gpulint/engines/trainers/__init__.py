@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gpulint.catalog.architecture import builders
 from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Origin, Unknown, Value
@@ -161,7 +162,7 @@ def build_reading(
     found, open_ended = read_words(started.words, tables)
     given = {name: value for name, value in (own or {}).items() if value is not None}
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
-    fields = {**_derive_fields(fields), **fields, **_check_saving(fields)}
+    fields = {**_derive_fields(fields), **fields, **_find_built(trainer, fields), **_check_saving(fields)}
     known = () if defaults is None else {*defaults, *(row.field for row in load_rows(tuple(tables)).values())}
     fields = {
         **vocabulary.list_undecided(
@@ -192,6 +193,16 @@ def _derive_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     if "deepspeed_config" in fields:
         found["sharding"] = Field("deepspeed", fields["deepspeed_config"].origins)
     return found
+
+
+def _find_built(trainer: str, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the checkpoint whose network a recipe or a trainer's own name of a model builds, if it is listed."""
+    named = fields.get("recipe") or fields.get("checkpoint")
+    if named is None or not isinstance(named.value, str):
+        return {}
+    name = named.value.partition("(")[0]
+    listed = builders.find_checkpoint(trainer, name)
+    return {"checkpoint": Field(listed, named.origins, assumption=builders.explain(name, listed))} if listed else {}
 
 
 def _check_saving(fields: Mapping[str, Field]) -> dict[str, Field]:

@@ -220,7 +220,19 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         "llama.toml",
         '[job]\ndescription = "x"\n[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n'
         "[parallelism]\ntensor_parallel_degree = 2\npipeline_parallel_degree = 4\n",
-        {"micro_batch_size": 1, "sequence_length": 8192, "tensor_parallel": 2, "pipeline_parallel": 4},
+        {
+            "micro_batch_size": 1,
+            "sequence_length": 8192,
+            "tensor_parallel": 2,
+            "pipeline_parallel": 4,
+            "checkpoint": "meta-llama/Llama-3.1-8B",
+        },
+    ),
+    "torchtitan: a flavour of its own": (
+        "llama.toml",
+        '[job]\ndescription = "x"\n[model]\nname = "llama3"\nflavor = "debugmodel"\n[training]\nlocal_batch_size = 1\n'
+        "seq_len = 8192\n[parallelism]\ntensor_parallel_degree = 2\n",
+        {"checkpoint": None},
     ),
     "torchtitan: the older name of the batch": (
         "llama.toml",

@@ -600,3 +600,23 @@ def test_a_network_that_megatron_s_arguments_leave_open_is_none(command: str) ->
 def test_the_location_of_a_stated_network_is_that_of_its_layers() -> None:
     assert place(GPT3, "network") == ["96"]
     assert "checkpoint" not in read(GPT3).fields
+
+
+@pytest.mark.parametrize(
+    ("command", "checkpoint"),
+    [
+        ("nemo llm pretrain --factory llama3_8b", "meta-llama/Meta-Llama-3-8B"),
+        ('nemo llm pretrain --factory "llama31_70b(num_nodes=4)"', "meta-llama/Llama-3.1-70B"),
+        ("nemo llm pretrain --factory own_9b", f"unknown: {trainers.RECIPE.reason}"),
+        ("python -m MaxText.train MaxText/configs/base.yml model_name=llama3.1-8b", "meta-llama/Llama-3.1-8B"),
+        ("python -m MaxText.train MaxText/configs/base.yml model_name=mine-8b", "mine-8b"),
+        ("trl sft --model_name_or_path llama3_8b", "llama3_8b"),
+    ],
+)
+def test_the_name_of_a_recipe_or_model_names_the_network_that_its_trainer_builds(command: str, checkpoint: str) -> None:
+    assert values(command, "checkpoint") == [checkpoint]
+
+
+def test_a_network_that_is_known_by_the_name_of_a_recipe_is_an_assumption() -> None:
+    (found,) = [read("nemo llm pretrain --factory llama3_8b").fields["checkpoint"]]
+    assert found.assumption == "llama3_8b builds the architecture of meta-llama/Meta-Llama-3-8B"
