@@ -85,12 +85,38 @@ model:
   tokenizer: {library: megatron, type: GPT2BPETokenizer}
   optim: {name: distributed_fused_adam}
 """
+MPT = """\
+variables: {max_seq_len: 2048}
+max_seq_len: ${variables.max_seq_len}
+model:
+  name: mpt_causal_lm
+  d_model: 4096
+  n_heads: 32
+  n_layers: 32
+  expansion_ratio: 4
+  max_seq_len: ${variables.max_seq_len}
+  vocab_size: 50432
+  no_bias: true
+  attn_config: {alibi: true}
+optimizer: {name: decoupled_adamw}
+precision: amp_bf16
+global_train_batch_size: 64
+device_train_microbatch_size: 2
+fsdp_config: {sharding_strategy: FULL_SHARD, activation_checkpointing: true}
+max_duration: 1ep
+"""
 HARDWARE = "# gpulint: accelerator=h100-sxm-80gb gpus=8\n"
 COUNTED = {
     "GPT-NeoX-20B": ("20B.yml", NEOX, 20_554_567_680),
     "GPT-NeoX with hyphens": ("20B.yml", NEOX.replace("num_layers", '"num-layers"'), 20_554_567_680),
     "GPT-NeoX, LLaMA 13B": ("13B.yml", LLAMA, 13_015_864_320),
     "NeMo, Llama 2 7B": ("llama.yaml", NEMO, 6_738_415_616),
+    "LLM-Foundry, MPT 7B": ("mpt.yaml", MPT, 6_649_286_656),
+    "LLM-Foundry, MPT 7B with positions and biases": (
+        "mpt.yaml",
+        MPT.replace("  no_bias: true\n  attn_config: {alibi: true}\n", ""),
+        6_659_121_152,  # 2,048 · 4,096 positions, 9 · 4,096 biases of matrices a layer, 65 · 4,096 of norms
+    ),
     "NeMo, GPT-3 126M": ("gpt.yaml", GPT3, 125_262_336),  # 12 l h² + 13 l h + (50304 + 2048) h + 2 h
 }
 
@@ -125,6 +151,8 @@ OPEN = {
     "an MLP whose matrices do not fit together": LLAMA.replace("mlp_multiple_of: 256\n", "").replace("40960", "14336"),
     "heads that do not divide the width": NEOX.replace("num_attention_heads: 64", "num_attention_heads: 50"),
     "no number of heads": NEOX.replace("num_attention_heads: 64\n", ""),
+    "layers of several kinds": MPT.replace("  no_bias", "  block_overrides: {order: []}\n  no_bias"),
+    "a vocabulary from outside": MPT.replace("50432", "${vocabulary}"),
     "a norm of one number": NEOX + "norm: scalenorm\n",
 }
 
