@@ -12,6 +12,9 @@ from gpulint.catalog.architecture import Resolution, stated
 from gpulint.source.repository import Repository
 from gpulint.workload import Role
 
+PARTS_MAX = 12
+"""Parts of a path on a machine beyond which no folder of the repository is looked for."""
+
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolution | None:
     """Return the architecture of a role's checkpoint, or of the network that its settings state; None if it has neither."""
@@ -19,7 +22,8 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
     network = find_stated(role)
     if not reference:
         return network
-    resolved = architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
+    mounted = None if like and reference in like else _resolve_mounted(reference, repository)
+    resolved = mounted or architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
     if network is not None and (resolved.architecture is None or not resolved.architecture.is_known):
         return network
     config = _read_config(repository, path, reference) if resolved.how.startswith("config.json") else None
@@ -36,6 +40,23 @@ def find_stated(role: Role) -> Resolution | None:
     """Return the network that the settings of a role state; None if they state none."""
     network = stated.parse(role.text("network"))
     return None if network is None else Resolution(stated.build(network), stated.SOURCE)
+
+
+def _resolve_mounted(reference: str, repository: Repository) -> Resolution | None:
+    """Return the architecture of a folder of the repository that the end of a path on a machine names.
+
+    Images and mounts put a repository below a folder that it does not state: /workspace/models/own-7b is models/own-7b.
+    """
+    parts = [part for part in reference.split("/") if part] if reference.startswith("/") else []
+    if ".." in parts or len(parts) > PARTS_MAX:
+        return None
+    for at in range(len(parts)):
+        folder = "/".join(parts[at:])
+        content = repository.read_at_root(f"{folder}/config.json")
+        shape = architecture.read_config(reference, content.decode("utf-8", "replace")) if content else None
+        if shape is not None:
+            return Resolution(shape, "name", f"{reference} is the folder {folder} of the repository")
+    return None
 
 
 def _read_config(repository: Repository, path: str, reference: str) -> str | None:

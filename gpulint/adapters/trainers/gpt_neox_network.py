@@ -79,7 +79,9 @@ def _find_width(document: Document, hidden: int, gated: bool) -> int | None:
     """
     stated_width = _whole(document, "intermediate_size")
     factor = _raw(document, "expansion_factor")
-    width = stated_width or (int(factor * hidden) if isinstance(factor, int | float) else 4 * hidden)
+    width = stated_width or stated.multiply(hidden, 4 if factor is None else factor)
+    if width is None:
+        return None
     multiple = _whole(document, "mlp_multiple_of") or 1
     first, second = (int(width * 2 / 3), int(width * 2 / 3) // 2) if gated else (width, width)
     first = stated.pad_vocabulary(first, 2 * multiple)
@@ -133,7 +135,7 @@ def _raw(document: Document, name: str) -> object:
 
 def _whole(document: Document, name: str) -> int | None:
     found = key_tables.field(document, (name,), "int")
-    return found.value if found is not None and isinstance(found.value, int) else None
+    return found.value if found is not None and stated.is_size(found.value) else None  # type: ignore[return-value]
 
 
 def find_key(document: Document, name: str) -> Origin | None:

@@ -7,6 +7,7 @@ Source: mosaicml/llm-foundry 8c8dd48f7 llmfoundry/models/mpt/configuration_mpt.p
 from __future__ import annotations
 
 from gpulint.adapters.trainers import omegaconf
+from gpulint.catalog.architecture import stated
 from gpulint.catalog.architecture.stated import Network
 from gpulint.source.documents import Document
 from gpulint.workload import Field, Origin, Unknown
@@ -45,6 +46,9 @@ def _read(document: Document) -> Network | None:
     if hidden % heads or not _are_counts(document):
         return None
     ratio = _value(document, "expansion_ratio")
+    width = stated.multiply(hidden, RATIO if ratio is None else ratio)
+    if width is None:
+        return None
     bias = _value(document, "no_bias") is not True
     queries_bias = _value(document, "attention_bias")
     moves = _value(document, "attn_config", "alibi") is True or _value(document, "attn_config", "rope") is True
@@ -54,7 +58,7 @@ def _read(document: Document) -> Network | None:
     kv_heads = 1 if kind == "multiquery_attention" else _whole(document, "attn_config", "kv_n_heads") or heads
     return Network(
         "mpt",
-        *(layers, hidden, int((ratio if isinstance(ratio, int | float) else RATIO) * hidden), heads, kv_heads),
+        *(layers, hidden, width, heads, kv_heads),
         *(_whole(document, "head_dim") or hidden // heads, _whole(document, "vocab_size") or VOCABULARY),
         gated=gated,
         tied=_value(document, "tie_word_embeddings") is not False,
@@ -70,8 +74,8 @@ def _read(document: Document) -> Network | None:
 def _are_counts(document: Document) -> bool:
     """Return whether each size that the file states could be read."""
     sizes = (("vocab_size",), ("max_seq_len",), ("expansion_ratio",), ("head_dim",), ("attn_config", "kv_n_heads"))
-    stated = (name for name in sizes if document.get(("model", *name)) is not None)
-    return all(_value(document, *name) is not None for name in stated)
+    given = (name for name in sizes if document.get(("model", *name)) is not None)
+    return all(_value(document, *name) is not None for name in given)
 
 
 def _value(document: Document, *name: str) -> object:
@@ -83,4 +87,4 @@ def _value(document: Document, *name: str) -> object:
 
 def _whole(document: Document, *name: str) -> int | None:
     found = _value(document, *name)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
+    return found if stated.is_size(found) else None  # type: ignore[return-value]

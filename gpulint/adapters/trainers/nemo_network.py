@@ -42,7 +42,7 @@ class _Settings:
         found = self.value(name)
         if isinstance(found, float) and found.is_integer():
             found = int(found)
-        return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
+        return found if stated.is_size(found) else None  # type: ignore[return-value]
 
 
 def find(document: Document, root: Path = ()) -> dict[str, Field]:

@@ -146,6 +146,27 @@ def count_parameters(network: Network) -> Parts:
     return found if network.tied else found + parts.linear(parts.HEAD, network.vocab, hidden)
 
 
+def is_size(value: object) -> bool:
+    """Return whether a value can be a size of a network.
+
+    >>> is_size(4096), is_size(0), is_size(True), is_size(10**12), is_size("4096")
+    (True, False, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < LARGEST
+
+
+def multiply(hidden: int, ratio: object) -> int | None:
+    """Return a width that is stated as a multiple of another, rounded down; None if it cannot be one.
+
+    >>> multiply(768, 4), multiply(768, 2.67), multiply(768, float("inf")), multiply(768, "4")
+    (3072, 2050, None, None)
+    """
+    if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not 0 < ratio < LARGEST:
+        return None
+    width = int(ratio * hidden)
+    return width if is_size(width) else None
+
+
 def pad_vocabulary(entries: int, multiple: int) -> int:
     """Return the rows of an embedding table that has a multiple of some number.
 

@@ -31,6 +31,7 @@ OTHERS = (
 NORMS = {"LayerNorm": 2, "layernorm": 2, "RMSNorm": 1, "rmsnorm": 1}
 LLAMA_2 = 32_000
 MULTIPLE = 128
+DIGITS_MAX = 12
 
 
 def apply(reading: Reading, started: Program) -> Reading:
@@ -119,4 +120,5 @@ def _text(started: Program, flag: str) -> str | None:
 
 def _whole(started: Program, flag: str) -> int | None:
     text = _text(started, flag) or ""
-    return int(text) if text.isdecimal() and int(text) > 0 else None
+    number = int(text) if text.isdecimal() and len(text) < DIGITS_MAX else 0
+    return number if stated.is_size(number) else None

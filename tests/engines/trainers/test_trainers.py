@@ -588,6 +588,7 @@ def test_a_network_that_megatron_s_arguments_state_is_counted_to_the_unit(comman
         GPT3.replace("pretrain_gpt.py", "pretrain_mamba.py"),
         GPT3.replace("pretrain_gpt.py", "train_ours.py"),
         f"{GPT3} --multi-latent-attention",
+        GPT3.replace("12288", "9" * 300),
         f"{GPT3} $EXTRA_ARGS",
         MIXTRAL.replace(" --disable-bias-linear", ""),
     ],
