@@ -8,17 +8,24 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 from gpulint.catalog import architecture
-from gpulint.catalog.architecture import Resolution
+from gpulint.catalog.architecture import Resolution, stated
 from gpulint.source.repository import Repository
 from gpulint.workload import Role
 
+PARTS_MAX = 12
+"""Parts of a path on a machine beyond which no folder of the repository is looked for."""
+
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolution | None:
-    """Return the architecture of a role's checkpoint; None if no checkpoint is declared."""
+    """Return the architecture of a role's checkpoint, or of the network that its settings state; None if it has neither."""
     reference = role.text("checkpoint")
+    network = find_stated(role)
     if not reference:
-        return None
-    resolved = architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
+        return network
+    mounted = None if like and reference in like else _resolve_mounted(reference, repository)
+    resolved = mounted or architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
+    if network is not None and (resolved.architecture is None or not resolved.architecture.is_known):
+        return network
     config = _read_config(repository, path, reference) if resolved.how.startswith("config.json") else None
     if config is None:
         return resolved
@@ -27,6 +34,29 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
     return index.apply_files(
         resolved, config, lambda name, length: _read_head(repository, path, reference, name, length)
     )
+
+
+def find_stated(role: Role) -> Resolution | None:
+    """Return the network that the settings of a role state; None if they state none."""
+    network = stated.parse(role.text("network"))
+    return None if network is None else Resolution(stated.build(network), stated.SOURCE)
+
+
+def _resolve_mounted(reference: str, repository: Repository) -> Resolution | None:
+    """Return the architecture of a folder of the repository that the end of a path on a machine names.
+
+    Images and mounts put a repository below a folder that it does not state: /workspace/models/own-7b is models/own-7b.
+    """
+    parts = [part for part in reference.split("/") if part] if reference.startswith("/") else []
+    if ".." in parts or len(parts) > PARTS_MAX:
+        return None
+    for at in range(len(parts)):
+        folder = "/".join(parts[at:])
+        content = repository.read_at_root(f"{folder}/config.json")
+        shape = architecture.read_config(reference, content.decode("utf-8", "replace")) if content else None
+        if shape is not None:
+            return Resolution(shape, "name", f"{reference} is the folder {folder} of the repository")
+    return None
 
 
 def _read_config(repository: Repository, path: str, reference: str) -> str | None:

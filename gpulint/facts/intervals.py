@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 
-from gpulint.facts import providers
+from gpulint.facts import assumed_shape, providers
 from gpulint.facts.model import Facts, Missing, ResolvedFact, constant, is_constant
 from gpulint.workload import Value
 
@@ -54,7 +54,7 @@ def _deviate(parent: Facts, term: str, scenario: str) -> Facts:
     """Return the facts with one term in a scenario and all others likely."""
     override = functools.partial(_override, parent, term, scenario)
     return parent.add_layer(
-        providers.provide_assumed_shape,
+        assumed_shape.provide_assumed_shape,
         providers.provide_engine_formula,
         providers.provide_general_formula,
         override=override,

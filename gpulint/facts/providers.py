@@ -36,12 +36,6 @@ _MEMORY_TOTALS = frozenset({"cuda_memory_bytes", "driver_memory_bytes", "unified
 """Totals of an accelerator's memory; one that is declared replaces all."""
 _SHARED_BY_CLOUD = frozenset({"network_bytes_per_s", "network_kind"})
 """Quantities that all machine types of a cloud with the same accelerators may have in common."""
-ASSUMED_ZERO = frozenset(
-    {"embedding_parameters", "expert_parameters", "encoder_parameters", "table_bytes", "tied_embeddings"}
-)
-"""Parts of an architecture that are assumed to be absent if only its name is known."""
-ASSUMED = ASSUMED_ZERO | {"quantised_parameters", "quantised_excess", "stage_share"}
-"""Facts that weights need of an architecture of which only the name is known."""
 
 
 # ---- what the role declares
@@ -115,30 +109,6 @@ def provide_engine_default(quantity: Quantity, facts: Facts) -> ResolvedFact | M
 
 
 # ---- what the checkpoint says
-
-
-def provide_assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
-    """Provide what weights need of an architecture of which only the name is known."""
-    shape = facts.resolved.architecture if facts.resolved else None
-    if shape is None or shape.named_parameters is None:
-        return None
-    name = quantity.name
-    if name in ASSUMED_ZERO:
-        return constant(0, "a dense architecture in one number format is assumed")
-    if name == "quantised_parameters":
-        return facts.find("parameters")
-    if name == "quantised_excess" and not _format_counts_all_tensors(facts):
-        return facts.find("named_quantised_excess")
-    if name == "stage_share":
-        stages = facts.find("pipeline_parallel")
-        return stages if isinstance(stages, Missing) else constant(1 / float(stages.scenarios.expected), "even stages")  # type: ignore[arg-type]
-    return None
-
-
-def _format_counts_all_tensors(facts: Facts) -> bool:
-    """Whether the size of the number format was measured over whole files, embeddings included."""
-    row = tables.index_rows("quantization", "quantization").get(str(facts.expected("weight_format")))
-    return row is not None and row["best"] != ""
 
 
 def provide_checkpoint(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:

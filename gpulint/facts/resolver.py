@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 
 from gpulint.catalog.architecture import Resolution
-from gpulint.facts import intervals, providers
+from gpulint.facts import assumed_shape, intervals, providers
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Facts, Provider
 from gpulint.workload import Role
@@ -33,7 +33,7 @@ PROVIDERS: tuple[tuple[Condition, Provider], ...] = (
     (any_quantity, providers.provide_field),
     (origin("engine"), providers.provide_open_arguments),
     (name("task"), providers.provide_engine_purpose),
-    (name(*providers.ASSUMED), providers.provide_assumed_shape),
+    (name(*assumed_shape.ASSUMED), assumed_shape.provide_assumed_shape),
     (any_quantity, providers.provide_engine_formula),
     (origin("architecture", "checkpoint"), providers.provide_checkpoint),
     (origin("accelerator"), providers.provide_accelerator),

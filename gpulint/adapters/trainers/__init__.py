@@ -90,7 +90,9 @@ def merge_files(reading: Reading, find: Find) -> Reading:
     if not read:
         return reading._replace(fields=merged) if merged != reading.fields else reading
     kept = {
-        name: field for name, field in merged.items() if not (vocabulary.is_deferred(field) and name != "checkpoint")
+        name: field
+        for name, field in merged.items()
+        if not vocabulary.is_deferred(field) or (name == "checkpoint" and "network" not in merged)
     }
     return reading._replace(fields=kept, open_ended="" if open_ended == CONFIGURED else open_ended)
 
@@ -130,7 +132,9 @@ def _read_files(named: Field | None, find: Find, engine: str) -> Mapping[str, Fi
         more = _read_file(name, named, find, engine)
         if more is None:
             return None
-        together |= more
+        together |= {
+            key: field for key, field in more.items() if key not in together or not vocabulary.is_deferred(field)
+        }
     return together
 
 

@@ -21,7 +21,7 @@ CLAIMS = ("shape",)
 ENGINE = "axolotl"
 UNSETTLE = (
     *("rl", "peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
-    *("load_in_8bit", "lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
+    *("lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
 )
 """Keys that change what is trained or stored in ways that are not modelled."""
 SETTLES = vocabulary.DECIDING
@@ -139,4 +139,6 @@ def _read_adapters(document: Document) -> dict[str, Field]:
         fields["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))
     if document.get(("load_in_4bit",)) is True or (adapter == "qlora" and document.get(("load_in_4bit",)) is None):
         fields["quantization"] = Field("nf4-double", (Origin(document, ("adapter",)),))
+    elif document.get(("load_in_8bit",)) is True:
+        fields["quantization"] = Field("int8-bnb", (Origin(document, ("load_in_8bit",)),))
     return fields

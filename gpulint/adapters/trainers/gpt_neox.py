@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
-from gpulint.adapters.trainers import key_tables
+from gpulint.adapters.trainers import gpt_neox_network, key_tables
+from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Workload
+from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size")
 READS = ("plain",)
@@ -19,8 +20,10 @@ CLAIMS = ("shape",)
 ENGINE = "gpt-neox"
 SEVERAL_FILES = True
 """deepy.py merges all files that the command names, in any order."""
-SETTLES = frozenset({"virtual_stages"})
-"""GPT-NeoX has no interleaved stages, so this is decided without a key."""
+SETTLES = frozenset(vocabulary.DECIDING) - {"optimizer", "activation_checkpointing", "training_kernels"}
+"""What is decided without a key. Other files of a run can state the optimizer, recomputation and fused kernels;
+GPT-NeoX has no adapters, quantised weights, compilation or interleaved stages."""
+OTHERS = Unknown("another file of the run may state zero_optimization", "another object")
 OWN = frozenset(
     {
         *("pipe_parallel_size", "model_parallel_size", "num_layers", "hidden_size", "num_attention_heads", "pos_emb"),
@@ -65,12 +68,31 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
-    """Return the settings, DeepSpeed's among them."""
-    fields = key_tables.read_fields(document, "gpt-neox")
-    if (stage := fields.get("zero_stage")) is not None:
-        fields["sharding"] = Field("deepspeed", stage.origins)
+    """Return the settings, DeepSpeed's among them, and the network."""
+    fields = {**key_tables.read_fields(document, "gpt-neox"), **gpt_neox_network.find(document)}
+    stage = fields.setdefault("zero_stage", Field(OTHERS))
+    fields["sharding"] = Field("deepspeed", stage.origins, source="" if stage.origins else "GPT-NeoX runs on DeepSpeed")
+    fields |= _read_kernels(document)
     fields |= key_tables.find_half_formats(document, ("fp16", "enabled"), ("bf16", "enabled"))
     for name, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
         if document.get((name, "enabled")) is True:
             fields["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))
     return fields
+
+
+def _read_kernels(document: Document) -> dict[str, Field]:
+    """Return the kernels of attention, and whether those of the MLP are fused, if the file states them.
+
+    The default counts only in a file with the settings of a run: other files can complete one with a network alone.
+    """
+    found: dict[str, Field] = {}
+    kinds = gpt_neox_network.list_attention(document)
+    place = gpt_neox_network.find_key(document, "attention_config")
+    if place is not None and kinds:
+        found["attention_backend"] = Field("flash" if kinds == {"flash"} else "eager", (place,))
+    elif gpt_neox_network.find_key(document, "optimizer") is not None:
+        found["attention_backend"] = Field("eager", source="default of GPT-NeoX: attention_config is global")
+    place = gpt_neox_network.find_key(document, "bias_gelu_fusion")
+    if place is not None and isinstance(fused := document.get(place.path), bool):
+        found["training_kernels"] = Field("fused" if fused else "eager", (place,))
+    return found

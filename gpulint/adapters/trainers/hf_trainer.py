@@ -167,4 +167,7 @@ def _read_adapters(document: Document, engine: str) -> dict[str, Field]:
     if document.get(("load_in_4bit",)) is True or document.get(("quantization_bit",)) == 4:
         path = ("load_in_4bit",) if document.get(("load_in_4bit",)) else ("quantization_bit",)
         fields["quantization"] = Field("nf4-double", (Origin(document, path),))
+    elif document.get(("load_in_8bit",)) is True or document.get(("quantization_bit",)) == 8:
+        path = ("load_in_8bit",) if document.get(("load_in_8bit",)) else ("quantization_bit",)
+        fields["quantization"] = Field("int8-bnb", (Origin(document, path),))
     return fields

@@ -133,7 +133,7 @@ def _read_value(kind: str, raw: object) -> Value | Unknown:
         return len(raw) if isinstance(raw, list) else None
     text = _render_scalar(raw)
     if kind == "word":
-        return None if raw is None else _map_word(words, text)
+        return _map_word(words, text or "null") if raw is not None or "null=" in words else None
     if kind == "targets":
         return _read_targets(raw)
     if isinstance(raw, dict | list) or text.lower() in LEFT:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
-from gpulint.adapters.trainers import key_tables
+from gpulint.adapters.trainers import key_tables, llm_foundry_network
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -47,7 +47,10 @@ def read_fields(document: Document, find: trainers.Find | None = None) -> Mappin
 
     The trainer chooses `auto` micro-batches as it runs.
     """
-    fields = key_tables.read_fields(document, "llm-foundry", interpolated=True)
+    fields = {
+        **key_tables.read_fields(document, "llm-foundry", interpolated=True),
+        **llm_foundry_network.find(document),
+    }
     fields |= key_tables.find_context_extension(document, ("model", "config_overrides"))
     if document.get(("device_train_microbatch_size",)) == "auto":
         why = Unknown("the trainer finds the largest micro-batch that fits")

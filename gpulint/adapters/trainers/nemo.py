@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.trainers import key_tables
+from gpulint.adapters.trainers import key_tables, nemo_network
+from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -21,8 +22,10 @@ RECIPES = ("conf/{name}.yaml", "launcher_scripts/conf/{name}.yaml")
 """Source: NeMo main.py."""
 STARTS_PROCESSES = True
 """main.py starts the nodes and processes of the recipe."""
-SETTLES = frozenset({"virtual_stages", "sequence_parallel"})
-"""Fields that are settled if the key is absent: NeMo has exactly one key for each."""
+SETTLES = frozenset(vocabulary.DECIDING) - {"optimizer", "sharding"}
+"""Fields that are settled if the key is absent: NeMo has one key for each, or Megatron Core decides it."""
+PROMPTS = ("model.peft.peft_scheme", "model.virtual_prompt_style")
+"""Keys of methods that train something beside the network."""
 TRAINER = frozenset({"devices", "num_nodes", "precision", "accumulate_grad_batches", "gradient_clip_val"})
 CLUSTER = frozenset(
     {"partition", "account", "gpus_per_task", "gpus_per_node", "exclusive", "job_name_prefix", "srun_args"}
@@ -42,6 +45,18 @@ TRIED = (
     "activation_checkpointing",
 )
 """What NeMo's search for the fastest settings varies (auto_configurator, search_config.py)."""
+
+
+MEGATRON: Mapping[str, Field] = {
+    name: Field(value, source="Megatron Core, on which NeMo runs")
+    for name, value in (
+        ("training_kernels", "fused"),
+        ("loss_kernel", "vocab-parallel"),
+        ("attention_backend", "flash"),
+        ("packed", True),
+    )
+}
+"""NVIDIA/NeMo nemo/collections/nlp/models/language_modeling/megatron_gpt_model.py: layers of Transformer Engine."""
 
 
 def claims(document: Document) -> Claim:
@@ -76,13 +91,28 @@ def read_fields(document: Document, find: trainers.Find, root: Path = ()) -> Map
     if _is_search_file(document):
         fields = key_tables.read_fields(document, "nemo search", (SEARCH,), interpolated=True)
         return {**{quantity: Field(SEARCHED, (Origin(document, (SEARCH,), key=True),)) for quantity in TRIED}, **fields}
-    fields = key_tables.read_fields(document, "nemo", root, interpolated=True)
+    fields = {**nemo_network.find(document, root), **key_tables.read_fields(document, "nemo", root, interpolated=True)}
+    if "network" in fields:
+        fields = {**MEGATRON, **_read_gradients(document, root), **fields}
     if document.get((*root, "trainer", ACTOR)) is not None:
         why = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
         fields["trainable_parameters"] = Field(why, (Origin(document, (*root, "trainer", ACTOR), key=True),))
+    for path in ((*root, *key.split(".")) for key in PROMPTS):
+        if document.get(path):
+            why = Unknown(f"what {path[-1]} trains is not modelled")
+            fields["trainable_parameters"] = Field(why, (Origin(document, path),))
     if document.get((*root, "model", "fsdp")) is True:
         fields["sharding"] = Field("fsdp", (Origin(document, (*root, "model", "fsdp")),))
     return fields
+
+
+def _read_gradients(document: Document, root: Path) -> dict[str, Field]:
+    """Return the number format in which Megatron Core's optimizer adds up gradients: 32 bits unless stated."""
+    path = (*root, "model", "optim", "name")
+    if document.get(path) != "mcore_distributed_optim":
+        return {}
+    given = key_tables.field(document, (*root, "model", "optim", "grad_sync_dtype"), "dtype", root)
+    return {"gradient_dtype": given or Field("float32", (Origin(document, path),))}
 
 
 def _is_training(document: Document, root: Path = ()) -> bool:

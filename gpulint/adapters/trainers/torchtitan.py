@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables
+from gpulint.catalog.architecture import builders
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -45,9 +46,17 @@ def read_fields(document: Document, find: trainers.Find | None = None) -> Mappin
     fields = key_tables.read_fields(document, "torchtitan")
     flavour = document.get(("model", "flavor"))
     if isinstance(flavour, str):
-        why = Unknown(f"the trainer's own architecture {flavour}", "own program")
-        fields.setdefault("checkpoint", Field(why, (Origin(document, ("model", "flavor")),)))
+        fields.setdefault("checkpoint", _find_checkpoint(document, flavour))
     return fields
+
+
+def _find_checkpoint(document: Document, flavour: str) -> Field:
+    """Return the checkpoint with the network of a flavour, or that the trainer builds one of its own."""
+    place = (Origin(document, ("model", "flavor")),)
+    listed = builders.find_checkpoint(ENGINE, f"{document.get(('model', 'name'))}.{flavour}")
+    if listed is None:
+        return Field(Unknown(f"the trainer's own architecture {flavour}", "own program"), place)
+    return Field(listed, place, assumption=builders.explain(flavour, listed))
 
 
 def _is_own(document: Document) -> bool:

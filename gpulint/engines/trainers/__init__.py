@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gpulint.catalog.architecture import builders
 from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.engines.trainers import vocabulary
 from gpulint.workload import Field, Origin, Unknown, Value
@@ -104,6 +105,13 @@ class Program(NamedTuple):
         values = (_split_value(word) for word in reversed(self.words) if _parse_name(word) == _normal(key))
         return next((value for value in values if value is not None), None)
 
+    def find_flag(self, flag: str) -> Argument | None:
+        """Return the value of the last `--flag value` or `--flag=value`; None if it has none."""
+        at = next((at for at in reversed(range(len(self.words))) if _parse_name(self.words[at]) == _normal(flag)), None)
+        if at is None:
+            return None
+        return _split_value(self.words[at]) or (self.words[at + 1] if at + 1 < len(self.words) else None)
+
     def skip_words(self, count: int) -> Program:
         """Return the same program without its first words."""
         return self._replace(words=self.words[count:])
@@ -154,7 +162,7 @@ def build_reading(
     found, open_ended = read_words(started.words, tables)
     given = {name: value for name, value in (own or {}).items() if value is not None}
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
-    fields = {**_derive_fields(fields), **fields, **_check_saving(fields)}
+    fields = {**_derive_fields(fields), **fields, **_find_built(trainer, fields), **_check_saving(fields)}
     known = () if defaults is None else {*defaults, *(row.field for row in load_rows(tuple(tables)).values())}
     fields = {
         **vocabulary.list_undecided(
@@ -185,6 +193,16 @@ def _derive_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     if "deepspeed_config" in fields:
         found["sharding"] = Field("deepspeed", fields["deepspeed_config"].origins)
     return found
+
+
+def _find_built(trainer: str, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the checkpoint whose network a recipe or a trainer's own name of a model builds, if it is listed."""
+    named = fields.get("recipe") or fields.get("checkpoint")
+    if named is None or not isinstance(named.value, str):
+        return {}
+    name = named.value.partition("(")[0]
+    listed = builders.find_checkpoint(trainer, name)
+    return {"checkpoint": Field(listed, named.origins, assumption=builders.explain(name, listed))} if listed else {}
 
 
 def _check_saving(fields: Mapping[str, Field]) -> dict[str, Field]:

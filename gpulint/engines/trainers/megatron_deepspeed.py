@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.engines import Invocation, Reading, trainers
-from gpulint.engines.trainers import megatron_lm
+from gpulint.engines.trainers import megatron_lm, megatron_network
 
 MENTIONS = ("--deepspeed",)
 TRIGGERS = ("deepspeed",)
@@ -18,4 +18,5 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None or not megatron_lm.trains(started) or not started.gives("--deepspeed", "--deepspeed_config"):
         return None
     found = trainers.build_reading("megatron-deepspeed", started, ("megatron",), megatron_lm.read_interleaving(started))
+    found = megatron_network.apply(found, started)
     return found._replace(fields={name: field for name, field in found.fields.items() if name != "experts"})

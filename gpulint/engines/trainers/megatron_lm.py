@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gpulint.engines import Invocation, Reading, trainers
-from gpulint.engines.trainers import vocabulary
+from gpulint.engines.trainers import megatron_network, vocabulary
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
@@ -35,6 +35,7 @@ def read(invocation: Invocation) -> Reading | None:
     if not SCRIPT.fullmatch(started.name):
         return trainers.build_reading("megatron-lm", started, ("megatron",), own)
     found = trainers.build_reading("megatron-lm", started, TABLES, own, vocabulary.DECIDING)
+    found = megatron_network.apply(found, started)
     return found._replace(
         fields={**DEFAULTS, **found.fields, **_read_words(trainers.read_words(started.words, TABLES)[0])}
     )

@@ -293,11 +293,11 @@ def quantised_input_bytes(
     head_dim: int,
     compute_bytes: int,
 ) -> float:
-    """Bytes per token and layer that 4-bit matrices keep.
+    """Bytes per token and layer that 4-bit and 8-bit matrices keep.
     They keep their inputs, which a frozen 16-bit matrix does not need.
 
     quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate)
-                            0 without bitsandbytes
+                            0 without bitsandbytes; in 8 bits all releases keep them (quantised_inputs = 1)
 
     Args:
         quantization: of the base at load, else None. quantised_inputs: 1 where bitsandbytes keeps inputs, else 0 (fitted).
@@ -307,12 +307,17 @@ def quantised_input_bytes(
 
     >>> quantised_input_bytes("nf4", 1, 4096, 11008, 32, 128, 2)
     46592.0
+    >>> quantised_input_bytes("int8-bnb", 0, 4096, 11008, 32, 128, 2)
+    46592.0
 
-    Source: bitsandbytes, autograd/_functions.py, MatMul4Bit.forward: early releases save the input, 95f9af30 does not.
+    Source: bitsandbytes, autograd/_functions.py, MatMul4Bit.forward: early releases save the input, 95f9af30 does not;
+        MatMul8bitLt.forward saves it (ctx.tensors), and no quantised copy for a frozen weight.
     """
-    if quantization not in FOUR_BITS:
+    if quantization not in FOUR_BITS | {EIGHT_BITS}:
         return 0.0
-    return float(quantised_inputs * compute_bytes * (2 * hidden + attention_heads * head_dim + (intermediate or 0)))
+    kept = 1 if quantization == EIGHT_BITS else quantised_inputs
+    return float(kept * compute_bytes * (2 * hidden + attention_heads * head_dim + (intermediate or 0)))
 
 
 FOUR_BITS = frozenset({"nf4", "nf4-double", "int4-bnb"})
+EIGHT_BITS = "int8-bnb"

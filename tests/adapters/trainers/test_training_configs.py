@@ -31,9 +31,10 @@ def roles(files: Files, path: str) -> tuple[Role, ...]:
     return workload.roles
 
 
-def stated(found: Role, names: Expected) -> dict[str, Value | Unknown | None]:
+def stated(found: Role, names: Expected) -> dict[str, Value | None]:
     """What a role states of some quantities; unknown is None."""
-    return {name: found.value(name) for name in names}
+    values = {name: found.value(name) for name in names}
+    return {name: None if isinstance(value, Unknown) else value for name, value in values.items()}
 
 
 AXOLOTL = "base_model: Qwen/Qwen2.5-7B\ndatasets: [{path: a/b, type: alpaca}]\nnum_epochs: 1\n"
@@ -91,6 +92,21 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         f"{AXOLOTL}adapter: qlora\nload_in_4bit: true\nlora_r: 16\nmicro_batch_size: 2\nsequence_len: 4096\n",
         {"checkpoint": "Qwen/Qwen2.5-7B", "lora_rank": 16, "quantization": "nf4-double", "sequence_length": 4096},
     ),
+    "axolotl: LoRA on 8-bit weights": (
+        "run.yml",
+        f"{AXOLOTL}adapter: lora\nload_in_8bit: true\nlora_r: 16\nlora_target_linear: true\nmicro_batch_size: 2\n",
+        {"quantization": "int8-bnb", "lora_targets": "qkvogud", "trainable_parameters": None},
+    ),
+    "axolotl: 8 bits switched off": (
+        "run.yml",
+        f"{AXOLOTL}adapter: lora\nload_in_8bit: false\nlora_r: 16\nlora_target_linear: true\nmicro_batch_size: 2\n",
+        {"quantization": None, "lora_rank": 16},
+    ),
+    "trainer: LoRA on 8-bit weights": (
+        "sft.yaml",
+        f"{TRAINER}per_device_train_batch_size: 4\nuse_peft: true\nload_in_8bit: true\nlora_r: 8\n",
+        {"quantization": "int8-bnb"},
+    ),
     "axolotl: whole weights with FSDP": (
         "run.yml",
         f"{AXOLOTL}fsdp: [full_shard]\nmicro_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: auto\n",
@@ -132,6 +148,35 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         "own.yaml",
         f"{TORCHTUNE}model: {{_component_: torchtune.models.llama2.llama2, num_layers: 4}}\nbatch_size: 4\n",
         {"checkpoint": None, "micro_batch_size": 4},
+    ),
+    "torchtune: optimizer, loss and offload": (
+        "full.yaml",
+        "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\noptimizer_in_bwd: true\n"
+        "model: {_component_: torchtune.models.llama3.llama3_8b}\n"
+        "optimizer: {_component_: bitsandbytes.optim.PagedAdamW8bit}\n"
+        "loss: {_component_: torchtune.modules.loss.CEWithChunkedOutputLoss}\n"
+        "enable_activation_checkpointing: true\nenable_activation_offloading: true\n",
+        {
+            "optimizer": "paged-adamw-8bit-in-backward",
+            "loss_kernel": "chunked",
+            "activation_checkpointing": "offloaded",
+            "lora_rank": None,
+            "quantization": None,
+        },
+    ),
+    "torchtune: QLoRA": (
+        "lora.yaml",
+        "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\n"
+        "optimizer: {_component_: torch.optim.AdamW, fused: true}\nmodel:\n"
+        "  _component_: torchtune.models.llama3.qlora_llama3_8b\n  lora_rank: 8\n"
+        "  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: true\n",
+        {"quantization": "nf4-double", "lora_targets": "qvogud", "optimizer": "adamw-fused"},
+    ),
+    "torchtune: an optimizer that is not listed": (
+        "full.yaml",
+        "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\n"
+        "optimizer: {_component_: torchao.optim.AdamW4bit}\nmodel: {_component_: torchtune.models.llama3.llama3_8b}\n",
+        {"optimizer": None, "lora_rank": None},
     ),
     "nemo: tensor and pipeline": (
         "gpt.yaml",
@@ -175,7 +220,19 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         "llama.toml",
         '[job]\ndescription = "x"\n[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n'
         "[parallelism]\ntensor_parallel_degree = 2\npipeline_parallel_degree = 4\n",
-        {"micro_batch_size": 1, "sequence_length": 8192, "tensor_parallel": 2, "pipeline_parallel": 4},
+        {
+            "micro_batch_size": 1,
+            "sequence_length": 8192,
+            "tensor_parallel": 2,
+            "pipeline_parallel": 4,
+            "checkpoint": "meta-llama/Llama-3.1-8B",
+        },
+    ),
+    "torchtitan: a flavour of its own": (
+        "llama.toml",
+        '[job]\ndescription = "x"\n[model]\nname = "llama3"\nflavor = "debugmodel"\n[training]\nlocal_batch_size = 1\n'
+        "seq_len = 8192\n[parallelism]\ntensor_parallel_degree = 2\n",
+        {"checkpoint": None},
     ),
     "torchtitan: the older name of the batch": (
         "llama.toml",
@@ -331,6 +388,14 @@ JOINED: Mapping[str, tuple[Files, Expected]] = {
             "configs/cluster.yml": "train_micro_batch_size_per_gpu: 4\nzero_optimization: {stage: 1}\n",
         },
         {"tensor_parallel": 2, "micro_batch_size": 4, "zero_stage": 1, "layers": 12},
+    ),
+    "GPT-NeoX over several files, the network last": (
+        {
+            "run.sh": "python ./deepy.py train.py cluster.yml small.yml",
+            "small.yml": f"{NEOX}pipe_parallel_size: 1\nmodel_parallel_size: 2\n",
+            "cluster.yml": "optimizer: {type: Adam}\nzero_optimization: {stage: 1}\n",
+        },
+        {"optimizer": "adam-fused", "zero_stage": 1, "checkpoint": None},
     ),
     "Axolotl": (
         {

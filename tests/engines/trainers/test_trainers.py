@@ -14,6 +14,7 @@ from samples import report
 
 from gpulint import engines
 from gpulint.catalog import package_data, tables
+from gpulint.catalog.architecture import stated
 from gpulint.engines import Argument, Invocation, Reading, trainers
 from gpulint.source import documents, shell
 from gpulint.workload import CATEGORIES, Field, Origin, Unknown
@@ -558,3 +559,80 @@ def test_what_megatron_s_own_scripts_keep_is_stated_by_their_arguments_or_their_
 def test_a_script_of_somebody_s_own_with_megatron_s_arguments_leaves_what_it_keeps_open() -> None:
     (kept,) = values(MEGATRON.replace("pretrain_gpt.py", "train_ours.py"), "activation_checkpointing")
     assert str(kept).startswith("unknown: ")
+
+
+GPT3 = (
+    "pretrain_gpt.py --num-layers 96 --hidden-size 12288 --num-attention-heads 96 --seq-length 2048"
+    " --max-position-embeddings 2048 --micro-batch-size 1 --tensor-model-parallel-size 8 --tokenizer-type GPT2BPETokenizer"
+)
+LLAMA_3 = (
+    "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32"
+    " --group-query-attention --num-query-groups 8 --seq-length 8192 --max-position-embeddings 8192 --micro-batch-size 1"
+    " --normalization RMSNorm --swiglu --disable-bias-linear --untie-embeddings-and-output-weights"
+    " --position-embedding-type rope --tokenizer-type HuggingFaceTokenizer --tokenizer-model meta-llama/Meta-Llama-3-8B"
+)
+MIXTRAL = (
+    f"{LLAMA_3.replace('8192', '32768').partition(' --tokenizer-type')[0]}"
+    " --num-experts 8 --moe-router-topk 2 --tokenizer-type Llama2Tokenizer --tokenizer-model tokenizer.model"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "parameters"),
+    [
+        (GPT3, 174_615_846_912),  # 50,257 entries, a multiple of 8 × 128: 51,200
+        (LLAMA_3, 8_030_261_248),
+        (MIXTRAL, 46_702_792_704),
+        (LLAMA_3.replace(" --tokenizer-model meta-llama/Meta-Llama-3-8B", " --vocab-size 128256"), 8_030_261_248),
+        (LLAMA_3.replace("meta-llama/Meta-Llama-3-8B", "/data/tokenizer"), 8_030_261_248),
+        (f"{GPT3} --padded-vocab-size 50304", 174_604_836_864),
+    ],
+)
+def test_a_network_that_megatron_s_arguments_state_is_counted_to_the_unit(command: str, parameters: int) -> None:
+    network = stated.parse(str(read(command).fields["network"].value))
+    assert network is not None
+    assert stated.build(network).parameters == parameters
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        GPT3.replace(" --tokenizer-type GPT2BPETokenizer", "").replace("96", "97", 1),
+        GPT3.replace(" --max-position-embeddings 2048", ""),
+        GPT3.replace("--num-layers 96", "--num-layers $LAYERS"),
+        GPT3.replace("pretrain_gpt.py", "pretrain_mamba.py"),
+        GPT3.replace("pretrain_gpt.py", "train_ours.py"),
+        f"{GPT3} --multi-latent-attention",
+        GPT3.replace("12288", "9" * 300),
+        f"{GPT3} $EXTRA_ARGS",
+        MIXTRAL.replace(" --disable-bias-linear", ""),
+    ],
+)
+def test_a_network_that_megatron_s_arguments_leave_open_is_none(command: str) -> None:
+    assert "network" not in read(command).fields
+    assert isinstance(read(command).fields["checkpoint"].value, Unknown)
+
+
+def test_the_location_of_a_stated_network_is_that_of_its_layers() -> None:
+    assert place(GPT3, "network") == ["96"]
+    assert "checkpoint" not in read(GPT3).fields
+
+
+@pytest.mark.parametrize(
+    ("command", "checkpoint"),
+    [
+        ("nemo llm pretrain --factory llama3_8b", "meta-llama/Meta-Llama-3-8B"),
+        ('nemo llm pretrain --factory "llama31_70b(num_nodes=4)"', "meta-llama/Llama-3.1-70B"),
+        ("nemo llm pretrain --factory own_9b", f"unknown: {trainers.RECIPE.reason}"),
+        ("python -m MaxText.train MaxText/configs/base.yml model_name=llama3.1-8b", "meta-llama/Llama-3.1-8B"),
+        ("python -m MaxText.train MaxText/configs/base.yml model_name=mine-8b", "mine-8b"),
+        ("trl sft --model_name_or_path llama3_8b", "llama3_8b"),
+    ],
+)
+def test_the_name_of_a_recipe_or_model_names_the_network_that_its_trainer_builds(command: str, checkpoint: str) -> None:
+    assert values(command, "checkpoint") == [checkpoint]
+
+
+def test_a_network_that_is_known_by_the_name_of_a_recipe_is_an_assumption() -> None:
+    (found,) = [read("nemo llm pretrain --factory llama3_8b").fields["checkpoint"]]
+    assert found.assumption == "llama3_8b builds the architecture of meta-llama/Meta-Llama-3-8B"
