@@ -12,7 +12,7 @@ from gpulint.report.finding import Finding, RuleCard, Severity
 from gpulint.report.json_keys import Between, Inlined, Words
 from gpulint.report.location import Location
 from gpulint.report.tool import Catalog, Tool
-from gpulint.report.verdicts import NOT_EVALUATED
+from gpulint.report.verdicts import NOT_EVALUATED, Outcomes, count_outcomes
 from gpulint.report.workload_summary import WorkloadSummary
 
 SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
@@ -109,6 +109,7 @@ class Summary(NamedTuple):
     skipped: int
     failures: int
     not_evaluated: int
+    verdicts: Outcomes
 
 
 class Report(NamedTuple):
@@ -161,6 +162,7 @@ class Report(NamedTuple):
             skipped=len(self.skipped),
             failures=len(self.failures),
             not_evaluated=self._count_not_evaluated(),
+            verdicts=count_outcomes(self.workloads),
         )
 
     def _count_not_evaluated(self) -> int:
