@@ -119,6 +119,7 @@ class Report(NamedTuple):
     `unsilenced` counts the findings that waivers and a baseline would suppress if they applied.
     `unwritten` are the files that --fix could not change, each with the reason; the report is on what they hold.
     `refused` are the files that the system refused to read: the run did not do its work.
+    `narrowed` says that only some rules were selected: then only the workloads that they are about are listed.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -138,6 +139,7 @@ class Report(NamedTuple):
     facilities: tuple[FacilitySummary, ...] = ()
     unwritten: tuple[tuple[str, str], ...] = ()
     refused: tuple[str, ...] = ()
+    narrowed: bool = False
 
     @property
     def open(self) -> tuple[Finding, ...]:

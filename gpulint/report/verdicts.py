@@ -15,7 +15,13 @@ DECISIONS = (FAIL, DEPEND)
 """The outcomes that need a decision, the worse first."""
 UNCOUNTED = ("part of ", "no GPU")
 """Roles that another role counts, or that take no accelerator."""
-FIRST_WORDS = (("depends on ", DEPEND), ("needs ", DEPEND), ("fits", FIT), ("likely fits", FIT), (NOT_EVALUATED, UNKNOWN))
+FIRST_WORDS = (
+    ("depends on ", DEPEND),
+    ("needs ", DEPEND),
+    ("fits", FIT),
+    ("likely fits", FIT),
+    (NOT_EVALUATED, UNKNOWN),
+)
 
 
 class Outcomes(NamedTuple):

@@ -47,6 +47,11 @@ def count_findings(report: Report) -> str:
 def render_closing(report: Report) -> Iterator[str]:
     """Yield the totals, and what was skipped and why."""
     yield render_line(report)
+    yield from render_remarks(report)
+
+
+def render_remarks(report: Report) -> Iterator[str]:
+    """Yield the budgets, the facilities, and what was not checked and why."""
     yield from map(render_budget, report.budgets)
     yield from map(render_facility, select_facilities(report))
     yield from _count_unchecked(report.skipped)
@@ -76,10 +81,20 @@ def _count_unchecked(skipped: Sequence[Skip]) -> Iterator[str]:
 
 
 def select_workloads(report: Report) -> Sequence[WorkloadSummary]:
-    """Return all workloads, or those that a compared change touches."""
-    if report.comparison is None:
-        return report.workloads
-    changed = {(change.path, change.kind, change.workload) for change in report.comparison.changes}
+    """Return all workloads, or those that a compared change touches and that the selected rules are about."""
+    touched = report.workloads if report.comparison is None else _select_changed(report, report.comparison)
+    if not report.narrowed:
+        return touched
+    found = {(finding.location.path, finding.workload) for finding in report.open}
+    return [
+        workload
+        for workload in touched
+        if (workload.location.path, workload.name) in found or any(role.not_evaluated for role in workload.roles)
+    ]
+
+
+def _select_changed(report: Report, comparison: Comparison) -> Sequence[WorkloadSummary]:
+    changed = {(change.path, change.kind, change.workload) for change in comparison.changes}
     changed |= {(finding.location.path, "", finding.workload) for finding in report.open}
     return [
         workload
