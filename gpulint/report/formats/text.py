@@ -50,8 +50,9 @@ def _render_findings(report: Report, view: View) -> Iterator[str]:
             "\n".join(finding_lines.render_full(group, view, is_first)) for group, is_first in _mark_first(shown)
         )
     if left := groups[len(shown) :]:
-        findings = sum(map(len, left))
-        yield f"and {count(len(left), 'different finding')} more, {findings:,} in all (--limit {len(shown)})"
+        locations = sum(map(len, left))
+        where = f" at {count(locations, 'location')}" if locations > len(left) else ""
+        yield f"and {len(left):,} more different finding{'s' * (len(left) > 1)}{where} (--limit {len(shown)})"
 
 
 def _mark_first(groups: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], bool]]:

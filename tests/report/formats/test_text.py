@@ -275,7 +275,7 @@ def test_a_limit_counts_different_findings_and_says_what_is_left() -> None:
     shown = text.render(Report(findings=many(6)), View(limit=2))
     assert "defect 1" in shown
     assert "defect 2" not in shown
-    assert "and 4 different findings more, 8 in all (--limit 2)" in shown
+    assert "and 4 more different findings at 8 locations (--limit 2)" in shown
 
 
 def test_a_quiet_report_has_findings_only() -> None:
