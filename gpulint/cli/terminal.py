@@ -38,4 +38,4 @@ def find_view(colour: bool) -> View:
 
 def _link_file(path: str) -> str:
     """Return the address of a file; its characters are escaped, so that none of them ends the link."""
-    return Path(os.path.abspath(path)).as_uri()
+    return Path(os.path.abspath(path.encode("utf-8", "replace").decode())).as_uri()

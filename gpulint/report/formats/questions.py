@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,10 +17,10 @@ ASKED_MAX = 3
 EXAMPLES = {"accelerator": "h100-sxm-80gb", "checkpoint": "Qwen/Qwen3-8B", "gpus_per_replica": "8"}
 HINTS = {"accelerator": "accelerator", "checkpoint": "checkpoint", "gpus_per_replica": "gpus"}
 PARTITION = re.compile(r"partition (\S+) does not name it")
+PLAIN = re.compile(r"[A-Za-z/_][\w./-]*", re.ASCII)
+"""A text that YAML reads as itself inside a list or a mapping."""
 FIT_RULES = "-does-not-fit"
 """The end of the names of rules that give the memory verdict."""
-FOREIGN = frozenset({"own program", "image default"})
-"""Who decides the network of a program that gpulint does not know; nothing is asked about it."""
 
 
 class Question(NamedTuple):
@@ -59,7 +60,7 @@ def list_questions(report: Report) -> list[Question]:
 def _ask_for_verdicts(workloads: Iterable[WorkloadSummary]) -> Iterator[tuple[str, Question]]:
     """Yield each value that a verdict lacks and its question; the reason why it is open tells questions apart."""
     owners: dict[tuple[str, str], list[tuple[WorkloadSummary, RoleSummary, bool]]] = {}
-    for workload, role in list_known(workloads):
+    for workload, role in summary_line.select_known(workloads):
         needs = _find_needs(role)
         for need in sorted(needs & EXAMPLES.keys() | needs & {"architecture"}):
             key = need, _find_topic(need, workload, role)
@@ -69,15 +70,6 @@ def _ask_for_verdicts(workloads: Iterable[WorkloadSummary]) -> Iterator[tuple[st
         alone = {(workload.location.path, workload.name) for workload, _, is_alone in entries if is_alone}
         words, line = _word(need, topic, entries[0][0], len(names))
         yield need, Question(words, f"`{line}`", len(alone), len(names))
-
-
-def list_known(workloads: Iterable[WorkloadSummary]) -> Iterator[tuple[WorkloadSummary, RoleSummary]]:
-    """Yield the roles that run an engine or trainer that gpulint knows."""
-    for workload in workloads:
-        for role in workload.roles:
-            foreign = any(entry.quantity == "architecture" and entry.category in FOREIGN for entry in role.explained)
-            if role.engine and not foreign:
-                yield workload, role
 
 
 def _find_needs(role: RoleSummary) -> set[str]:
@@ -101,20 +93,27 @@ def _find_topic(need: str, workload: WorkloadSummary, role: RoleSummary) -> str:
 
 def _word(need: str, topic: str, workload: WorkloadSummary, workloads: int) -> tuple[str, str]:
     """Return a question and the line of gpulint.yaml that answers it."""
-    name, path = safe(workload.name), safe(workload.location.path)
+    name, subject = safe(workload.name), safe(topic)
     if need == "accelerator" and topic:
-        pool = f"{{name: {safe(topic)}, partition: {safe(topic)}, accelerator: {EXAMPLES[need]}, gpus: 8}}"
-        return f"Which GPU does partition `{safe(topic)}` have?", f"pools: [{pool}]"
+        pool = f"{{name: {_quote(topic)}, partition: {_quote(topic)}, accelerator: {EXAMPLES[need]}, gpus: 8}}"
+        return f"Which GPU does partition `{subject}` have?", f"pools: [{pool}]"
     if need == "accelerator":
-        whom = f"`{name}`" if workloads == 1 else "the workloads that name none"
-        return f"Which GPU do {whom} run on?" if workloads > 1 else f"Which GPU does {whom} run on?", (
-            f"accelerator: {EXAMPLES[need]}"
-        )
+        words = f"does `{name}` run on?" if workloads == 1 else "do the workloads that name none run on?"
+        return f"Which GPU {words}", f"accelerator: {EXAMPLES[need]}"
     if need == "architecture":
-        return f"Which network does {safe(topic)} have?", f"like: {{{safe(topic)}: {EXAMPLES['checkpoint']}}}"
-    what = "Which model does" if need == "checkpoint" else "How many GPUs does"
-    verb = "use" if need == "gpus_per_replica" else "run"
-    return f"{what} `{name}` {verb}?", f"hints: [{{path: {path}, workload: {name}, {HINTS[need]}: {EXAMPLES[need]}}}]"
+        return f"Which network does {subject} have?", f"like: {{{_quote(topic)}: {EXAMPLES['checkpoint']}}}"
+    words = f"Which model does `{name}` run?" if need == "checkpoint" else f"How many GPUs does `{name}` use?"
+    where = f"path: {_quote(workload.location.path)}, workload: {_quote(workload.name)}"
+    return words, f"hints: [{{{where}, {HINTS[need]}: {EXAMPLES[need]}}}]"
+
+
+def _quote(text: str) -> str:
+    """Return text as a scalar of YAML.
+
+    >>> _quote("chat"), _quote("a, b: {c}")
+    ('chat', '"a, b: {c}"')
+    """
+    return text if PLAIN.fullmatch(text) else json.dumps(safe(text), ensure_ascii=False)
 
 
 # ---- other checks
@@ -135,7 +134,7 @@ def _ask_for_checks(report: Report, workloads: Sequence[WorkloadSummary], asked:
 
 
 def _list_needs(report: Report, workloads: Sequence[WorkloadSummary]) -> Iterator[tuple[str, str]]:
-    for workload, role in list_known(workloads):
+    for workload, role in summary_line.select_known(workloads):
         yield from ((need, workload.name) for check in role.not_evaluated for need in check.needs)
     for facility in summary_line.select_facilities(report):
         yield from ((need, part) for check in facility.not_evaluated for part in check.parts for need in check.needs)

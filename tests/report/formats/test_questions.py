@@ -91,3 +91,13 @@ def test_every_missing_value_is_listed_on_request() -> None:
     shown = text.render(report, View(missing=True))
     assert "not evaluated: 2 checks; to evaluate them, add\n  accelerator (2 checks: one): state it\n" in shown
     assert "Which GPU" not in shown
+
+
+def test_the_list_of_missing_values_leaves_out_programs_that_are_not_known() -> None:
+    every = (workload("one", ("accelerator",)), workload("nccl", ("zero_stage",), engine=""))
+    shown = text.render(Report(workloads=every), View(missing=True))
+    assert "zero_stage" not in shown
+    assert (
+        "not evaluated: 4 checks, 2 of them of programs that gpulint does not know; to evaluate the others, add"
+        in shown
+    )
