@@ -38,11 +38,11 @@ class Question(NamedTuple):
     def render(self) -> str:
         """Return the question with its line and what it decides."""
         if self.decides:
-            return f"{self.words} {self.line} decides {count(self.decides, self.noun)}"
+            return f"{self.words} {self.line} in gpulint.yaml decides {count(self.decides, self.noun)}"
         if self.noun == "check":
             return f"{self.words} {self.line} ({count(self.needed_by, self.noun)})"
         lack = "lacks" if self.needed_by == 1 else "lack"
-        return f"{self.words} {self.line} is one of the values that {count(self.needed_by, self.noun)} {lack}"
+        return f"{self.words} {self.line} in gpulint.yaml is one of the values that {count(self.needed_by, self.noun)} {lack}"
 
 
 def list_questions(report: Report) -> list[Question]:

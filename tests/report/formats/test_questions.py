@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema
+from folders import ROOT
+
 from gpulint.report.formats import questions, text
 from gpulint.report.formats.terminal_view import View
 from gpulint.report.model import (
@@ -12,6 +17,7 @@ from gpulint.report.model import (
     RoleSummary,
     WorkloadSummary,
 )
+from gpulint.source import documents
 
 PLACE = Location("apps/a.yaml", 1, 1, 1, 2)
 
@@ -33,8 +39,8 @@ def test_the_question_that_decides_most_workloads_comes_first() -> None:
     batch = [workload(f"job{at}", ("accelerator",), unknown={"accelerator": cluster}) for at in range(2)]
     assert asked(workload("chat", ("checkpoint",)), *batch) == [
         "Which GPU does partition `main` have? "
-        "`pools: [{name: main, partition: main, accelerator: h100-sxm-80gb, gpus: 8}]` decides 2 workloads",
-        "Which model does `chat` run? `hints: [{path: apps/a.yaml, workload: chat, checkpoint: Qwen/Qwen3-8B}]` "
+        "`pools: [{name: main, partition: main, accelerator: h100-sxm-80gb, gpus: 8}]` in gpulint.yaml decides 2 workloads",
+        "Which model does `chat` run? `hints: [{path: apps/a.yaml, workload: chat, checkpoint: Qwen/Qwen3-8B}]` in gpulint.yaml "
         "decides 1 workload",
         "chat and 2 more: state the network under fabric: in gpulint.yaml (3 checks)",
     ]
@@ -42,16 +48,16 @@ def test_the_question_that_decides_most_workloads_comes_first() -> None:
 
 def test_a_missing_accelerator_is_one_question_for_all_workloads_that_name_none() -> None:
     assert asked(workload("one", ("accelerator",)), workload("two", ("accelerator",), "needs 1 × L4 24GB"))[0] == (
-        "Which GPU do the workloads that name none run on? `accelerator: h100-sxm-80gb` decides 2 workloads"
+        "Which GPU do the workloads that name none run on? `accelerator: h100-sxm-80gb` in gpulint.yaml decides 2 workloads"
     )
     assert asked(workload("one", ("accelerator",)))[0] == (
-        "Which GPU does `one` run on? `accelerator: h100-sxm-80gb` decides 1 workload"
+        "Which GPU does `one` run on? `accelerator: h100-sxm-80gb` in gpulint.yaml decides 1 workload"
     )
 
 
 def test_a_value_that_is_not_enough_says_so() -> None:
     assert asked(workload("one", ("accelerator", "checkpoint")))[0].endswith(
-        "`accelerator: h100-sxm-80gb` is one of the values that 1 workload lacks"
+        "`accelerator: h100-sxm-80gb` in gpulint.yaml is one of the values that 1 workload lacks"
     )
 
 
@@ -59,7 +65,7 @@ def test_a_checkpoint_that_the_catalog_lacks_is_asked_for_once() -> None:
     ours = "/models/ours (not in the catalog)"
     every = [workload(name, ("architecture",), architecture=ours) for name in ("one", "two")]
     assert asked(*every)[0] == (
-        "Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` decides 2 workloads"
+        "Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` in gpulint.yaml decides 2 workloads"
     )
 
 
@@ -101,3 +107,21 @@ def test_the_list_of_missing_values_leaves_out_programs_that_are_not_known() -> 
         "not evaluated: 4 checks, 2 of them of programs that gpulint does not know; to evaluate the others, add"
         in shown
     )
+
+
+def test_every_line_to_paste_follows_the_contract_of_a_policy() -> None:
+    cluster = "the accelerator depends on the cluster: partition a:b does not name it"
+    every = [
+        workload("a, b: {c}", ("checkpoint",)),
+        workload("gpus", ("gpus_per_replica",)),
+        workload("card", ("accelerator",)),
+        workload("net", ("architecture",), architecture="/models/our model (not in the catalog)"),
+        workload("slurm", ("accelerator",), unknown={"accelerator": cluster}),
+    ]
+    contract = jsonschema.Draft202012Validator(json.loads((ROOT / "schemas" / "policy.json").read_bytes()))
+    lines = [question.line.strip("`") for _, question in questions._ask_for_verdicts(every)]
+    assert len(lines) == 5
+    for line in lines:
+        (document,) = documents.load("gpulint.yaml", f"{line}\n# gpulint\n".encode()).documents
+        assert [error.message for error in contract.iter_errors(document.data)] == []
+    assert 'workload: "a, b: {c}"' in lines[0]

@@ -55,7 +55,7 @@ warning[variable-refers-to-itself]: Kubernetes does not expand ${LD_LIBRARY_PATH
 workload  architecture                       accelerator         parallelism  verdict
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
-Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` decides 1 workload
+Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` in gpulint.yaml decides 1 workload
 not evaluated: 12 checks (--explain-missing lists what they need)
 
 workloads: 1 unknown; 2 GPUs, 0.84 kW
