@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from folders import ROOT
@@ -114,3 +115,11 @@ def test_help_lists_the_options_in_groups() -> None:
         "Limits:",
         "Other options:",
     ]
+
+
+def test_help_lists_the_commands_in_groups() -> None:
+    shown = CliRunner().invoke(cli.main, ["--help"]).output
+    titles = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Options:", "Check:", "Look up:", "Set up:"]
+    for name in cli.Commands().list_commands(click.Context(cli.main)):
+        assert f"\n  {name} " in shown

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.baseline import Baseline
     from gpulint.report.model import Finding
 
+GROUP = "Set up"
+
 LISTED = 20
 
 

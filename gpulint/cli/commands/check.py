@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
 
+GROUP = "Check"
+
 
 @click.command("check", cls=GroupedCommand, short_help="Check files and directories.")
 @take

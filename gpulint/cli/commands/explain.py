@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gpulint.cli.explain.parts import Explanation
     from gpulint.cli.explain.place import Place
 
+GROUP = "Look up"
+
 
 @click.command("explain", short_help="Explain a rule, a fact, an adapter, an engine, or a line of a file.")
 @click.argument("name", nargs=-1, required=True, shell_complete=completion_names.explainable_names)

@@ -16,6 +16,8 @@ from gpulint.cli.options import FILE_TIMEOUT, RULES
 if TYPE_CHECKING:
     from gpulint.report.model import Report
 
+GROUP = "Check"
+
 KIND = "gpulint/Facility"
 UNREAD = frozenset({"invalid-syntax", "invalid-spec"})
 WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"

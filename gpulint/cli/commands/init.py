@@ -12,6 +12,8 @@ import click
 from gpulint import __version__
 from gpulint.cli import BROKEN, TODAY, Misuse, prepare_session, print_stderr
 
+GROUP = "Set up"
+
 HOOKS = ".pre-commit-config.yaml"
 SETTINGS = "gpulint.yaml"
 

@@ -11,6 +11,8 @@ import click
 from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, completion_names, split_values
 from gpulint.cli.options import FORMAT, PATHS, SELECT
 
+GROUP = "Set up"
+
 FOLDER = "policies/gpulint"
 
 

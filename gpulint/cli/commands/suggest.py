@@ -10,6 +10,8 @@ import click
 from gpulint.cli import TODAY, Misuse, prepare_session
 from gpulint.cli.options import ACCELERATOR, FORMAT, RULES
 
+GROUP = "Check"
+
 
 @click.command("suggest", short_help="Suggest what else a workload could run on.")
 @click.argument("place", metavar="FILE[:LINE]", type=click.Path())
