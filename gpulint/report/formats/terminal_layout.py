@@ -13,6 +13,8 @@ BOUND = "\u00a0"
 """A space at which no line is broken; no text of a file contains it, because it is not printable."""
 ROW_LINES_MAX = 1.5
 """Rows take more lines on average only if no optional column is left."""
+CELL_MAX = 120
+"""The most characters of a cell: no name of a workload is longer on purpose."""
 JOINTS = "-/_"
 """Characters after which a name may go on in the next line if no column can be left out."""
 
@@ -64,6 +66,7 @@ def lay_out(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int, op
     """Return rows under titles. Cells are wrapped between words; if that is not enough, optional columns are left out
     in their order, and then names are broken at their joints. A column without values is not shown.
     """
+    rows = [[_cap(cell) for cell in row] for row in rows]
     used = [at for at in range(len(titles)) if any(row[at] for row in rows)]
     shown = used
     for title in ("", *optional):
@@ -84,6 +87,10 @@ def lay_out(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int, op
         [[*_fill([row[at] for at in shown], widths)] for row in rows],
         tuple(titles[at] for at in used if at not in shown),
     )
+
+
+def _cap(cell: str) -> str:
+    return cell if len(cell) <= CELL_MAX else f"{cell[: CELL_MAX - 1]}…"
 
 
 def _allot(columns: Sequence[Sequence[str]], width: int, least: Sequence[int]) -> list[int] | None:

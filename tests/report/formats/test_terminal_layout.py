@@ -50,3 +50,9 @@ def test_code_is_never_broken() -> None:
         "    `accelerator: l4`",
         "    decides 2 workloads",
     ]
+
+
+def test_a_cell_without_end_is_cut() -> None:
+    (lines,) = lay_out(("workload",), [("a " * 1_000_000,)], 80).rows
+    assert len(lines) == 2
+    assert lines[-1].endswith("…")
