@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
 T = TypeVar("T")
+HELP_INDENT = 6
 RECORDS_BETWEEN_COLLECTIONS = 100_000
 """A check makes records that live until its end. With Python's 700, a large file takes twice as long to search for cycles."""
 SEVERITIES = click.Choice(["error", "warning", "note"])
@@ -48,6 +49,19 @@ class Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"gpulint.cli.commands.{name}").command
         return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under the titles of their groups, which their modules name."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        width = formatter.width - HELP_INDENT - max(map(len, self.list_commands(context)))
+        for name in self.list_commands(context):
+            command = self.get_command(context, name)
+            if command is not None and not command.hidden:
+                title = importlib.import_module(f"gpulint.cli.commands.{name}").GROUP
+                groups.setdefault(title, []).append((name, command.get_short_help_str(width)))
+        for title, rows in sorted(groups.items()):
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, context: click.Context, args: list[str]

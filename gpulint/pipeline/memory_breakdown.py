@@ -25,7 +25,7 @@ from gpulint.policy.rules import bounds, memory_verdict
 from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import json_text
-from gpulint.report.formats import text as formats_text
+from gpulint.report.formats import suggestion_lines
 from gpulint.report.model import Scenarios
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source import documents
@@ -356,7 +356,7 @@ def _render_table(sizing: Sizing) -> str:
     lines += [f"stored: {sizing.stored}"] if sizing.stored else []
     lines += [f"assumed: {text}" for text in sizing.assumptions]
     lines += [f"missing: {text}" for text in sizing.missing]
-    lines += formats_text.render_hardware(*sizing.hardware)
+    lines += suggestion_lines.render_hardware(*sizing.hardware)
     return "\n".join(lines)
 
 

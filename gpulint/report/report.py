@@ -12,7 +12,7 @@ from gpulint.report.finding import Finding, RuleCard, Severity
 from gpulint.report.json_keys import Between, Inlined, Words
 from gpulint.report.location import Location
 from gpulint.report.tool import Catalog, Tool
-from gpulint.report.verdicts import NOT_EVALUATED
+from gpulint.report.verdicts import NOT_EVALUATED, Outcomes, count_outcomes
 from gpulint.report.workload_summary import WorkloadSummary
 
 SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
@@ -110,6 +110,7 @@ class Summary(NamedTuple):
     skipped: int
     failures: int
     not_evaluated: int
+    verdicts: Outcomes
 
 
 class Report(NamedTuple):
@@ -120,6 +121,7 @@ class Report(NamedTuple):
     `unwritten` are the files that --fix could not change, each with the reason; the report is on what they hold.
     `refused` are the files that the system refused to read: the run did not do its work.
     `gpu_pools` are the node pools with GPUs that the files of a run without workloads define, by name.
+    `narrowed` says that only some rules were selected: then only the workloads that they are about are listed.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -140,6 +142,7 @@ class Report(NamedTuple):
     unwritten: tuple[tuple[str, str], ...] = ()
     refused: tuple[str, ...] = ()
     gpu_pools: tuple[str, ...] = ()
+    narrowed: bool = False
 
     @property
     def open(self) -> tuple[Finding, ...]:
@@ -164,6 +167,7 @@ class Report(NamedTuple):
             skipped=len(self.skipped),
             failures=len(self.failures),
             not_evaluated=self._count_not_evaluated(),
+            verdicts=count_outcomes(self.workloads),
         )
 
     def _count_not_evaluated(self) -> int:

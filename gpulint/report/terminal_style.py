@@ -1,4 +1,4 @@
-"""The style of text on a terminal: colours, or none."""
+"""The style of text on a terminal: colours and links, or none."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def plain(text: str, style: str) -> str:
 def apply_style(text: str, style: str) -> str:
     """Return text with a terminal style."""
     return f"\x1b[{style}m{text}\x1b[0m"
+
+
+def link_text(text: str, address: str) -> str:
+    """Return text as a hyperlink of a terminal (OSC 8)."""
+    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"

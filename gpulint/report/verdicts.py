@@ -1,6 +1,58 @@
-"""Verdict words that several parts of a report share."""
+"""Verdict words that several parts of a report share, and the outcomes that they stand for."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gpulint.report.workload_summary import WorkloadSummary
+
 NOT_EVALUATED = "not evaluated"
 """The verdict on a role, a limit, a feed, a budget or an objective for which a value is missing."""
+FIT, DEPEND, FAIL, UNKNOWN = "fit", "depend", "fail", "unknown"
+DECISIONS = (FAIL, DEPEND)
+"""The outcomes that need a decision, the worse first."""
+UNCOUNTED = ("part of ", "no GPU")
+"""Roles that another role counts, or that take no accelerator."""
+FIRST_WORDS = (
+    ("depends on ", DEPEND),
+    ("needs ", DEPEND),
+    ("fits", FIT),
+    ("likely fits", FIT),
+    (NOT_EVALUATED, UNKNOWN),
+)
+
+
+class Outcomes(NamedTuple):
+    """How many workloads fit, depend on a value that is open, fail, or are unknown."""
+
+    fit: int = 0
+    depend: int = 0
+    fail: int = 0
+    unknown: int = 0
+
+
+def sort_verdict(verdict: str) -> str:
+    """Return the outcome that the verdict on a role stands for; empty if another role counts it.
+
+    >>> [sort_verdict(word) for word in ("likely fits", "needs 1 × L40S 48GB", "does not run", "no GPU")]
+    ['fit', 'depend', 'fail', '']
+    """
+    if verdict.startswith(UNCOUNTED):
+        return ""
+    if not verdict:
+        return UNKNOWN
+    return next((outcome for words, outcome in FIRST_WORDS if verdict.startswith(words)), FAIL)
+
+
+def find_outcome(workload: WorkloadSummary) -> str:
+    """Return the outcome of a workload: the worst of its roles; empty if none of them takes an accelerator."""
+    found = {sort_verdict(role.verdict) for role in workload.roles}
+    return next((outcome for outcome in (FAIL, DEPEND, UNKNOWN, FIT) if outcome in found), "")
+
+
+def count_outcomes(workloads: Iterable[WorkloadSummary]) -> Outcomes:
+    """Return how many workloads have each outcome."""
+    counts = Counter(map(find_outcome, workloads))
+    return Outcomes(**{name: counts[name] for name in Outcomes._fields})

@@ -67,7 +67,7 @@ def test_exit_zero_reports_and_passes(run: Run) -> None:
         (("check", "missing.yaml"), "there is no file or folder missing.yaml"),
         (("check", "--rules", "missing"), "missing: no such folder of rules"),
         (("check", "-", "."), "the path - reads one file from stdin; it cannot be combined with other paths"),
-        (("explain", "weights-exceed-memori"), "or engine: weights-exceed-memori; did you mean weights-exceed-memory,"),
+        (("explain", "weights-exceed-memori"), "engine or word: weights-exceed-memori; did you mean weights-exceed-memory,"),
         (("catalog", "accelerators", "l44"), "the catalog has no accelerator l44; did you mean l4,"),
         (("catalog", "architectures", "Qwen/Qwen3-8"), "no architecture Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
         (("size", "Qwen/Qwen3-8"), "no checkpoint is called Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
@@ -375,7 +375,7 @@ def test_a_family_is_explained_by_its_rules(run: Run) -> None:
 def test_a_rule_of_the_team_is_explained_where_the_settings_or_an_option_name_its_folder(run: Run) -> None:
     own = Path("own/budget/gpus-above-quota.yaml")
     write(str(own), (EXAMPLES / own.relative_to("own")).read_text(encoding="utf-8"))
-    assert "no such rule, family, fact, adapter or engine: gpus-above-quota" in run("explain", own.stem).stderr
+    assert "no such rule, family, fact, adapter, engine or word: gpus-above-quota" in run("explain", own.stem).stderr
     assert run("explain", "--rules", "own", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
     Path("gpulint.yaml").write_text("rules: [own]\n")
     assert run("explain", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")

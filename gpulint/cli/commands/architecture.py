@@ -8,6 +8,8 @@ import click
 
 from gpulint.cli import Misuse
 
+GROUP = "Look up"
+
 
 @click.command("architecture", short_help="Show the architecture in a Hugging Face config.json.")
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))

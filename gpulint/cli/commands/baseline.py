@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.baseline import Baseline
     from gpulint.report.model import Finding, Report
 
+GROUP = "Set up"
+
 LISTED = 20
 
 

@@ -6,6 +6,8 @@ import click
 
 from gpulint.cli import TODAY, Misuse, completion_names, suggest_name
 
+GROUP = "Look up"
+
 
 @click.command("catalog", short_help="List accelerators, servers, optics, switches, architectures or prices.")
 @click.argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -14,188 +14,33 @@ from gpulint.cli import (
     CLEAN,
     FOUND,
     MISUSED,
-    SEVERITIES,
-    TODAY,
     Misuse,
-    completion_names,
     print_stderr,
     print_unread,
     split_values,
 )
-from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, PATHS, RULES, SELECT, TIMEOUT, collect
+from gpulint.cli.check_options import Amount, Comparison, Extras, Reporting, Selection, take
+from gpulint.cli.options import GroupedCommand
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
     from gpulint.pipeline.session import Options, Session
+    from gpulint.report.formats.terminal_view import View
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
 
 POOLS_SHOWN = 3
+GROUP = "Check"
 
 
-class Reporting(NamedTuple):
-    """The options that say how the report is written."""
-
-    format_: str | None
-    outputs_: Sequence[str]
-    comment_key: str | None
-    comment_over: float | None
-    exit_zero: bool
-    color: bool | None
-
-    @property
-    def in_colour(self) -> bool:
-        """True if the text on stdout has colours: as requested, else on a terminal."""
-        return sys.stdout.isatty() if self.color is None else self.color
-
-
-class Selection(NamedTuple):
-    """The options that say which rules apply, to which files, and what fails."""
-
-    fail_on: str | None
-    select: Sequence[str]
-    ignore: Sequence[str]
-    exclude: Sequence[str]
-    folders: Sequence[str]
-    accelerator: str
-    preview: bool
-    baseline: str | None
-    no_ignores: bool
-    fail_on_unread: bool
-    file_timeout: float
-    timeout: float
-
-
-class Comparison(NamedTuple):
-    """The options that name the commits to compare."""
-
-    base: str | None
-    head: str | None
-    changed: bool
-    policy_from: str | None
-
-
-class Extras(NamedTuple):
-    """The requested extras beyond a report on files: rendering, stdin and fixes."""
-
-    render: str | None
-    values: Sequence[str]
-    fix: bool
-    unsafe: bool
-    diff: bool
-    stdin_filename: str | None
-    stdin: bool = False
-
-    @property
-    def is_any(self) -> bool:
-        """True if more than a report on files is requested."""
-        return bool(self.render) or self.fix or self.diff or self.stdin
-
-
-@click.command("check", short_help="Check files and directories.")
-@PATHS
-@click.option(
-    "--format", "format_", type=completion_names.Formats(), help="Format of the report on stdout.  [default: text]"
-)
-@click.option(
-    "--output",
-    "outputs_",
-    multiple=True,
-    type=completion_names.Formats(),
-    metavar="FORMAT[:FILE]",
-    help="Write the report in this format to FILE, or to stdout; repeatable.",
-)
-@click.option(
-    "--fail-on",
-    type=SEVERITIES,
-    default=None,
-    help="Exit with 1 if a finding has this or a higher severity.  [default: error]",
-)
-@SELECT
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=completion_names.rules,
-    help="Skip this rule or family; repeatable, or comma-separated.",
-)
-@click.option(
-    "--exclude", multiple=True, metavar="GLOB", help="Skip paths that match this .gitignore pattern; repeatable."
-)
-@RULES
-@ACCELERATOR
-@click.option(
-    "--render",
-    type=click.Choice(["helm", "kustomize"]),
-    help="Render the given folders with your helm or kustomize, and check the result.",
-)
-@click.option(
-    "-f",
-    "--values",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(),
-    help="Use this values file with --render helm; repeatable.",
-)
-@click.option("--base", metavar="COMMIT", help="Report only what changed since the merge base with COMMIT.")
-@click.option("--head", metavar="COMMIT", help="With --base: check this commit.  [default: HEAD]")
-@click.option(
-    "--changed",
-    is_flag=True,
-    help="Check only files that differ from the --base commit, or from HEAD if there is no --base.",
-)
-@click.option("--policy-from", metavar="COMMIT", help="Read policies, waivers and hints from COMMIT.")
-@click.option(
-    "--comment-key",
-    metavar="NAME",
-    help="Name of this job's PR comment, if several gpulint jobs comment on the same PR.",
-)
-@click.option(
-    "--comment-over",
-    metavar="USD",
-    type=float,
-    help="Don't open a PR comment for a cost change below this (USD/month).",
-)
-@click.option("--policy", metavar="FILE", type=click.Path(), help="Use this policy file and ignore every gpulint.yaml.")
-@click.option("--preview", is_flag=True, help="Enable preview rules.")
-@click.option(
-    "--fix",
-    is_flag=True,
-    help="Change the files by applying the suggestions that have no trade-off and no higher cost.",
-)
-@click.option(
-    "--unsafe", is_flag=True, help="With --fix or --diff: also include suggestions that have a trade-off or cost more."
-)
-@click.option("--diff", is_flag=True, help="Show what --fix would change without writing files.")
-@click.option(
-    "--baseline",
-    metavar="FILE",
-    type=click.Path(),
-    help="Accept the findings listed in this file.  [default: .gpulint-baseline.json at the repository's root]",
-)
-@click.option("--no-ignores", is_flag=True, help="Ignore waivers and the baseline; report how many findings they hide.")
-@click.option(
-    "--fail-on-unread",
-    is_flag=True,
-    help="Fail for every file that was not checked, including templates and patches.",
-)
-@FILE_TIMEOUT
-@TIMEOUT
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
-@click.option(
-    "--stdin-filename",
-    metavar="PATH",
-    type=click.Path(),
-    help="File name that the report shows for text from stdin (path -).",
-)
-@click.option("--color/--no-color", default=None, help="Print the text in colour.  [default: only on a terminal]")
-@TODAY
-@collect(reporting=Reporting, selection=Selection, comparison=Comparison, extras=Extras)
+@click.command("check", cls=GroupedCommand, short_help="Check files and directories.")
+@take
 def command(
     paths: Sequence[str],
     policy: str | None,
     today: str,
     reporting: Reporting,
+    amount: Amount,
     selection: Selection,
     comparison: Comparison,
     extras: Extras,
@@ -206,7 +51,9 @@ def command(
     _reject_conflicts(extras, comparison, reporting)
     options = _build_options(selection, comparison, today)
     report = _configure_comment(_report(paths, options, policy, extras, reporting.exit_zero), reporting)
-    is_lost = _write_outputs(report, requested, reporting.in_colour, on_stderr=extras.fix and extras.stdin)
+    report = report._replace(narrowed=bool(options.select))
+    view = _find_view(reporting, amount)
+    is_lost = _write_outputs(report, requested, view, on_stderr=extras.fix and extras.stdin)
     print_stderr(_explain_silence(report, comparison.changed))
     if report.failures or report.refused:
         sys.exit(BROKEN)
@@ -361,7 +208,21 @@ def _outputs(words: Sequence[str], on_stdout: str | None, paths: Sequence[str]) 
         raise Misuse(str(error)) from None
 
 
-def _write_outputs(report: Report, requested: Sequence[Output], colour: bool, on_stderr: bool) -> bool:
+def _find_view(reporting: Reporting, amount: Amount) -> View:
+    """Return how the text on stdout looks, and how much of it there is."""
+    from gpulint.cli import terminal
+
+    return terminal.find_view(terminal.has_colours(reporting.color))._replace(
+        show=amount.show or "",
+        everything=amount.everything,
+        limit=amount.limit,
+        quiet=amount.quiet,
+        statistics=amount.statistics,
+        missing=amount.explain_missing,
+    )
+
+
+def _write_outputs(report: Report, requested: Sequence[Output], view: View, on_stderr: bool) -> bool:
     """Print and write a report; return True if a file could not be written, after reporting it on stderr."""
     from gpulint.cli import output_files
     from gpulint.report.formats import summary_line, text
@@ -371,8 +232,8 @@ def _write_outputs(report: Report, requested: Sequence[Output], colour: bool, on
         output_files.TEXT
     ] * bool(errors)
     for name in formats:
-        rendered = text.render(report, colour) if name == output_files.TEXT else output_files.render(report, name)
-        click.echo(rendered, nl=False, color=colour, err=on_stderr)
+        rendered = text.render(report, view) if name == output_files.TEXT else output_files.render(report, name)
+        click.echo(rendered, nl=False, color=view.colour, err=on_stderr)
     if not formats:
         print_stderr(
             [

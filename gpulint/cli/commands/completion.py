@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click import shell_completion
 
+GROUP = "Set up"
+
 USE = """\b
 bash 4.4 or newer, into ~/.bashrc:     eval "$(gpulint completion bash)"
 zsh, into ~/.zshrc after compinit:     eval "$(gpulint completion zsh)"

@@ -9,6 +9,8 @@ import click
 from gpulint.cli import Misuse
 from gpulint.source import os_errors
 
+GROUP = "Look up"
+
 
 @click.command("docs", short_help="Write the reference pages as Markdown.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepare_session
+from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepare_session, terminal
 from gpulint.cli.options import FILE_TIMEOUT, RULES
 
 if TYPE_CHECKING:
     from gpulint.report.model import Report
+
+GROUP = "Check"
 
 KIND = "gpulint/Facility"
 UNREAD = frozenset({"invalid-syntax", "invalid-spec"})
@@ -60,7 +62,7 @@ def command(
     report = _report((paths[0], *sorted(set(paths[1:]))), folders, today, file_timeout)
     _reject_unknown_racks(report, only)
     in_ascii = not _can_encode(WIDEST) if plain is None else plain
-    in_colour = sys.stdout.isatty() if color is None else color
+    in_colour = terminal.has_colours(color)
     drawing = _text(report, in_ascii, in_colour, only) if format_ == "text" else _render(report, format_, only)
     click.echo(drawing, nl=False, color=in_colour)
     if report.failures or report.refused:
@@ -114,8 +116,8 @@ def _text(report: Report, in_ascii: bool, in_colour: bool, only: Sequence[str]) 
     from gpulint.report.racks import text as racks_text
 
     drawing = racks_text.render(report.facilities, bars.ASCII if in_ascii else bars.BLOCKS, in_colour, only)
-    parts = (drawing, text.render(report, in_colour)) if report.facilities else (text.render(report, in_colour),)
-    content = "\n".join(parts)
+    found = text.render(report, terminal.find_view(in_colour))
+    content = "\n".join((drawing, found)) if report.facilities else found
     return escaping.convert_to_ascii(content) if in_ascii else content
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gpulint.cli.fact_search import RoleFacts
     from gpulint.facts.glossary import Quantity
 
+GROUP = "Look up"
+
 
 @click.command("facts", short_help="List the facts that rule conditions can use.")
 @click.argument("words", nargs=-1, shell_complete=completion_names.facts)

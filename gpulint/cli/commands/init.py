@@ -13,6 +13,8 @@ from gpulint import __version__
 from gpulint.cli import BROKEN, TODAY, Misuse, prepare_session, print_stderr
 from gpulint.source import os_errors
 
+GROUP = "Set up"
+
 HOOKS = ".pre-commit-config.yaml"
 SETTINGS = "gpulint.yaml"
 

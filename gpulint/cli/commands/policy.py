@@ -9,6 +9,8 @@ import click
 from gpulint.cli import Misuse, completion_names, prepare_session, print_stderr, suggest_name
 from gpulint.cli.options import FORMAT
 
+GROUP = "Set up"
+
 
 @click.group("policy", short_help="Show the settings of a path, and the packs.")
 def command() -> None:

@@ -12,6 +12,8 @@ from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, completion_names, split_v
 from gpulint.cli.options import FORMAT, PATHS, SELECT
 from gpulint.source import os_errors
 
+GROUP = "Set up"
+
 FOLDER = "policies/gpulint"
 
 

@@ -8,6 +8,8 @@ import click
 
 from gpulint.cli import load_rules
 
+GROUP = "Look up"
+
 
 @click.command("rules", short_help="List the rules by family.")
 @click.option(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gpulint.catalog import architecture
     from gpulint.pipeline.memory_breakdown import Sizing
 
+GROUP = "Check"
+
 
 @click.command("size", short_help="Show each part of a workload's GPU memory use.")
 @click.argument("what", shell_complete=completion_names.checkpoints)

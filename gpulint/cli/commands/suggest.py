@@ -11,6 +11,8 @@ import click
 from gpulint.cli import TODAY, Misuse, prepare_session, watch
 from gpulint.cli.options import ACCELERATOR, FILE_TIMEOUT, FORMAT, RULES
 
+GROUP = "Check"
+
 
 @click.command("suggest", short_help="Suggest what else a workload could run on.")
 @click.argument("place", metavar="FILE[:LINE]", type=click.Path())

@@ -1,4 +1,4 @@
-"""Explanations of rules, families, packs, facts, adapters and engines, for the terminal and for pages."""
+"""Explanations of rules, families, packs, facts, adapters, engines and words, for the terminal and for pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.policy.rules.rule import Rule
 
 def explain(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
     """Yield every meaning of a name among the given rules and all other named things."""
-    from gpulint.cli.explain import adapter, engine, fact, family, pack, rule
+    from gpulint.cli.explain import adapter, engine, fact, family, pack, rule, word
     from gpulint.facts.glossary import glossary
     from gpulint.policy.config import packs
 
@@ -25,11 +25,12 @@ def explain(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
         yield adapter.explain(module)
     if module_name := engine.find_module(name.lower()):
         yield engine.explain(module_name)
+    yield from word.explain(name)
 
 
 def list_names(rules: Sequence[Rule]) -> Iterator[str]:
     """Yield every name that has an explanation."""
-    from gpulint.cli.explain import adapter, engine
+    from gpulint.cli.explain import adapter, engine, word
     from gpulint.facts.glossary import glossary
     from gpulint.policy.config import packs
 
@@ -38,3 +39,4 @@ def list_names(rules: Sequence[Rule]) -> Iterator[str]:
     yield from packs.list_names()
     yield from adapter.list_names()
     yield from map(engine.make_slug, engine.list_modules())
+    yield from word.WORDS

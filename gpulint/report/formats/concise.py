@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.report.escaping import safe
 from gpulint.report.formats import summary_line
-from gpulint.report.formats.text import CONFIDENCE
+from gpulint.report.formats.finding_lines import CONFIDENCE
 from gpulint.report.model import Finding, Report
 
 

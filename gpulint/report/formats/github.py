@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.report.escaping import safe
-from gpulint.report.formats import summary_line, text
+from gpulint.report.formats import finding_lines, suggestion_lines, summary_line
 from gpulint.report.model import Failure, Finding, Location, Report, Severity
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -24,9 +24,9 @@ def _commands(report: Report) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> str:
-    sure = text.CONFIDENCE[finding.confidence]
+    sure = finding_lines.CONFIDENCE[finding.confidence]
     properties = {"title": f"{finding.rule}{sure}", **_place(finding.location)}
-    tries = map(text.render_suggestion, finding.suggestions)
+    tries = map(suggestion_lines.render_suggestion, finding.suggestions)
     return _command(
         COMMANDS[finding.severity], properties, [finding.message, *finding.arithmetic, *tries, finding.help]
     )

@@ -1,34 +1,57 @@
-"""Group findings that say the same about several components of a facility."""
+"""Findings in the order of a report: the most severe first, and those that say the same together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from gpulint.report.escaping import safe
-from gpulint.report.model import FacilitySummary, Finding
+from gpulint.report.model import FacilitySummary, Finding, Location
 
 NAMED = 3
 """The number of further components that are named."""
 
 
 def group(findings: Iterable[Finding], facilities: Iterable[FacilitySummary]) -> list[list[Finding]]:
-    """Group the findings that say the same about several components of a facility."""
+    """Group the findings that say the same, and those about several components of a facility; the most severe first."""
     named = {(facility.location.path, facility.name) for facility in facilities}
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         is_component = (finding.location.path, finding.workload) in named
-        groups.setdefault(_identity(finding) if is_component else id(finding), []).append(finding)
-    return list(groups.values())
+        groups.setdefault(_identify_component(finding) if is_component else identify(finding), []).append(finding)
+    return sorted(groups.values(), key=lambda same: (-same[0].severity, -same[0].confidence))
 
 
-def _identity(finding: Finding) -> tuple[object, ...]:
+def identify(finding: Finding) -> tuple[object, ...]:
+    """Return what a finding says, wherever it is."""
+    return finding.rule, finding.severity, finding.confidence, finding.message
+
+
+def _identify_component(finding: Finding) -> tuple[object, ...]:
     """Return what a finding says, without the component's name."""
     return finding.workload, finding.rule, finding.severity, finding.confidence, finding.location.path, finding.nameless
 
 
-def render_others(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield a line about further findings that say the same."""
-    if findings:
-        named = [f"{safe(finding.role)} ({finding.location.line})" for finding in findings[:NAMED]]
-        further = f" and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
-        yield f"  the same in {', '.join(named)}{further}"
+def render_others(findings: Sequence[Finding], first: Finding) -> Iterator[str]:
+    """Yield a line about further findings that say the same: their locations, or their components."""
+    if not findings:
+        return
+    if findings[0].message == first.message:
+        yield f"      also {'; '.join(_list_places([entry.location for entry in findings], _folder(first.location)))}"
+        return
+    named = [f"{safe(finding.role)} ({finding.location.line})" for finding in findings[:NAMED]]
+    further = f" and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
+    yield f"  the same in {', '.join(named)}{further}"
+
+
+def _list_places(places: Iterable[Location], folder: str) -> Iterator[str]:
+    """Yield each file with its lines; the folder is stated where it changes."""
+    for path, same in groupby(places, key=lambda place: place.path):
+        lines = dict.fromkeys(str(place.line) for place in same)
+        inside = path.rpartition("/")[0] == folder
+        folder = path.rpartition("/")[0]
+        yield f"{safe(path.rpartition('/')[2] if inside else path)}:{','.join(lines)}"
+
+
+def _folder(place: Location) -> str:
+    return place.path.rpartition("/")[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.report.escaping import XML_HEAD, render_element
-from gpulint.report.formats import summary_line, text
+from gpulint.report.formats import finding_lines, summary_line
 from gpulint.report.model import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
 from gpulint.report.verdicts import NOT_EVALUATED
 
@@ -98,13 +98,15 @@ def _finding(finding: Finding, fails: bool) -> Case:
         message = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
         return test._replace(outcome="skipped", message=message)
     if not fails:
-        return test._replace(outcome="system-out", words=text.render_finding(finding))
+        return test._replace(outcome="system-out", words=finding_lines.render_finding(finding))
     kind = finding.severity.word
-    return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.render_finding(finding))
+    return test._replace(
+        outcome="failure", message=finding.message, kind=kind, words=finding_lines.render_finding(finding)
+    )
 
 
 def _build_case(finding: Finding) -> Case:
-    owner = text.name_owner(finding.workload, finding.role)
+    owner = finding_lines.name_owner(finding.workload, finding.role)
     return Case(finding.location.path, f"{finding.rule} ({owner})" if owner else finding.rule)
 
 
@@ -113,7 +115,7 @@ def _build_unevaluated_case(finding: Finding) -> Case:
 
 
 def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
-    test = Case(workload.location.path, f"checks ({text.name_owner(workload.name, role.name)})")
+    test = Case(workload.location.path, f"checks ({finding_lines.name_owner(workload.name, role.name)})")
     if not role.not_evaluated:
         return test
     needs = sorted({need for check in role.not_evaluated for need in check.needs})

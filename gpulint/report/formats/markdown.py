@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint.report.escaping import safe
 from gpulint.report.formats import comparison as formats_comparison
-from gpulint.report.formats import node_pools, summary_line, text
-from gpulint.report.formats.text import CONFIDENCE
+from gpulint.report.formats import finding_lines, node_pools, summary_line
+from gpulint.report.formats.finding_lines import CONFIDENCE
 from gpulint.report.model import Comparison, Failure, Finding, HintUse, Report, RuleCard, Skip
 
 MARKER = "<!-- gpulint report{} -->"
@@ -135,7 +135,7 @@ def _faults(failures: Sequence[Failure]) -> Iterator[str]:
 
 def _details(report: Report, left: int) -> tuple[str, str]:
     """Return the findings as on a terminal, up to the length limit."""
-    texts = [text.render_finding(finding) for finding in _sort_by_severity(report.open)]
+    texts = [finding_lines.render_finding(finding) for finding in _sort_by_severity(report.open)]
     listed = _take_fitting(texts, left - 200)
     more = f"\n\n… and the details of {len(texts) - len(listed)} more, in the log" if len(listed) < len(texts) else ""
     return "Locations, arithmetic and suggestions", format_block("\n\n".join(listed)) + more if listed else ""

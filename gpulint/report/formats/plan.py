@@ -8,7 +8,7 @@ from gpulint import units
 from gpulint.report import headroom, json_text
 from gpulint.report.escaping import safe
 from gpulint.report.fact import Fact
-from gpulint.report.formats import json, text
+from gpulint.report.formats import json, suggestion_lines, terminal_layout
 from gpulint.report.plan import Plan, PlanFile
 from gpulint.report.suggestion import Suggestion
 from gpulint.report.tool import THIS, Catalog
@@ -49,7 +49,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.cures:
         yield f"fixes {', '.join(plan.cures)}" + (f"; {', '.join(plan.leaves)} remains" if plan.leaves else "")
     if plan.smallest:
-        yield f"smallest that fits: {'; '.join(text.render_fits(plan.smallest))}"
+        yield f"smallest that fits: {'; '.join(suggestion_lines.render_fits(plan.smallest))}"
     if plan.too_small:
         yield f"too small: {', '.join(plan.too_small)}"
     if plan.options:
@@ -85,14 +85,14 @@ def _table(plan: Plan) -> Iterator[str]:
     ]
     today = ["", "today", _today(plan), *(_cell(plan.facts, name) for name in columns), ""]
     widths = [max(len(row[at]) for row in (titles, today, *rows)) for at in range(len(titles))]
-    yield text.pad(titles, widths)
-    yield text.pad(today, widths)
+    yield terminal_layout.pad(titles, widths)
+    yield terminal_layout.pad(today, widths)
     for row, option in zip(rows, plan.options, strict=True):
-        yield text.pad([safe(cell) for cell in row], widths)
+        yield terminal_layout.pad([safe(cell) for cell in row], widths)
         if option.trade_off:
             yield f"   trade-off: {safe(option.trade_off)}"
         for edit in option.edits:
-            yield f"   {text.render_edit(edit, plan.location)}"
+            yield f"   {suggestion_lines.render_edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(option.prices for option in plan.options if option.prices)):
         yield f"prices: {safe(prices)}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.report import json_text
-from gpulint.report.formats import text
+from gpulint.report.formats import suggestion_lines
 from gpulint.report.model import Failure, Finding, Location, Report, RuleCard, Severity, Skip
 from gpulint.version import PROJECT
 
@@ -20,7 +20,7 @@ def render(report: Report) -> str:
 
 def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
     code = {"value": finding.rule, **({"url": card.page} if card and card.page else {})}
-    tries = map(text.render_suggestion, finding.suggestions)
+    tries = map(suggestion_lines.render_suggestion, finding.suggestions)
     diagnostic: dict[str, object] = {
         "message": "\n".join((finding.message, *finding.arithmetic, *tries)),
         "location": {"path": finding.location.path, "range": _range(finding.location)},

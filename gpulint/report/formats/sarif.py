@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from gpulint.report import json_text
 from gpulint.report.formats import comparison as formats_comparison
-from gpulint.report.formats import fingerprints, json, markdown, summary_line, text
+from gpulint.report.formats import finding_lines, fingerprints, json, markdown, suggestion_lines, summary_line
 from gpulint.report.model import (
     Failure,
     Finding,
@@ -159,13 +159,15 @@ def _result(finding: Finding, mark: str, rule: int, compared: bool) -> Object:
     fixes = [
         _fix(suggestion) for suggestion in sorted(finding.suggestions, key=_has_trade_off) if _is_exact(suggestion)
     ]
-    texts = (finding.message, *finding.arithmetic, *map(text.render_suggestion, finding.suggestions))
+    texts = (finding.message, *finding.arithmetic, *map(suggestion_lines.render_suggestion, finding.suggestions))
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": finding.severity.word,
         "message": {"text": _inert("\n".join(texts))},
-        "locations": [_location(finding.location, finding.label, text.name_owner(finding.workload, finding.role))],
+        "locations": [
+            _location(finding.location, finding.label, finding_lines.name_owner(finding.workload, finding.role))
+        ],
         "relatedLocations": [
             {"id": number, **_location(related.location, related.label)}
             for number, related in enumerate(finding.related, start=1)
@@ -217,7 +219,11 @@ def _fix(suggestion: Suggestion) -> Object:
         {"artifactLocation": _artifact(path), "replacements": _replacements(all_)} for path, all_ in files.items()
     ]
     safe = {"properties": {"safe": suggestion.is_safe}}
-    return {"description": {"text": _inert(text.render_suggestion(suggestion))}, "artifactChanges": changes, **safe}
+    return {
+        "description": {"text": _inert(suggestion_lines.render_suggestion(suggestion))},
+        "artifactChanges": changes,
+        **safe,
+    }
 
 
 def _replacements(replacements: Iterable[Replacement]) -> list[Object]:
@@ -312,7 +318,7 @@ def _unread(skip: Skip) -> Object:
 def _not_evaluated(workload: WorkloadSummary, role: RoleSummary) -> Object:
     needs = sorted({need for check in role.not_evaluated for need in check.needs})
     checks = [{"rule": check.rule, "needs": list(check.needs)} for check in role.not_evaluated]
-    owner = text.name_owner(workload.name, role.name)
+    owner = finding_lines.name_owner(workload.name, role.name)
     message = f"{owner}: {len(checks)} checks were not evaluated; to evaluate them, add {', '.join(needs)}"
     notification = _notification("not-evaluated", "note", message, workload.location.path)
     return {**notification, "properties": {"checks": checks}}

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import units
 from gpulint.report.escaping import count, safe
-from gpulint.report.model import Comparison, FacilitySummary, Report, Severity, Skip, Spent, WorkloadSummary
+from gpulint.report.model import (
+    Comparison,
+    FacilitySummary,
+    Report,
+    RoleSummary,
+    Severity,
+    Skip,
+    Spent,
+    WorkloadSummary,
+)
 from gpulint.report.report import SUSPICIOUS
 from gpulint.report.verdicts import NOT_EVALUATED
 
 NAMED_MAX = 8
 NAMED_COMPONENTS_MAX = 2
 """The same limit for the components of a facility, which are many and alike."""
+FOREIGN = frozenset({"own program", "image default"})
+"""Who decides the network of a program that gpulint does not know."""
 
 
 def render_line(report: Report) -> str:
@@ -47,6 +58,11 @@ def count_findings(report: Report) -> str:
 def render_closing(report: Report) -> Iterator[str]:
     """Yield the totals, and what was skipped and why."""
     yield render_line(report)
+    yield from render_remarks(report)
+
+
+def render_remarks(report: Report) -> Iterator[str]:
+    """Yield the budgets, the facilities, and what was not checked and why."""
     yield from map(render_budget, report.budgets)
     yield from map(render_facility, select_facilities(report))
     yield from _count_unchecked(report.skipped)
@@ -76,10 +92,20 @@ def _count_unchecked(skipped: Sequence[Skip]) -> Iterator[str]:
 
 
 def select_workloads(report: Report) -> Sequence[WorkloadSummary]:
-    """Return all workloads, or those that a compared change touches."""
-    if report.comparison is None:
-        return report.workloads
-    changed = {(change.path, change.kind, change.workload) for change in report.comparison.changes}
+    """Return all workloads, or those that a compared change touches and that the selected rules are about."""
+    touched = report.workloads if report.comparison is None else _select_changed(report, report.comparison)
+    if not report.narrowed:
+        return touched
+    found = {(finding.location.path, finding.workload) for finding in report.open}
+    return [
+        workload
+        for workload in touched
+        if (workload.location.path, workload.name) in found or any(role.not_evaluated for role in workload.roles)
+    ]
+
+
+def _select_changed(report: Report, comparison: Comparison) -> Sequence[WorkloadSummary]:
+    changed = {(change.path, change.kind, change.workload) for change in comparison.changes}
     changed |= {(finding.location.path, "", finding.workload) for finding in report.open}
     return [
         workload
@@ -90,6 +116,15 @@ def select_workloads(report: Report) -> Sequence[WorkloadSummary]:
         }
         & changed
     ]
+
+
+def select_known(workloads: Iterable[WorkloadSummary]) -> Iterator[tuple[WorkloadSummary, RoleSummary]]:
+    """Yield the roles that run an engine or trainer that gpulint knows; nothing is asked about the others."""
+    for workload in workloads:
+        for role in workload.roles:
+            foreign = any(entry.quantity == "architecture" and entry.category in FOREIGN for entry in role.explained)
+            if role.engine and not foreign:
+                yield workload, role
 
 
 def select_facilities(report: Report) -> Sequence[FacilitySummary]:
@@ -167,7 +202,7 @@ def render_needs(report: Report) -> Iterator[str]:
     if not rules:
         return
     parts = {part for facility in select_facilities(report) for check in facility.not_evaluated for part in check.parts}
-    yield f"{count_not_evaluated(report)}; to evaluate them, add"
+    yield f"{count_not_evaluated(report)}{_count_foreign(report) or '; to evaluate them, add'}"
     for need, number in rules.most_common():
         names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
         limit = NAMED_COMPONENTS_MAX if owners[need].keys() <= parts else NAMED_MAX
@@ -175,12 +210,19 @@ def render_needs(report: Report) -> Iterator[str]:
         yield f"  {need} ({count(number, 'check')}: {listed}): {report.asks.get(need, '')}".rstrip(": ")
 
 
+def _count_foreign(report: Report) -> str:
+    """Return how many checks are about programs that gpulint does not know."""
+    workloads = select_workloads(report)
+    every = sum(len(role.not_evaluated) for workload in workloads for role in workload.roles)
+    left = every - sum(len(role.not_evaluated) for _, role in select_known(workloads))
+    return f", {left:,} of them of programs that gpulint does not know; to evaluate the others, add" if left else ""
+
+
 def _list_missing(report: Report) -> Iterator[tuple[str, str, str]]:
     """Yield the fact that each check lacked, its workload, and why the fact is unknown."""
-    for workload in select_workloads(report):
-        for role in workload.roles:
-            for check in role.not_evaluated:
-                yield from ((need, workload.name, role.unknown.get(need, "")) for need in check.needs)
+    for workload, role in select_known(select_workloads(report)):
+        for check in role.not_evaluated:
+            yield from ((need, workload.name, role.unknown.get(need, "")) for need in check.needs)
     for facility in select_facilities(report):
         for lack in facility.not_evaluated:
             yield from ((need, part, "") for part in lack.parts for need in lack.needs)

@@ -15,6 +15,7 @@ import gpulint
 from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import json as formats_json
 from gpulint.report.formats import junit, markdown, text
+from gpulint.report.formats.terminal_view import UNWRAPPED
 from gpulint.report.model import Comparison
 
 UNCHANGED = "no change in GPUs, cost or power"
@@ -537,7 +538,7 @@ def test_the_text_report_has_a_line_for_each_pool(reported: Reported) -> None:
     before = {"a.tf": gke("node_count = 4"), "b.yaml": EKSCTL.format(size="minSize: 1, maxSize: 2")}
     after = {"a.tf": gke("node_count = 16"), "b.yaml": EKSCTL.format(size="minSize: 1, maxSize: 4")}
     report = reported(before, after)
-    lines = text.render(report).splitlines()
+    lines = text.render(report, UNWRAPPED).splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("change from"))
     assert lines[start].endswith(
         f": workloads: {UNCHANGED}; node pools: +112 GPUs at most ({H100}: 40 to 48 → 136 to 160), "

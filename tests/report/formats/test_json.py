@@ -160,6 +160,7 @@ def test_the_summary_counts_everything() -> None:
         "skipped": 0,
         "failures": 0,
         "not_evaluated": 13,
+        "verdicts": {"fit": 0, "depend": 0, "fail": 0, "unknown": 1},
     }
 
 

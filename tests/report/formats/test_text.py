@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from samples import report
@@ -10,6 +11,7 @@ from small_reports import HOSTILE, SPEC, finding, safe
 
 from gpulint.policy.rules import evaluate
 from gpulint.report.formats import text
+from gpulint.report.formats.terminal_view import UNWRAPPED, View
 from gpulint.report.model import (
     Edit,
     Failure,
@@ -18,6 +20,8 @@ from gpulint.report.model import (
     Related,
     Report,
     RoleSummary,
+    RuleCard,
+    Severity,
     Skip,
     Suggestion,
     Waiver,
@@ -45,14 +49,17 @@ warning[variable-refers-to-itself]: Kubernetes does not expand ${LD_LIBRARY_PATH
   --> spec.yaml:14:27  (chat/server)
 14 |           value: /opt/lib:${LD_LIBRARY_PATH}
    |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
-   = Kubernetes expands only $(NAME) of variables listed earlier. The program gets the literal text, not the image's own value.
+   = Kubernetes expands only $(NAME) of variables listed earlier. The program gets the literal text, not the image's own
+       value.
 
-workload  architecture                       accelerator         parallelism  verdict        headroom
+workload  architecture                       accelerator         parallelism  verdict
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
+Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` in gpulint.yaml decides 1 workload
+not evaluated: 13 checks (--explain-missing lists what they need)
+
+workloads: 1 unknown; 2 GPUs, 0.84 kW
 1 file, 1 workload, 1 error, 1 warning
-not evaluated: 13 checks; to evaluate them, add
-  architecture (13 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
 """
 
 
@@ -60,10 +67,19 @@ def test_a_spec_with_two_findings_is_shown_whole() -> None:
     assert text.render(report(SPEC)) == SHOWN
 
 
-def test_colour_paints_the_severity_and_changes_no_letter() -> None:
-    painted = text.render(report(SPEC), colour=True)
-    assert painted.startswith("\x1b[31;1merror\x1b[0m[parallel-size-exceeds-gpus]: ")
-    assert painted.replace("\x1b[31;1m", "").replace("\x1b[33;1m", "").replace("\x1b[0m", "") == SHOWN
+def test_colour_paints_severities_locations_numbers_and_verdicts_and_changes_no_letter() -> None:
+    painted = text.render(report(SPEC), View(colour=True))
+    assert painted.startswith(
+        "\x1b[31;1merror\x1b[0m[parallel-size-exceeds-gpus]: the parallelism needs \x1b[35m4 GPUs\x1b[0m, "
+        "but the instance has \x1b[35m2\x1b[0m\n  --> \x1b[36mspec.yaml:11:36\x1b[0m  (chat/server)\n"
+    )
+    assert "\x1b[2mnot evaluated\x1b[0m" in painted
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == SHOWN
+
+
+def test_a_location_links_to_its_file_where_the_terminal_has_links() -> None:
+    linked = text.render(Report(findings=(finding(),)), View(colour=True, link="file:///repo/{}".format))
+    assert "\x1b]8;;file:///repo/a.yaml\x1b\\\x1b[36ma.yaml:1:1\x1b[0m\x1b]8;;\x1b\\" in linked
 
 
 def test_nothing_found_and_nothing_understood_is_one_line() -> None:
@@ -83,10 +99,10 @@ def test_suppressed_skipped_and_failed_are_counted() -> None:
         files=1234,
     )
     assert text.render(told) == (
-        "1,234 files, 0 workloads, no findings, 1 suppressed\n"
         "not checked: 1 × a symbolic link (c.yaml)\n"
         "not checked: 2 × template\n"
         "internal error in d.yaml while checking the file: RuntimeError: oh\n"
+        "1,234 files, 0 workloads, no findings, 1 suppressed\n"
     )
 
 
@@ -169,9 +185,9 @@ def test_raw_control_characters_in_a_file_stay_text() -> None:
         assert safe(text.render(report(SPEC + f"# {char}\n{char}x: {char}\n")))
 
 
-def summary(path: str, name: str, engine: str) -> WorkloadSummary:
+def summary(path: str, name: str, engine: str, verdict: str = "fits") -> WorkloadSummary:
     role = RoleSummary(
-        "server", engine=engine, architecture="?", accelerator="1 × L4 24GB", parallelism="?", verdict="fits"
+        "server", engine=engine, architecture="?", accelerator="1 × L4 24GB", parallelism="?", verdict=verdict
     )
     return WorkloadSummary(name, "inference", "kubernetes", Location(path, 1, 1, 1, 2), (role,))
 
@@ -188,17 +204,99 @@ def test_workloads_of_one_file_need_no_path() -> None:
     assert "a.yaml" not in shown
 
 
-def test_many_roles_without_a_known_engine_are_counted_instead_of_listed() -> None:
-    unread = tuple(summary("a.yaml", f"job{number}", "") for number in range(21))
-    shown = text.render(Report(workloads=(*unread, summary("a.yaml", "chat", "vllm")), files=1))
-    assert "job3" not in shown
-    assert "chat" in shown
-    assert "and 21 roles with an engine that gpulint does not know" in shown
+def test_a_long_list_shows_only_the_roles_that_need_a_decision_the_failing_ones_first() -> None:
+    fitting = [summary("a.yaml", f"job{number}", "vllm") for number in range(12)]
+    told = [summary("a.yaml", "open", "vllm", "needs 1 × L4 24GB"), summary("a.yaml", "broken", "vllm", "does not fit")]
+    shown = text.render(Report(workloads=(*fitting, *told), files=1)).splitlines()
+    assert [line.split()[0] for line in shown[:3]] == ["workload", "broken", "open"]
+    assert shown[3] == "and 12 roles that need no decision (--all lists them)"
+    assert "job7" in text.render(Report(workloads=(*fitting, *told), files=1), View(everything=True))
 
 
-def test_a_few_roles_without_a_known_engine_are_listed() -> None:
-    shown = text.render(Report(workloads=tuple(summary("a.yaml", f"job{number}", "") for number in range(20)), files=1))
-    assert "job19" in shown
+def test_of_many_roles_that_need_a_decision_the_first_are_listed() -> None:
+    told = tuple(summary("a.yaml", f"job{number}", "vllm", "does not fit") for number in range(20))
+    shown = text.render(Report(workloads=told, files=1))
+    assert "job11" in shown
+    assert "job12" not in shown
+    assert "and 8 roles more, 8 of which need a decision (--all lists them)" in shown
+
+
+def test_a_short_list_shows_every_role() -> None:
+    shown = text.render(Report(workloads=tuple(summary("a.yaml", f"job{number}", "") for number in range(12)), files=1))
+    assert "job11" in shown
+
+
+# ---- many findings
+
+
+def many(number: int) -> tuple[Finding, ...]:
+    """As many different findings, and each of them at two locations."""
+    return tuple(
+        finding(Location(f"apps/{path}.yaml", line, 1, line, 5, "kind: Pod"), message=f"defect {at}")
+        for at in range(number)
+        for path, line in (("a", 1), ("b", 4))
+    )
+
+
+def test_the_same_finding_at_several_locations_is_shown_once_with_all_of_them() -> None:
+    shown = text.render(Report(findings=many(1))).splitlines()
+    assert shown[1:3] == ["  --> apps/a.yaml:1:1", "      also b.yaml:4"]
+    assert sum("defect 0" in line for line in shown) == 1
+
+
+def test_many_findings_are_shown_in_brief_with_every_location() -> None:
+    shown = text.render(Report(findings=many(6)), View(quiet=True)).splitlines()
+    assert shown[:3] == ["error[a-rule]: defect 0", "  --> apps/a.yaml:1:1", "      also b.yaml:4"]
+    assert len(shown) == 6 * 3
+
+
+def test_few_findings_are_shown_in_full_and_many_on_request() -> None:
+    assert "^^^^" in text.render(Report(findings=many(5)))
+    assert "^^^^" not in text.render(Report(findings=many(6)))
+    assert "^^^^" in text.render(Report(findings=many(6)), View(show="full"))
+    assert "^^^^" not in text.render(Report(findings=many(1)), View(show="brief"))
+
+
+def test_the_most_severe_findings_come_first() -> None:
+    some = [
+        finding(message="n")._replace(severity=Severity.NOTE),
+        finding(confidence=2, message="likely")._replace(severity=Severity.ERROR),
+        finding(message="sure")._replace(severity=Severity.ERROR),
+    ]
+    shown = text.render(Report(findings=tuple(some)), View(show="brief")).splitlines()
+    assert [line for line in shown if "[a-rule]" in line] == [
+        "error[a-rule]: sure",
+        "error (likely)[a-rule]: likely",
+        "note[a-rule]: n",
+    ]
+
+
+def test_a_limit_counts_different_findings_and_says_what_is_left() -> None:
+    shown = text.render(Report(findings=many(6)), View(limit=2))
+    assert "defect 1" in shown
+    assert "defect 2" not in shown
+    assert "and 4 more different findings at 8 locations (--limit 2)" in shown
+
+
+def test_a_quiet_report_has_findings_only() -> None:
+    assert text.render(Report(findings=(), files=3), View(quiet=True)) == ""
+    assert "file" not in text.render(Report(findings=many(2), files=3), View(quiet=True)).splitlines()[-1]
+
+
+def test_statistics_count_the_findings_of_each_rule() -> None:
+    card = RuleCard("a-rule", "family", Severity.ERROR, "It is too large", "why")
+    notes = tuple(finding(message=f"{at}")._replace(rule="odd", severity=Severity.NOTE) for at in range(11))
+    shown = text.render(Report(findings=(*notes, *many(1)), rules={"a-rule": card}), View(statistics=True))
+    assert shown.splitlines()[:2] == [" 2  error[a-rule]  It is too large", "11  note[odd]"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(width: int) -> None:
+    for show in ("brief", "full"):
+        unwrapped = set(text.render(report(SPEC), UNWRAPPED._replace(show=show)).split())
+        lines = text.render(report(SPEC), View(width=width, show=show)).splitlines()
+        assert max(map(len, lines)) <= width
+        assert {word for line in lines for word in line.split()} <= unwrapped | {"…", "|"}
 
 
 # ---- labels under the caret
