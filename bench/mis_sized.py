@@ -32,7 +32,7 @@ from gpulint.policy.config.files import DiskReader
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules import selection
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import Plan, Suggestion
 from gpulint.source.repository import Source, WorkTree
 from gpulint.suggestions import changed_role

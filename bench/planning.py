@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gpulint.pipeline import evaluate, session
 from gpulint.pipeline.plan import plan_file
 from gpulint.policy.rules import evaluate as rules_evaluate
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.source import repository
 from gpulint.suggestions import ranking, search
 

@@ -11,7 +11,8 @@ from gpulint import units
 from gpulint.facts.glossary import Quantity, glossary
 from gpulint.facts.model import Missing, ResolvedFact
 from gpulint.pipeline.rule_tests.runner import render_literal
-from gpulint.policy.rules.evaluate import EvaluatedRole, render_fact
+from gpulint.policy.rules.evaluate import render_fact
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report import json_text
 from gpulint.report.model import Scenarios
 from gpulint.workload import Value

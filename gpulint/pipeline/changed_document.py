@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.pipeline import enrichment, evaluate
 from gpulint.pipeline.evaluate import Evaluated
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.source.repository import Repository
 from gpulint.suggestions.edits.apply import ChangedDocument
 

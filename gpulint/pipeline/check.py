@@ -19,7 +19,7 @@ from gpulint.pipeline.watchdog import OutOfTime, Watchdog
 from gpulint.policy.config.settings import FILE
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import FacilitySummary, Finding, Report, Skip, WorkloadSummary
 from gpulint.source.repository import Repository, Source
 

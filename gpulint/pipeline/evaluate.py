@@ -14,7 +14,7 @@ from gpulint.pipeline.enrichment import autoscaling
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import document_rules, evaluate, memory_verdict
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Recognised, Skip
 from gpulint.report.verdicts import NOT_EVALUATED

@@ -9,7 +9,7 @@ from gpulint.pipeline import contradictions
 from gpulint.pipeline.enrichment.hints import LEFT_OUT
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.rules import evaluate, identity
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.policy.waivers import declarations
 from gpulint.report.model import Finding, HintUse, Location

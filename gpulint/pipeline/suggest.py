@@ -12,7 +12,8 @@ from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated, EvaluatedDocument, EvaluatedWorkload
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate
-from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
+from gpulint.policy.rules.evaluate import Outcome, Verdict
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import FacilitySummary, Finding, Suggestion
 from gpulint.suggestions.allowance import Allowance

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from gpulint.facts.model import Facts
 from gpulint.policy.rules import evaluate
-from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
+from gpulint.policy.rules.evaluate import Outcome, Verdict
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity, Suggestion
 from gpulint.suggestions import changed_role, generators, pricing

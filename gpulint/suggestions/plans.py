@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.policy.rules import evaluate as rules_evaluate
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import Finding, Location, Plan
 from gpulint.source.repository import Source
 from gpulint.suggestions import ranking, search, verification

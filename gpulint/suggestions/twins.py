@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from gpulint.policy.rules.evaluate import EvaluatedRole, Verdict
+from gpulint.policy.rules.evaluate import Verdict
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import Edit, Location, Suggestion
 from gpulint.source.documents import Document, Node, Path, places
 from gpulint.workload import Field, Origin

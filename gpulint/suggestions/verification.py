@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome
+from gpulint.policy.rules.evaluate import Outcome
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import Finding, Report, Severity, Suggestion
 from gpulint.source import documents
 from gpulint.source.documents import Loaded

@@ -15,7 +15,7 @@ from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, run
 from gpulint.pipeline.session import Session
 from gpulint.policy.rules import memory_verdict
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report import verdicts
 from gpulint.report.escaping import safe
 from gpulint.report.formats import finding_lines, suggestion_lines

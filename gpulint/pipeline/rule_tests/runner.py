@@ -15,7 +15,7 @@ from gpulint.policy.conditions import cel
 from gpulint.policy.did_you_mean import suggest
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import diagnostics
-from gpulint.policy.rules.evaluate import EvaluatedRole
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import (
     Rule,
     RuleError,

@@ -136,14 +136,25 @@ def _has_open_count(bounds: Bounds) -> bool:
 
 def apply(bounds: Bounds, outcome: Outcome, rules: Iterable[Rule]) -> Outcome:
     """Return an outcome with what the rules about memory say whatever the open values are."""
-    return evaluate.add_judged(outcome, judge(bounds, _list_open(outcome, rules)))
+    return _add_judged(outcome, judge(bounds, _list_open(outcome, rules)))
 
 
 def judge_outcome(outcome: Outcome, rules: Iterable[Rule], facts: Facts) -> tuple[Bounds | None, Outcome]:
     """Return the bounds of a role, and its outcome with what its rules about memory say whatever the open values are."""
     open_rules, known = _list_open(outcome, rules), find_bounds(facts)
-    judged = evaluate.add_judged(outcome, judge(known, open_rules)) if known else outcome
+    judged = _add_judged(outcome, judge(known, open_rules)) if known else outcome
     return known, _drop_bounded(judged, open_rules, facts.role)
+
+
+def _add_judged(outcome: Outcome, judged: Judged) -> Outcome:
+    """Return the outcome of a role with what its rules say whatever the open values are."""
+    verdicts = (*outcome.verdicts, *judged.verdicts)
+    return Outcome(
+        tuple(verdict for verdict in verdicts if not evaluate.is_absorbed(verdict, verdicts)),
+        tuple(entry for entry in outcome.not_evaluated if entry.rule not in judged.settled),
+        outcome.holding | {verdict.rule.name for verdict in judged.verdicts},
+        judged.settled,
+    )
 
 
 def _list_open(outcome: Outcome, rules: Iterable[Rule]) -> list[Rule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import package_data
@@ -26,9 +26,6 @@ from gpulint.report.model import (
 )
 from gpulint.version import SITE
 from gpulint.workload import Origin, Role, Value, Workload
-
-if TYPE_CHECKING:
-    from gpulint.policy.rules.bounds import Bounds, Judged
 
 INSTANCE_FAMILIES = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
@@ -128,26 +125,6 @@ class Outcome(NamedTuple):
     bounded: frozenset[str] = frozenset()
 
 
-class EvaluatedRole(NamedTuple):
-    """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
-
-    `component` is the path of a component inside its facility; a role has none. `bounds` are those of a role whose
-    memory rests on values that its file leaves open.
-    """
-
-    workload: Workload
-    facts: Facts
-    rules: tuple[Rule, ...]
-    outcome: Outcome
-    component: str = ""
-    bounds: Bounds | None = None
-
-    @property
-    def owner(self) -> tuple[str, str]:
-        """The names of the workload and the role, or of the facility and the component."""
-        return self.workload.name, self.component or self.facts.role.name
-
-
 class RuleDefect(Exception):
     """A built-in rule whose condition fails although every fact is known, or any rule whose condition takes too many steps."""
 
@@ -183,17 +160,6 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> Outcome:
                 verdicts.append(Verdict(rule, scenarios, severity))
     reported = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
     return Outcome(reported, tuple(not_evaluated), frozenset(holding))
-
-
-def add_judged(outcome: Outcome, judged: Judged) -> Outcome:
-    """Return the outcome of a role with what its rules say whatever the open values are."""
-    verdicts = (*outcome.verdicts, *judged.verdicts)
-    return Outcome(
-        tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts)),
-        tuple(entry for entry in outcome.not_evaluated if entry.rule not in judged.settled),
-        outcome.holding | {verdict.rule.name for verdict in judged.verdicts},
-        judged.settled,
-    )
 
 
 def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
