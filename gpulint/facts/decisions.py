@@ -23,6 +23,7 @@ ARGUMENTS = "arguments"
 
 UNREAD = "arguments that cannot be read"
 """Who decides what words that cannot be read may state."""
+HARDWARE = frozenset({"gpus_per_pod", "gpus_per_replica", "pods_per_replica"})
 ELSEWHERE = "elsewhere"
 """The condition of decisions that a file which is named, but missing, makes."""
 
@@ -43,7 +44,7 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    role, decisions = replace(facts.role, open_ended=""), [*_list_unread(facts), *_bound_samples(facts)]
+    role, decisions = _open_settings(facts.role), [*_list_unread(facts), *_bound_samples(facts)]
     while True:
         tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
         left = tried.scenarios(quantity)
@@ -117,9 +118,31 @@ def _expand(names: frozenset[str], facts: Facts) -> frozenset[str]:
 def _find_absence(name: str, role: Role, found: Sequence[Decision]) -> Field | None:
     """Return the value of absence for an unread setting that no decision settles."""
     absent = glossary()[name].absent if name in glossary() else ()
-    if not absent or not isinstance(role.value(name), Unknown) or any(name in one.fields for one in found):
+    if not absent or getattr(role.value(name), "lacking", "") != ARGUMENTS or any(name in one.fields for one in found):
         return None
     return Field(absent[0], source="nothing that was read states it")
+
+
+def _open_settings(role: Role) -> Role:
+    """Return a role without unread arguments: of a training run they may state every setting that no word states."""
+    if not role.open_ended or not engines.is_training(role):
+        return replace(role, open_ended="")
+    unread = Field(Unknown(role.open_ended, "another object", lacking=ARGUMENTS))
+    stated = {name for name, field in role.fields.items() if field.origins}
+    return replace(role.having(**dict.fromkeys(list_fields(role) - stated - HARDWARE, unread)), open_ended="")
+
+
+def _is_stated_otherwise(decision: Decision, role: Role) -> bool:
+    """Return whether a file states a field of a decision in words that are not understood: it is none of the members."""
+    fields = (role.fields.get(name) for name in decision.fields)
+    return any(
+        field is not None
+        and field.origins
+        and isinstance(field.value, Unknown)
+        and not field.value.category
+        and not field.value.lacking
+        for field in fields
+    )
 
 
 def _list_unread(facts: Facts) -> Iterator[Decision]:
@@ -143,6 +166,8 @@ def _list_decisions(names: Iterable[str], facts: Facts) -> Iterator[Decision]:
     taken: set[str] = set()
     for decision, condition in _load(_find_task(facts.role), facts.role.text("engine")):
         is_asked = decision.decider != UNREAD and (decision.fields & wanted) - taken
+        if _is_stated_otherwise(decision, facts.role):
+            continue
         if is_asked and _holds(condition, decision, facts) and (kept := _restrict(decision, facts, wanted)):
             taken |= kept.fields
             yield kept

@@ -53,6 +53,10 @@ def verdict(found: Report) -> str:
     return role.verdict
 
 
+OPEN = ("not evaluated", "depends on ", "needs ", "likely ", "fits")
+"""How verdicts begin where values are open and something may fit."""
+
+
 # ---- states alone
 
 
@@ -62,13 +66,13 @@ def test_16_bytes_a_parameter_of_8_billion_do_not_fit_in_80_gigabytes() -> None:
     (finding,) = of_rule(found, STATES)
     assert finding.severity is Severity.ERROR
     assert "119.66 GiB" in finding.message
-    assert verdict(found) == "does not fit"
+    assert verdict(found) == "does not fit in any case"
 
 
 def test_an_eighth_of_them_fits() -> None:
     found = report(native(**LLAMA, sharding="fsdp"))
     assert of_rule(found, STATES) == []
-    assert verdict(found) == "not evaluated"  # batch and length are not stated
+    assert verdict(found).startswith("depends on sequence length: fits up to ")  # batch and length are not stated
 
 
 @pytest.mark.parametrize(
@@ -84,10 +88,10 @@ def test_an_eighth_of_them_fits() -> None:
         {"sharding": "ddp", "checkpoint": "meta-llama/Llama-3.1-70B", "quantization": "nf4"},  # and no adapters
     ],
 )
-def test_what_is_not_stated_keeps_the_rules_silent(left_open: dict[str, object]) -> None:
+def test_what_is_not_stated_is_bounded_and_no_error_rests_on_it(left_open: dict[str, object]) -> None:
     found = report(native(**{**LLAMA, **left_open}))
-    assert severities(found).keys() <= {"float32-training"}
-    assert verdict(found) == "not evaluated"
+    assert Severity.ERROR not in severities(found).values()
+    assert verdict(found).startswith(OPEN)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +210,12 @@ def test_weights_below_adapters_need_no_targets() -> None:
         "litgpt finetune_full meta-llama/Llama-3.1-8B --precision bf16-true",
     ],
 )
-def test_what_a_command_line_leaves_open_keeps_the_rules_silent(command: str) -> None:
+def test_what_a_command_line_leaves_open_is_no_error(command: str) -> None:
     started = f"python {command}" if command.startswith(("src/", "transformers/", "run_clm")) else command
     found = report(job(started, "nvidia-l4"))
-    assert severities(found).keys().isdisjoint({WEIGHTS, STATES, STEP}), command
-    assert verdict(found) in ("not evaluated", "fits")
+    found_about_memory = {name: level for name, level in severities(found).items() if name in (WEIGHTS, STATES, STEP)}
+    assert Severity.ERROR not in found_about_memory.values(), command
+    assert verdict(found).startswith(OPEN)
 
 
 def test_a_variable_of_accelerate_keeps_the_rules_silent() -> None:

@@ -48,7 +48,8 @@ def _describe_dependence(tipping: Sequence[Tipping], fits: str) -> str:
     if not any(entry.together for entry in tipping):
         return "; ".join(describe_tipping(entry, fits) for entry in tipping)
     needed = [_name_member(entry.decision, entry.fitting[-1]) for entry in tipping]
-    return f"depends on {len(needed)} settings: {fits} with {', '.join(needed[:-1])} and {needed[-1]}"
+    named = needed if len(needed) <= NAMED_MAX else [*needed[: NAMED_MAX - 1], f"{len(needed) - NAMED_MAX + 1} more"]
+    return f"likely does not fit: {fits} only with {', '.join(named[:-1])} and {named[-1]}"
 
 
 def _describe_weights(bounds: Bounds) -> str:

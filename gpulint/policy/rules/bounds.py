@@ -20,6 +20,8 @@ from gpulint.workload import Decision, Field, Role
 
 REFERENCE_GPUS = 8
 RANKS = ("does not fit", "likely does not fit", "likely fits", "fits")
+CORNERS = 2
+"""The last probes of bounds: every decision at its best, and every one at its worst."""
 JUDGE = "judge"
 """What a rule about memory does where values are open: it judges all that they can be."""
 FITTING = RANKS.index("likely fits")
@@ -42,6 +44,10 @@ class Probe(NamedTuple):
     def rank(self) -> int:
         """Return the verdict as a number that grows with the memory left; -1 if it was not evaluated."""
         return RANKS.index(self.verdict) if self.verdict in RANKS else -1
+
+
+Count = tuple[int, float, Probe]
+"""In how many scenarios a rule fires at a probe, and the memory that is short there [bytes]."""
 
 
 class Tipping(NamedTuple):
@@ -181,7 +187,7 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     """Return which rules about memory fire whatever the open values are, and which fire for none.
 
     The severity follows from the assignment at which a rule fires in the fewest scenarios; it is one step lower for a
-    program that is not known. A rule that fires at every
+    program that is not known, and for a rule that only several decisions together avoid. A rule that fires at every
     probe is confirmed at all assignments, or at the corners if these are too many.
     """
     if bounds.reference:
@@ -190,20 +196,29 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
     settled: set[str] = set()
     for rule in rules:
         known = _count_each(rule, bounds.probes)
-        if known and min(entry[0] for entry in known) > 0:
-            known = _count_each(rule, bounds.search.list_all())
         if not known:
             continue
-        least, _, probe = min(known, key=lambda entry: entry[:2])
-        if max(entry[0] for entry in known) == 0:
+        fires = [count for count, _, _ in known]
+        if max(fires) == 0:
             settled.add(rule.name)
-        elif severity := rule.severity.lower_by(3 - least + bounds.is_of_unknown_program) if least else None:
+        elif min(fires[:-CORNERS]) and (verdict := _build_verdict(rule, known, bounds)):
             settled.add(rule.name)
-            found.append(Verdict(rule, least, severity, probe.facts, _name_decisions(bounds)))
+            found.append(verdict)
     return Judged(tuple(found), frozenset(settled))
 
 
-def _count_each(rule: Rule, probes: Iterable[Probe]) -> list[tuple[int, float, Probe]]:
+def _build_verdict(rule: Rule, known: Sequence[Count], bounds: Bounds) -> Verdict | None:
+    """Return the verdict of a rule that no single decision avoids: one step lower if several together do."""
+    everywhere = _count_each(rule, bounds.search.list_all()) if min(count for count, _, _ in known) else ()
+    is_certain = bool(everywhere) and min(count for count, _, _ in everywhere) > 0
+    counts = everywhere if is_certain else known[:-CORNERS]
+    least, _, probe = min(counts, key=lambda entry: entry[:2])
+    severity = rule.severity.lower_by(3 - least + (not is_certain) + bounds.is_of_unknown_program)
+    whatever = _name_decisions(bounds) if is_certain else "; only several settings together avoid it"
+    return Verdict(rule, least, severity, probe.facts, whatever) if severity else None
+
+
+def _count_each(rule: Rule, probes: Iterable[Probe]) -> list[Count]:
     """Return in how many scenarios a rule fires at each probe, with the memory short; nothing if one lacks a fact."""
     found = []
     for probe in probes:
