@@ -137,10 +137,8 @@ def _is_stated_otherwise(decision: Decision, role: Role) -> bool:
     fields = (role.fields.get(name) for name in decision.fields)
     return any(
         field is not None
-        and field.origins
         and isinstance(field.value, Unknown)
-        and not field.value.category
-        and not field.value.lacking
+        and not (field.value.category or field.value.lacking or field.value.choices)
         for field in fields
     )
 

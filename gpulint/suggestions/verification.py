@@ -56,13 +56,14 @@ class Unchanged(Protocol):
 
 
 class Verdicts(NamedTuple):
-    """The severity of each rule that fires on an owner, of each rule that those absorb, and the
-    rules not evaluated.
+    """The severity of each rule that fires on an owner, of each rule that those absorb, the rules not evaluated, and those
+    that were evaluated over open values.
     """
 
     firing: Mapping[tuple[Owner, str], int]
     absorbed: Mapping[tuple[Owner, str], int]
     not_evaluated: frozenset[tuple[Owner, str]]
+    bounded: frozenset[tuple[Owner, str]]
 
 
 def clears(rules: Iterable[str], before: Outcome, after: Outcome) -> bool:
@@ -224,7 +225,9 @@ def _collect_verdicts(roles: Iterable[EvaluatedRole]) -> Verdicts:
     firing: dict[tuple[Owner, str], int] = {}
     absorbed: dict[tuple[Owner, str], int] = {}
     missing: set[tuple[Owner, str]] = set()
+    bounded: set[tuple[Owner, str]] = set()
     for role in roles:
+        bounded |= {(role.owner, rule) for rule in role.outcome.bounded}
         missing |= {(role.owner, entry.rule) for entry in role.outcome.not_evaluated}
         for verdict in role.outcome.verdicts:
             key = role.owner, verdict.rule.name
@@ -233,7 +236,7 @@ def _collect_verdicts(roles: Iterable[EvaluatedRole]) -> Verdicts:
                 firing[key] = max(verdict.severity, firing.get(key, 0))
             elif key not in firing:
                 firing[key] = 0  # it fires only with a suggestion, which was already verified on facts
-    return Verdicts(firing, absorbed, frozenset(missing))
+    return Verdicts(firing, absorbed, frozenset(missing), frozenset(bounded))
 
 
 def _compare_verdicts(cleared: set[tuple[Owner, str]], before: Verdicts, after: Verdicts) -> str:
@@ -244,7 +247,8 @@ def _compare_verdicts(cleared: set[tuple[Owner, str]], before: Verdicts, after: 
     worse = (rule for (owner, rule), severity in after.firing.items() if severity > known.get((owner, rule), 0))
     if new := sorted(worse):
         return f"{new[0]} would fire on the changed file"
-    missing = sorted(rule for _, rule in after.not_evaluated - before.not_evaluated)
+    lacking = (after.not_evaluated - before.not_evaluated - before.bounded) | (cleared & after.not_evaluated)
+    missing = sorted(rule for _, rule in lacking)
     return f"{missing[0]} could not be evaluated on the changed file" if missing else ""
 
 

@@ -49,7 +49,9 @@ def _read_run(started: trainers.Program, invocation: Invocation, supervised: boo
     """Return what TRL's arguments set. Releases differ in recomputation and in the loss."""
     own: dict[str, Field | None] = {
         **trainers.read_sharding_variables(invocation),
-        "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
+        "activation_checkpointing": Field(
+            Unknown("releases of TRL differ in what they recompute", choices=("none", "full"))
+        ),
         "supervised": Field(supervised),
         "sequence_length": _add_lengths(started),
         "loss_kernel": Field(

@@ -19,6 +19,7 @@ from gpulint.policy.rules import evaluate, memory_verdict, objectives
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, RoleSummary, Severity
+from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Role, Unknown
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def summarize(
     shown += objectives.list_facts(facts)
     shown += costs.list_facts(facts)
     found = _find_fitting(facts, outcome, rules)
-    opened = _describe_bounds(bounds, outcome, rules) if bounds else None
+    is_open = bounds is not None and memory_verdict.find_verdict(facts) == NOT_EVALUATED
+    opened = _describe_bounds(bounds, outcome, rules) if bounds and is_open else None
     stated = objectives.evaluate_objectives(facts)
     return RoleSummary(
         name=role.name,
