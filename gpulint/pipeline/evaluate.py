@@ -241,7 +241,7 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 def _bound(found: EvaluatedRole) -> EvaluatedRole:
     """Return an evaluated role with the verdict over its open values, if a rule about memory lacks some."""
     lacking = {entry.rule for entry in found.outcome.not_evaluated}
-    is_open = any(rule.name in lacking and rule.open == "judge" for rule in found.rules)
+    is_open = any(rule.name in lacking and rule.open == "bound" for rule in found.rules)
     if not is_open and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
         return found
     from gpulint.policy.rules import bounds

@@ -191,7 +191,7 @@ def test_a_known_mistake_is_found_at_its_line(spec: str, rule: str) -> None:
     assert [finding.location.line for finding in found] == [marked]
 
 
-def test_without_a_product_it_cannot_tell_and_names_what_is_missing() -> None:
+def test_without_a_product_it_says_what_it_takes_and_names_what_is_missing() -> None:
     """D39: DeepSeek-R1 on eight GPUs of no stated product."""
     spec = deployment(
         f"""
@@ -204,7 +204,7 @@ def test_without_a_product_it_cannot_tell_and_names_what_is_missing() -> None:
     )
     said = report(spec)
     (role,) = roles(said)
-    assert role.verdict == "not evaluated"
+    assert role.verdict == "needs 8 × H200 SXM 141GB"
     assert sorted({need for one in role.not_evaluated for need in one.needs}) == ["accelerator"]
     assert "weights-exceed-memory" in not_evaluated(said)
     assert loud(said) == {}

@@ -500,9 +500,9 @@ class RuleFile(Strict):
     only_with: Literal["alternative"] | None = pydantic.Field(
         None, description="the rule fires and absorbs others only together with an accepted suggestion"
     )
-    open: Literal["judge", "leave"] = pydantic.Field(
+    open: Literal["bound", "leave"] = pydantic.Field(
         "leave",
-        description="what the rule does where values are open: judge all that they can be, or leave it not evaluated",
+        description="what happens where values are open: the rule is evaluated with all that they can be (bound), or not evaluated (leave)",
     )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"

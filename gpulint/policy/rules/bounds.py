@@ -22,8 +22,8 @@ REFERENCE_GPUS = 8
 RANKS = ("does not fit", "likely does not fit", "likely fits", "fits")
 CORNERS = 2
 """The last probes of bounds: every decision at its best, and every one at its worst."""
-JUDGE = "judge"
-"""What a rule about memory does where values are open: it judges all that they can be."""
+BOUND = "bound"
+"""The value of `open` in a rule that is evaluated with all that open values can be."""
 FITTING = RANKS.index("likely fits")
 ASSIGNMENTS_MAX = 64
 TIPPING_MAX = 2
@@ -153,11 +153,16 @@ def judge_outcome(outcome: Outcome, rules: Iterable[Rule], facts: Facts) -> tupl
 
 
 def _add_judged(outcome: Outcome, judged: Judged) -> Outcome:
-    """Return the outcome of a role with what its rules say whatever the open values are."""
+    """Return the outcome of a role with what its rules say whatever the open values are.
+
+    A rule that another one absorbs stays listed as not evaluated: nothing is reported of it.
+    """
     verdicts = (*outcome.verdicts, *judged.verdicts)
+    reported = tuple(verdict for verdict in verdicts if not evaluate.is_absorbed(verdict, verdicts))
+    absorbed = {verdict.rule.name for verdict in judged.verdicts} - {verdict.rule.name for verdict in reported}
     return Outcome(
-        tuple(verdict for verdict in verdicts if not evaluate.is_absorbed(verdict, verdicts)),
-        tuple(entry for entry in outcome.not_evaluated if entry.rule not in judged.settled),
+        reported,
+        tuple(entry for entry in outcome.not_evaluated if entry.rule not in judged.settled - absorbed),
         outcome.holding | {verdict.rule.name for verdict in judged.verdicts},
         judged.settled,
     )
@@ -166,7 +171,7 @@ def _add_judged(outcome: Outcome, judged: Judged) -> Outcome:
 def _list_open(outcome: Outcome, rules: Iterable[Rule]) -> list[Rule]:
     """Return the rules about memory that lack a fact."""
     lacking = {entry.rule for entry in outcome.not_evaluated}
-    return [rule for rule in rules if rule.open == JUDGE and rule.name in lacking]
+    return [rule for rule in rules if rule.open == BOUND and rule.name in lacking]
 
 
 def _drop_bounded(outcome: Outcome, rules: Iterable[Rule], role: Role) -> Outcome:

@@ -50,8 +50,8 @@ class Target(NamedTuple):
 class Rule:
     """A rule as its file declares it. The stem is its name, the folder its family.
 
-    `stated` is the severity in the file, if a policy changes it. `open` says what the rule does where a fact rests on a
-    decision: `judge` all of its members, or `leave` the rule not evaluated.
+    `stated` is the severity in the file, if a policy changes it. `open` says what happens where a fact rests on a
+    decision: the rule is evaluated with all of its members (`bound`), or not evaluated (`leave`).
     """
 
     name: str

@@ -135,7 +135,7 @@ def test_a_mixed_verdict_names_what_it_depends_on_and_is_no_finding() -> None:
     found = bound(run("meta-llama/Llama-3.1-8B"))
     assert found.verdict == "depends"
     assert found.worst.rank < FITTING <= found.best.rank
-    rules = [rule for rule in load_shipped().values() if rule.open == "judge"]
+    rules = [rule for rule in load_shipped().values() if rule.open == "bound"]
     assert bounds.judge(found, rules).verdicts == ()
     for tipping in found.depends_on:
         assert tipping.fitting
