@@ -74,7 +74,7 @@ def _sum_cost(facts: Facts, machine: Offer | None) -> float | None:
     the machines.
     """
     role, share = facts.role, facts.expected("slice_share")
-    gpus, pods, replicas = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
+    gpus, pods, replicas = (facts.expected(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
     if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None
     if machine is None or machine.cost_usd_per_hour is None:

@@ -18,13 +18,13 @@ from gpulint.source.repository import Source
 ROOT = Path(__file__).parents[2]
 ODD = (
     *("99999999999", "2147483648", "1000003", "65537", "-1", "0", "1e308", ".nan", ".inf", "-.inf", "NaN", "Infinity"),
-    *("9" * 4301, "0.0000001", "''", "[]", "{}", "null", "true", "[1, 2]", "{a: 1}", "1e5", "0x7fffffff"),
+    *("9" * 4301, "9" * 400, "0.0000001", "''", "[]", "{}", "null", "true", "[1, 2]", "{a: 1}", "1e5", "0x7fffffff"),
 )
 """Values in the place of a number: large ones, prime ones, none, and what is no number."""
 NUMBER = re.compile(r"(?<![\w.#\"'/@-])\d+(?:\.\d+)?(?=[\s,\]})]|$)", re.MULTILINE)
 INSIDE = re.compile(r"(?<=[ =\"'])\d+(?=[\"' \n])")
 """A number that is a word of a command or a quoted value."""
-PLAIN = (*ODD[:6], ODD[12])
+PLAIN = (*ODD[:6], *ODD[12:14])
 LIMIT_S = 10
 QUICK = ("experts-over-two-nodes.yaml", "native-spec.yaml", "fine-tune-over-tcp.yaml", "facility-dgx-on-208v.yaml")
 
