@@ -223,6 +223,18 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
+    """Evaluate a role as it is stated, and again with the hardware that names and comments suggest."""
+    from gpulint.pipeline.enrichment import inferred_hardware
+
+    stated = _evaluate_stated(role, workload, repository, policy)
+    assumed = inferred_hardware.infer(role, workload)
+    if assumed is None:
+        return stated
+    found = _evaluate_stated(assumed, workload, repository, policy)
+    return found._replace(outcome=evaluate.add_assumed(stated, found, assumed.fields["accelerator"].source))
+
+
+def _evaluate_stated(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
     from gpulint.facts import checkpoints, resolver
     from gpulint.pipeline.enrichment import gpu_sharing

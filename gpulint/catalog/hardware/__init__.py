@@ -11,9 +11,11 @@ from gpulint.catalog.hardware.accelerators import (
     find_family,
     labels,
     list_accelerators,
+    list_families,
     product_labels,
 )
 from gpulint.catalog.hardware.links import Link, Measured, find_measurement, link
+from gpulint.catalog.hardware.mentions import Mention, find_in_name, find_in_sentence, find_in_stem
 from gpulint.catalog.hardware.mig import slice_memory_bytes, slice_share_of, slices, slices_per_card
 from gpulint.catalog.hardware.nodes import (
     ListPrice,
@@ -33,6 +35,7 @@ __all__ = [
     "Link",
     "ListPrice",
     "Measured",
+    "Mention",
     "Node",
     "accelerator",
     "cheapest",
@@ -40,12 +43,16 @@ __all__ = [
     "find_accelerator",
     "find_by_memory",
     "find_family",
+    "find_in_name",
+    "find_in_sentence",
+    "find_in_stem",
     "find_measurement",
     "holding",
     "is_cloud",
     "labels",
     "link",
     "list_accelerators",
+    "list_families",
     "list_nodes",
     "list_priced_regions",
     "list_prices",

@@ -93,6 +93,11 @@ def find_family(text: str) -> tuple[str, ...]:
     return _families().get(text.lower().replace("_", "-"), ())
 
 
+def list_families() -> tuple[str, ...]:
+    """Return all names that several products share."""
+    return tuple(_families())
+
+
 @functools.cache
 def labels() -> dict[tuple[str, str], str]:
     """Return the accelerator id of each exact pair of label key and label value."""

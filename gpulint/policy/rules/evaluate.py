@@ -191,6 +191,22 @@ def add_judged(outcome: Outcome, judged: Judged) -> Outcome:
     )
 
 
+def add_assumed(stated: EvaluatedRole, assumed: EvaluatedRole, source: str) -> Outcome:
+    """Return the outcome of a role with what its rules say on an accelerator that is assumed from a source.
+
+    A rule that fires without the assumption keeps its verdict; one that fires only with it is one step lower.
+    """
+    kept = {verdict.rule.name: verdict for verdict in stated.outcome.verdicts}
+    verdicts = {name: verdict._replace(facts=verdict.facts or stated.facts) for name, verdict in kept.items()}
+    for verdict in assumed.outcome.verdicts:
+        severity, before = verdict.severity.lower_by(1), kept.get(verdict.rule.name)
+        if severity is not None and (before is None or before.severity < severity):
+            said = f"{verdict.whatever}; the accelerator is assumed from {source}"
+            verdicts[verdict.rule.name] = verdict._replace(severity=severity, whatever=said)
+    left = tuple(entry for entry in assumed.outcome.not_evaluated if entry.rule not in verdicts)
+    return Outcome(tuple(verdicts.values()), left, stated.outcome.holding | assumed.outcome.holding)
+
+
 def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
     """True if another rule reports the same cause with at least the same severity.
 
