@@ -36,7 +36,8 @@ BEFORE = re.compile(
 )
 """A count before a name: 8x, 4x8, 2 ×, a number of GPUs, or a word."""
 AFTER = re.compile(
-    r"(?:[\s_-]*\(?(?P<memory>\d+)\s?GB?\)?)?(?P<plural>s\b|[\s-]+(?:gpus?|cards?)\b)?(?:\s?[x×](?P<times>\d+)\b)?",
+    r"(?:[\s_-]*\(?(?P<memory>\d+)\s?GB?\)?)?(?P<plural>s\b|[\s-]+(?:gpus?|cards?)\b)?(?:\s?[x×](?P<times>\d+)\b)?"
+    r"(?P<nodes>\s+(?:nodes|machines|instances|hosts)\b)?",
     re.IGNORECASE,
 )
 COUNT_MAX = 4096
@@ -131,6 +132,8 @@ def _count(before: re.Match[str] | None, after: re.Match[str] | None) -> int | N
     count = None
     if before and before["nodes"]:
         count = int(before["nodes"]) * int(before["each"])
+    elif after and after["nodes"]:
+        return None  # the count is that of one node
     elif before and (before["times"] or (before["bare"] and after and after["plural"])):
         count = int(before["times"] or before["bare"])
     elif before and before["word"]:

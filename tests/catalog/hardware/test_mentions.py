@@ -95,6 +95,8 @@ def test_a_word_of_a_file_name_means_an_accelerator_if_it_is_the_only_one(stem: 
         ("8 NVIDIA H100 GPUs", (H100,), 8),
         ("8 H100s", (H100,), 8),
         ("Config for 16 nodes of 8 H100s with FSDP1", (H100,), 128),
+        ("only tested on 2 8xH100 nodes", (H100,), None),
+        ("only tested on an 8xH100 machine", (H100,), 8),
         ("Config for 1 node of 8 x H100s (80GB)", (H100,), 8),
         ("Llama 3 H100", (H100,), None),
         ("GPU: A100", A100, None),
