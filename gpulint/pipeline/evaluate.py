@@ -231,7 +231,8 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
     if assumed is None:
         return stated
     found = _evaluate_stated(assumed, workload, repository, policy)
-    return found._replace(outcome=evaluate.add_assumed(stated, found, assumed.fields["accelerator"].source))
+    outcome = evaluate.add_assumed(stated, found, assumed.fields["accelerator"].source)
+    return found._replace(outcome=outcome, stated=stated.facts)
 
 
 def _evaluate_stated(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:

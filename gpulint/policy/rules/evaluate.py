@@ -128,7 +128,7 @@ class EvaluatedRole(NamedTuple):
     """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
 
     `component` is the path of a component inside its facility; a role has none. `bounds` are those of a role whose
-    memory rests on values that its file leaves open.
+    memory rests on values that its file leaves open. `stated` are the facts without assumed hardware, if some is assumed.
     """
 
     workload: Workload
@@ -137,6 +137,7 @@ class EvaluatedRole(NamedTuple):
     outcome: Outcome
     component: str = ""
     bounds: Bounds | None = None
+    stated: Facts | None = None
 
     @property
     def owner(self) -> tuple[str, str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import samples
 
+import gpulint
 from gpulint.report.model import Severity
 
 POD = """\
@@ -175,3 +178,13 @@ def test_a_finding_on_assumed_hardware_says_what_it_rests_on() -> None:
         finding for finding in samples.report(f"# 1x L40S\n{POD}").findings if finding.rule == "weights-exceed-memory"
     )
     assert finding.message.endswith('; the accelerator is assumed from the comment "1x L40S" in line 1')
+
+
+def test_a_budget_counts_no_assumed_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    unstated = POD.replace("nvidia.com/gpu: 1", "nvidia.com/gpu: $COUNT")
+    (tmp_path / "gpulint.yaml").write_text("budgets:\n  - {paths: '*.yaml', gpus: 1}\n")
+    for comment, exceeded in (("# 8xL40S", False), ("# gpulint: gpus=8 accelerator=l40s", True)):
+        (tmp_path / "chat.yaml").write_text(f"{comment}\n{unstated}")
+        found = gpulint.check(".", gpulint.Options(today="2026-11-22")).findings
+        assert ("gpu-budget-exceeded" in {finding.rule for finding in found}) is exceeded
