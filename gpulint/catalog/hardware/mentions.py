@@ -35,6 +35,8 @@ BEFORE = re.compile(
     re.IGNORECASE,
 )
 """A count before a name: 8x, 4x8, 2 ×, a number of GPUs, or a word."""
+BEFORE_MAX = 80
+"""Characters before a name in which its count is looked for."""
 AFTER = re.compile(
     r"(?:[\s_-]*\(?(?P<memory>\d+)\s?GB?\)?)?(?P<plural>s\b|[\s-]+(?:gpus?|cards?)\b)?(?:\s?[x×](?P<times>\d+)\b)?"
     r"(?P<nodes>\s+(?:nodes|machines|instances|hosts)\b)?",
@@ -99,7 +101,10 @@ def find_in_sentence(text: str) -> Iterator[Mention]:
         name = match[0]
         if len(name) <= SHORT and name != name.upper():
             continue
-        before, after = BEFORE.search(text, 0, match.start()), AFTER.match(text, match.end())
+        before, after = (
+            BEFORE.search(text, max(match.start() - BEFORE_MAX, 0), match.start()),
+            AFTER.match(text, match.end()),
+        )
         memory = (after and after["memory"]) or (before and before["memory"])
         end = after.end() if after else match.end()
         start = before.start() if before else match.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ SHOWN = {"accelerator": "accelerator", "gpus_per_replica": "gpus"}
 """Assumed quantities, and the words of a hint that would declare them."""
 COUNTS = ("gpus_per_replica", "gpus_per_pod", "pods_per_replica")
 NODE_GPUS = 8
-HEAD_LINES_MAX = 80
+HEAD_MAX, LINE_MAX = 10_000, 500
+"""Characters of a head, and of a line of it, that are read."""
 QUOTE_MAX = 60
 """Letters: of a longer comment, only the words that name the hardware are quoted."""
 ALTERNATIVES = re.compile(
@@ -127,7 +129,8 @@ def _read_names(role: Role) -> Iterator[Evidence]:
     if field is not None and "partition" not in role.fields:
         for origin in field.origins:
             if origin.path and not origin.key and origin.span is None and origin.document.format == "yaml":
-                yield from _read_name(origin.text(), str(origin.path[-1]))
+                key = origin.path[-1] if isinstance(origin.path[-1], str) else "the label"
+                yield from _read_name(origin.text(), key)
 
 
 def _read_name(text: str, place: str) -> Iterator[Evidence]:
@@ -178,17 +181,22 @@ def _agrees(role: Role, count: int | None) -> bool:
 
 
 def _list_head(document: Document) -> Iterator[tuple[int, str]]:
-    """Yield the lines of comments before the content of a document, without the one for gpulint."""
-    lines = document.text.splitlines()
-    number = 1 if document.index == 0 else places.find_line(document.text, document.root.start)
-    while document.index and number > 1 and (not lines[number - 2].strip() or lines[number - 2].lstrip()[0] == "#"):
-        number -= 1
-    for at in range(number, min(number + HEAD_LINES_MAX, len(lines) + 1)):
-        line = lines[at - 1].strip()
-        if line and not line.startswith("#") and line != "---":
-            return
-        if comment := COMMENT.fullmatch(lines[at - 1]):
+    """Yield the lines of comments before the content of a document, without those for gpulint and batch systems."""
+    if document.index == 0:
+        number, lines = 1, document.text[:HEAD_MAX].splitlines()
+        lines = list(itertools.takewhile(lambda line: _is_head(line) or line.strip() == "---", lines))
+    else:
+        end = document.root.start
+        above = document.text[max(end - HEAD_MAX, 0) : end].splitlines()
+        kept = list(itertools.takewhile(_is_head, reversed(above)))
+        number, lines = places.find_line(document.text, end) - len(kept), kept[::-1]
+    for at, line in enumerate(lines, number):
+        if len(line) <= LINE_MAX and (comment := COMMENT.fullmatch(line)):
             yield at, comment["text"].strip()
+
+
+def _is_head(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
 
 
 # ---- names of folders and files

@@ -86,7 +86,10 @@ def test_a_comment_within_the_object_is_not_about_all_of_it() -> None:
 def test_a_comment_of_another_document_is_not_read() -> None:
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
     assert shown(f"# 1x L40S\n{other}---\n{POD}") == OPEN
-    assert shown(f"# plain\n{other}---\n# 1x L40S\n{POD}") == "1 × L40S 48GB"
+    assert shown(f"{other}# 1x L40S\n---\n# plain\n{POD}") == OPEN
+    (role,) = samples.report(f"# plain\n{other}---\n\n# 1x L40S\n{POD}").workloads[0].roles
+    assert 'l40s, the accelerator that the comment "1x L40S" in line 6 names' in role.assumptions
+    assert shown(f"---\n# 1x L40S\n{POD}") == "1 × L40S 48GB"
 
 
 def test_a_comment_gives_the_count_that_no_line_states() -> None:
@@ -129,6 +132,21 @@ def test_the_assumption_quotes_the_comment_and_its_line() -> None:
 )
 def test_a_partition_that_is_named_after_a_product_has_it(partition: str, accelerator: str) -> None:
     assert shown(JOB.replace("PARTITION", partition), path="chat.sbatch") == accelerator
+
+
+@pytest.mark.parametrize(
+    ("selector", "accelerator"),
+    [
+        ("{pool: h100}", "1 × H100 SXM5 80GB"),
+        ("{gpu: l40s}", "1 × L40S 48GB"),
+        ("{kubernetes.io/hostname: h100-01}", "1 × H100 SXM5 80GB"),
+        ("{pool: gold}", "1 × nvidia.com/gpu (the accelerator depends on the nodes labelled pool gold)"),
+        ("{pool: h100-mig}", "1 × nvidia.com/gpu (the accelerator depends on the nodes labelled pool h100-mig)"),
+        ("{pool: mi300x}", "1 × nvidia.com/gpu (the accelerator depends on the nodes labelled pool mi300x)"),
+    ],
+)
+def test_nodes_whose_label_is_named_after_a_product_have_it(selector: str, accelerator: str) -> None:
+    assert shown(POD.replace("spec:", f"spec:\n  nodeSelector: {selector}")) == accelerator
 
 
 @pytest.mark.parametrize(
