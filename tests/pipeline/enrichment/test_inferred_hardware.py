@@ -88,7 +88,7 @@ def test_a_comment_of_another_document_is_not_read() -> None:
     assert shown(f"# 1x L40S\n{other}---\n{POD}") == OPEN
     assert shown(f"{other}# 1x L40S\n---\n# plain\n{POD}") == OPEN
     (role,) = samples.report(f"# plain\n{other}---\n\n# 1x L40S\n{POD}").workloads[0].roles
-    assert 'l40s, the accelerator that the comment "1x L40S" in line 6 names' in role.assumptions
+    assert 'l40s, the accelerator that the comment "1x L40S" in line 7 names' in role.assumptions
     assert shown(f"---\n# 1x L40S\n{POD}") == "1 × L40S 48GB"
 
 
