@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import samples
 
 import gpulint
+from gpulint.policy.rules import evaluate
+from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
+from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Severity
 
 POD = """\
@@ -66,6 +70,8 @@ def test_a_comment_at_the_head_that_names_the_hardware_is_assumed(comment: str, 
         "# faster than 1x L40S",
         "# e.g. 1x L40S",
         "# 1x L40S or larger",
+        "# 1x L40S is too small",
+        "# OOM on 1x L40S",
         "# 1x A100/H100",
         "# Uses H100 kernels",
         "# 1x H100\n# 1x L40S",
@@ -206,3 +212,32 @@ def test_a_budget_counts_no_assumed_gpus(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / "chat.yaml").write_text(f"{comment}\n{unstated}")
         found = gpulint.check(".", gpulint.Options(today="2026-11-22")).findings
         assert ("gpu-budget-exceeded" in {finding.rule for finding in found}) is exceeded
+
+
+def evaluated(*severities: Severity) -> EvaluatedRole:
+    """A role on which one rule fires with a severity, or does not."""
+    rule = load_shipped()["weights-exceed-memory"]
+    verdicts = tuple(Verdict(rule, 3, severity) for severity in severities)
+    nothing = cast("Any", None)
+    return EvaluatedRole(nothing, nothing, (), Outcome(verdicts, (), frozenset()))
+
+
+@pytest.mark.parametrize(
+    ("stated", "assumed", "expected"),
+    [
+        ((), (), ()),
+        ((), (Severity.ERROR,), (Severity.WARNING,)),
+        ((), (Severity.WARNING,), (Severity.NOTE,)),
+        ((), (Severity.NOTE,), ()),
+        ((Severity.ERROR,), (), (Severity.ERROR,)),
+        ((Severity.NOTE,), (), (Severity.NOTE,)),
+        ((Severity.ERROR,), (Severity.NOTE,), (Severity.ERROR,)),
+        ((Severity.ERROR,), (Severity.ERROR,), (Severity.ERROR,)),
+        ((Severity.NOTE,), (Severity.ERROR,), (Severity.WARNING,)),
+    ],
+)
+def test_assumed_hardware_neither_removes_nor_lowers_a_finding(
+    stated: tuple[Severity, ...], assumed: tuple[Severity, ...], expected: tuple[Severity, ...]
+) -> None:
+    found = evaluate.add_assumed(evaluated(*stated), evaluated(*assumed), "a comment")
+    assert tuple(verdict.severity for verdict in found.verdicts) == expected
