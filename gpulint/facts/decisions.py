@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.catalog import capabilities, tables
+from gpulint.catalog import capabilities, hardware, tables
 from gpulint.facts import table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
@@ -27,6 +28,10 @@ HARDWARE = frozenset({"gpus_per_pod", "gpus_per_replica", "pods_per_replica"})
 ELSEWHERE = "elsewhere"
 """The condition of decisions that a file which is named, but missing, makes."""
 
+FORM = re.compile(r" (?:PCIe|SXM\d?)(?= )")
+"""The form of a product, which its memory does not depend on."""
+DECIDERS = {"queue or partition": "the cluster"}
+"""Who takes the accelerator, by the category of what leaves it open."""
 SHORTEST_SAMPLE = 256
 """Tokens: samples of instruction data sets are that long or longer."""
 SAMPLES = "samples that are not packed are at most as long as the stated length"
@@ -44,7 +49,8 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    role, decisions = _open_settings(facts.role), [*_list_unread(facts), *_bound_samples(facts)]
+    own = [*_list_products(facts.role), *_list_unread(facts), *_bound_samples(facts)]
+    role, decisions = _open_settings(facts.role), own
     while True:
         tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
         left = tried.scenarios(quantity)
@@ -60,6 +66,26 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
         role = role.having(**absent)
         if len(decisions) > DECISIONS_MAX:
             return Missing(left.names)
+
+
+def _list_products(role: Role) -> Iterator[Decision]:
+    """Yield the accelerator, where a role names several products of which somebody else takes one.
+
+    Forms of a product with the same memory are one member, and the form with the least memory stands for it.
+    """
+    field = role.fields.get("accelerator")
+    value = field.value if field is not None else None
+    if field is None or not isinstance(value, Unknown) or "device_memory_bytes" in role.fields:
+        return
+    named = [product for name in value.choices if (product := hardware.accelerator(name))]
+    named.sort(key=lambda product: product.cuda_memory_bytes or product.driver_memory_bytes or 0)
+    members: dict[str, Member] = {}
+    for product in named:
+        label = FORM.sub("", product.name)
+        known = replace(field, value=product.id, source=value.reason)
+        members.setdefault(label, Member(label, {"accelerator": known}))
+    if members and len(named) == len(value.choices):
+        yield Decision("GPU", DECIDERS.get(value.category, "the platform"), value.reason, tuple(members.values()))
 
 
 def _bound_samples(facts: Facts) -> Iterator[Decision]:

@@ -13,7 +13,7 @@ from gpulint.pipeline import enrichment, parse
 from gpulint.pipeline.enrichment import autoscaling
 from gpulint.pipeline.parse import ParsedFile
 from gpulint.policy.resolved import ResolvedPolicy
-from gpulint.policy.rules import document_rules, evaluate, memory_verdict
+from gpulint.policy.rules import document_rules, evaluate, evaluated_role, memory_verdict
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Recognised, Skip
@@ -224,6 +224,19 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
+    """Evaluate a role as it is stated, and again with the hardware that names and comments suggest."""
+    from gpulint.pipeline.enrichment import inferred_hardware
+
+    stated = _evaluate_stated(role, workload, repository, policy)
+    assumed = inferred_hardware.infer(role, workload)
+    if assumed is None:
+        return stated
+    found = _evaluate_stated(assumed, workload, repository, policy)
+    outcome = evaluated_role.add_assumed(stated, found, assumed.fields["accelerator"].source)
+    return found._replace(outcome=outcome, stated=stated.facts)
+
+
+def _evaluate_stated(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
     from gpulint.facts import checkpoints, resolver
     from gpulint.pipeline.enrichment import gpu_sharing

@@ -81,7 +81,8 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
         documents=tuple(document.recognised for document in evaluated.documents),
         facilities=suggested.facilities,
     )
-    taking = [(role.workload, role.facts) for workload in evaluated.workloads for role in workload.roles]
+    roles = [role for workload in evaluated.workloads for role in workload.roles]
+    taking = [(role.workload, role.stated or role.facts) for role in roles]
     return FileReport(
         report,
         policy.rules,

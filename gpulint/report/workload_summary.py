@@ -65,7 +65,7 @@ class HintUse(NamedTuple):
     text: str
     """The hint as a comment declares it, such as accelerator=l4."""
     kind: str
-    """comment, annotation or settings"""
+    """comment, annotation, settings, or name (of a partition, a file or a folder)"""
     path: str
     line: int
     workload: str = ""

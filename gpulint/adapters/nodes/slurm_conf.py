@@ -136,8 +136,7 @@ def _find_accelerator(names: set[str | None], origin: Origin) -> Field:
     if len(names) != 1 or None in names:
         return Field(Unknown("the nodes' Gres names no GPU type"), (origin,))
     (name,) = names
-    product = slurm.find_accelerator(str(name))
-    return Field(product or Unknown(f"{name} is the cluster's own name"), (origin,))
+    return Field(slurm.identify_type(str(name)), (origin,))
 
 
 @functools.lru_cache(maxsize=64)

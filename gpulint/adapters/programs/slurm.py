@@ -300,24 +300,37 @@ def _read_type(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:
     (name,) = named
     if mig := MIG.fullmatch(name):
         return {"mig_profile": Field(mig[1], processes.origins(word))}
-    product = find_accelerator(name)
-    return {
-        "accelerator": Field(product or Unknown(f"{name} is the cluster's own name", QUEUE), processes.origins(word))
-    }
+    return {"accelerator": Field(identify_type(name), processes.origins(word))}
+
+
+def identify_type(name: str) -> str | Unknown:
+    """Return the accelerator of a type of GPU, or the products that share the type's name."""
+    if product := find_accelerator(name):
+        return product
+    if family := hardware.find_family(name):
+        return Unknown(f"{name} is one of {', '.join(family)}", QUEUE, choices=family)
+    return Unknown(f"{name} is the cluster's own name", QUEUE)
 
 
 def _read_constraint(word: Argument) -> Field | None:
     """Return the one accelerator that the features of a constraint allow; None if they name none."""
     alternatives = re.split(r"\|", re.sub(r"[\[\]()\s]", "", word.text or ""))
     left = [
-        {product for part in alternative.split("&") if (product := find_accelerator(re.sub(r"\*\d+$", "", part)))}
+        {product for part in alternative.split("&") for product in find_accelerators(re.sub(r"\*\d+$", "", part))}
         for alternative in alternatives
     ]
     if not any(left):
         return None
     if all(len(products) == 1 for products in left) and len(set.union(*left)) == 1:
         return Field(left[0].pop(), processes.origins(word))
-    return Field(Unknown(f"any of {word.text}", QUEUE), processes.origins(word))
+    choices = tuple(sorted(set.union(*left))) if all(left) else ()
+    return Field(Unknown(f"any of {word.text}", QUEUE, choices=choices), processes.origins(word))
+
+
+def find_accelerators(name: str) -> tuple[str, ...]:
+    """Return the accelerators that a cluster's own name may mean: one, or those that share the name."""
+    product = find_accelerator(name)
+    return (product,) if product else hardware.find_family(name)
 
 
 def find_accelerator(name: str) -> str | None:

@@ -97,7 +97,7 @@ def is_for_gpus(program: StartedCommand) -> bool:
     queues = (
         word.text or "" for name, word in _read_request(program).items() if name in ("partition", "qos", "constraint")
     )
-    if any(GPU_QUEUE.search(queue) or slurm.find_accelerator(queue) for queue in queues):
+    if any(GPU_QUEUE.search(queue) or slurm.find_accelerators(queue) for queue in queues):
         return True
     return program.cluster is not None or any(FOR_GPUS.fullmatch(name) for name in program.environment)
 

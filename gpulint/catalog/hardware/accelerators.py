@@ -84,6 +84,20 @@ def find_accelerator(text: str) -> Accelerator | None:
     return accelerator(wanted) or accelerator(labels().get(("alias", text), "")) or _products().get(wanted)
 
 
+def find_family(text: str) -> tuple[str, ...]:
+    """Find the accelerators that a name may mean that several products share; none for any other name.
+
+    >>> find_family("gh200"), find_family("h100")
+    (('gh200-144gb', 'gh200-96gb'), ())
+    """
+    return _families().get(text.lower().replace("_", "-"), ())
+
+
+def list_families() -> tuple[str, ...]:
+    """Return all names that several products share."""
+    return tuple(_families())
+
+
 @functools.cache
 def labels() -> dict[tuple[str, str], str]:
     """Return the accelerator id of each exact pair of label key and label value."""
@@ -99,6 +113,14 @@ def product_labels() -> frozenset[str]:
 @functools.cache
 def _accelerators() -> dict[str, Accelerator]:
     return {row["id"]: _accelerator(row) for row in tables.rows("accelerators")}
+
+
+@functools.cache
+def _families() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for row in tables.rows("accelerator_families"):
+        found[row["name"]] = (*found.get(row["name"], ()), row["accelerator"])
+    return found
 
 
 @functools.cache

@@ -99,10 +99,13 @@ def _merge_accelerators(cards: Sequence[Field], taking: Sequence[Pool], asked: t
     origins = tuple(dict.fromkeys((*asked, *(origin for card in cards for origin in card.origins))))
     if unknown := next((card for card in cards if isinstance(card.value, Unknown)), None):
         reason = unknown.value.reason if isinstance(unknown.value, Unknown) else ""
-        return Field(Unknown(f"pool {taking[cards.index(unknown)].name}: {reason}", DECIDED), origins)
+        choices = getattr(unknown.value, "choices", ()) if len(cards) == 1 else ()
+        named = f"pool {taking[cards.index(unknown)].name}: {reason}"
+        return Field(Unknown(named, DECIDED, choices=choices), origins)
     values = sorted({str(card.value) for card in cards})
     if len(values) > 1:
-        return Field(Unknown(f"the matching pools have different accelerators: {', '.join(values)}", DECIDED), origins)
+        reason = f"the matching pools have different accelerators: {', '.join(values)}"
+        return Field(Unknown(reason, DECIDED, choices=tuple(values)), origins)
     first = taking[0]
     where = first.source or (f"{first.origin.document.path}" if first.origin else "")
     return Field(values[0], origins, assumption=f"{values[0]}, the accelerator of pool {first.name} ({where})")

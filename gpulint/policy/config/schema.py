@@ -502,7 +502,7 @@ class RuleFile(Strict):
     )
     open: Literal["bound", "leave"] = pydantic.Field(
         "leave",
-        description="what happens where values are open: the rule is evaluated with all that they can be (bound), or not evaluated (leave)",
+        description="where values are open: evaluate the rule with all that they can be (bound), or not at all (leave)",
     )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"

@@ -255,6 +255,8 @@ def join_alternatives(words: Sequence[str]) -> str:
 
 def _find_reference(facts: Facts, missing: frozenset[str]) -> dict[str, Field]:
     """Return the hardware on which assignments are compared if no file names it."""
+    if getattr(facts.role.value("accelerator"), "choices", ()):
+        return {}
     if facts.role.text("accelerator") or isinstance(facts.role.value("device_memory_bytes"), int | float):
         return {}
     if "accelerator" not in missing:

@@ -17,7 +17,7 @@ class EvaluatedRole(NamedTuple):
     """A role of a workload, or a component of a facility, with its facts, the rules that match it and their outcome.
 
     `component` is the path of a component inside its facility; a role has none. `bounds` are those of a role whose
-    memory rests on values that its file leaves open.
+    memory rests on values that its file leaves open. `stated` are the facts without assumed hardware, if some is assumed.
     """
 
     workload: Workload
@@ -26,8 +26,27 @@ class EvaluatedRole(NamedTuple):
     outcome: Outcome
     component: str = ""
     bounds: Bounds | None = None
+    stated: Facts | None = None
 
     @property
     def owner(self) -> tuple[str, str]:
         """The names of the workload and the role, or of the facility and the component."""
         return self.workload.name, self.component or self.facts.role.name
+
+
+def add_assumed(stated: EvaluatedRole, assumed: EvaluatedRole, source: str) -> Outcome:
+    """Return the outcome of a role with what its rules say on an accelerator that is assumed from a source.
+
+    A rule that fires without the assumption keeps its verdict; one that fires only with it is one step lower.
+    """
+    kept = {verdict.rule.name: verdict for verdict in stated.outcome.verdicts}
+    verdicts = {name: verdict._replace(facts=verdict.facts or stated.facts) for name, verdict in kept.items()}
+    for verdict in assumed.outcome.verdicts:
+        severity, before = verdict.severity.lower_by(1), kept.get(verdict.rule.name)
+        if severity is not None and (before is None or before.severity < severity):
+            said = f"{verdict.whatever}; the accelerator is assumed from {source}"
+            verdicts[verdict.rule.name] = verdict._replace(severity=severity, whatever=said)
+    left = tuple(entry for entry in assumed.outcome.not_evaluated if entry.rule not in verdicts)
+    return Outcome(
+        tuple(verdicts.values()), left, stated.outcome.holding | assumed.outcome.holding, assumed.outcome.bounded
+    )

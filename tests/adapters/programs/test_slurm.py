@@ -125,6 +125,26 @@ def test_a_card_that_the_cluster_decides_is_explained_at_its_line(options: str, 
     assert line.strip("'") in field.origins[0].text()
 
 
+@pytest.mark.parametrize(
+    ("options", "choices"),
+    [
+        ("--gres=gpu:gh200:4", ("gh200-144gb", "gh200-96gb")),
+        ("--gres=gpu:a100_sxm4:4", ("a100-sxm4-40gb", "a100-sxm4-80gb")),
+        ("--gres=gpu:8 --constraint=gh200", ("gh200-144gb", "gh200-96gb")),
+        ("--gres=gpu:8 --constraint='h100|a100-80gb'", ("a100-sxm4-80gb", "h100-sxm-80gb")),
+        ("--gres=gpu:8 --constraint='h100|gold'", ()),
+        ("--gres=gpu:gold:8", ()),
+        ("--gres=gpu:8 --partition=a100", ()),
+    ],
+)
+def test_the_products_of_a_name_that_several_share_are_listed(options: str, choices: tuple[str, ...]) -> None:
+    found = job(f"#SBATCH {options}")
+    assert found is not None
+    value = slurm.read_accelerator(found.settings)["accelerator"].value
+    assert isinstance(value, Unknown)
+    assert value.choices == choices
+
+
 def test_a_mig_slice_is_named_by_the_type() -> None:
     found = job("#SBATCH --gres=gpu:1g.10gb:1")
     assert found is not None

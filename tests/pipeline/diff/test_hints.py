@@ -369,3 +369,16 @@ def test_an_annotation_of_the_workload_that_an_autoscaler_names_waits_too(
     source = Source("scaler.yaml", SCALER.encode())
     ((_, target),) = evaluate.file(source, WorkTree(repository), policy).targets
     assert (target.workload.roles[0].text("accelerator") or None) == stated
+
+
+def test_hardware_that_a_comment_suggests_is_listed_as_a_hint(repository: Path) -> None:
+    report = changed(repository, {"chat.yaml": OPEN}, {"chat.yaml": f"# 1x L40S\n{OPEN}"})
+    assert listed(report) == [('accelerator=l40s, from the comment "1x L40S" in line 1', "chat.yaml", 1, "")]
+    assert accelerators(report) == ["1 × L40S 48GB"]
+    assert NEW not in {finding.rule for finding in report.findings}
+
+
+def test_a_changed_comment_about_hardware_is_listed_as_a_hint(repository: Path) -> None:
+    before = {"chat.yaml": f"# 1x L4\n{OPEN}"}
+    report = changed(repository, before, {"chat.yaml": f"# 1x L40S\n{OPEN}"})
+    assert [text for text, *_ in listed(report)] == ['accelerator=l40s, from the comment "1x L40S" in line 1']

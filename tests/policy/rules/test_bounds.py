@@ -13,6 +13,7 @@ from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import open_values
 from gpulint.policy.rules import bounds, memory_verdict
 from gpulint.policy.rules.bounds import FITTING, Bounds, Tipping
+from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Severity
 from gpulint.source import documents
@@ -31,7 +32,9 @@ OPEN = (
 
 
 def run(
-    model: str = "meta-llama/Llama-3.1-8B", accelerator: str | None = "a100-sxm4-40gb", **stated: Value | Unknown
+    model: str = "meta-llama/Llama-3.1-8B",
+    accelerator: str | Unknown | None = "a100-sxm4-40gb",
+    **stated: Value | Unknown,
 ) -> Facts:
     """The facts of a training run of a program whose settings are not read, on one GPU."""
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
@@ -170,3 +173,54 @@ def decide(ordered: bool, *labels: str) -> Decision:
 )
 def test_the_tipping_point_is_named(tipping: Tipping, words: str) -> None:
     assert open_values.describe_tipping(tipping) == words
+
+
+A100 = ("a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb")
+
+
+def choose(model: str, *choices: str) -> Facts:
+    """The facts of a run of all weights, whose file names several products."""
+    settings: dict[str, Value | Unknown] = {
+        "optimizer": "adamw",
+        "activation_checkpointing": "full",
+        "sharding": "none",
+        "parameter_dtype": "bfloat16",
+        "loss_kernel": "plain",
+        "training_kernels": "eager",
+        "lora_rank": None,
+        "sequence_length": 256,
+        "packed": True,
+    }
+    card = Unknown("one of several", "queue or partition", choices=choices)
+    return run(model, card, **settings)
+
+
+def test_a_name_that_several_products_share_is_a_decision() -> None:
+    (decision,) = bound(choose("meta-llama/Llama-3.1-8B", *A100)).decisions
+    assert (decision.name, decision.decider) == ("GPU", "the cluster")
+    assert [member.label for member in decision.members] == ["A100 40GB", "A100 80GB"]
+    assert decision.fields == {"accelerator"}
+
+
+@pytest.mark.parametrize(
+    ("model", "verdict"),
+    [
+        ("meta-llama/Llama-3.2-1B", "fits in every case"),
+        ("meta-llama/Llama-3.1-8B", "depends on GPU: fits with A100 80GB"),
+        ("meta-llama/Llama-3.1-70B", "does not fit in any case"),
+    ],
+)
+def test_a_verdict_holds_on_all_products_or_names_those_that_it_needs(model: str, verdict: str) -> None:
+    known = bound(choose(model, *A100))
+    assert open_values.describe(known, Outcome((), (), frozenset()), ()).verdict == verdict
+
+
+def test_a_rule_that_fires_on_every_product_is_certain() -> None:
+    rules = [load_shipped()["training-weights-exceed-memory"]]
+    (verdict,) = bounds.judge(bound(choose("meta-llama/Llama-3.1-70B", *A100)), rules).verdicts
+    assert (verdict.severity, verdict.whatever) == (Severity.ERROR, "; no GPU avoids it")
+    assert bounds.judge(bound(choose("meta-llama/Llama-3.1-8B", *A100)), rules).verdicts == ()
+
+
+def test_choices_that_the_catalog_does_not_list_are_no_decision() -> None:
+    assert bounds.find_bounds(choose("meta-llama/Llama-3.1-8B", "a100-sxm4-40gb", "gold")) is None
