@@ -312,7 +312,7 @@ def test_a_budget_that_keeps_the_only_replica_blocks_a_drain() -> None:
     assert lines(text.replace("enabled: true", "enabled: false"), "disruption-budget-blocks-drain") == []
 
 
-def test_without_a_product_a_large_model_is_not_judged() -> None:
+def test_without_a_product_a_large_model_gets_what_it_needs() -> None:
     """D39."""
     said = samples.report(
         "vllm:\n"
@@ -323,7 +323,7 @@ def test_without_a_product_a_large_model_is_not_judged() -> None:
         "hack/values-deepseek.yaml",
     )
     (summary,) = samples.roles(said)
-    assert summary.verdict == "not evaluated"
+    assert summary.verdict == "needs 8 × H200 SXM 141GB"
     assert set(samples.severities(said).values()) <= {Severity.NOTE}
 
 
