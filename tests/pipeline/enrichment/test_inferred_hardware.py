@@ -9,8 +9,9 @@ import pytest
 import samples
 
 import gpulint
-from gpulint.policy.rules import evaluate
-from gpulint.policy.rules.evaluate import EvaluatedRole, Outcome, Verdict
+from gpulint.policy.rules import evaluated_role
+from gpulint.policy.rules.evaluate import Outcome, Verdict
+from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import load_shipped
 from gpulint.report.model import Severity
 
@@ -239,5 +240,5 @@ def evaluated(*severities: Severity) -> EvaluatedRole:
 def test_assumed_hardware_neither_removes_nor_lowers_a_finding(
     stated: tuple[Severity, ...], assumed: tuple[Severity, ...], expected: tuple[Severity, ...]
 ) -> None:
-    found = evaluate.add_assumed(evaluated(*stated), evaluated(*assumed), "a comment")
+    found = evaluated_role.add_assumed(evaluated(*stated), evaluated(*assumed), "a comment")
     assert tuple(verdict.severity for verdict in found.verdicts) == expected
