@@ -158,7 +158,7 @@ def _normalise(field: Field) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int | float):
-        return _number(Fraction(value)) if float(value).is_integer() else repr(value)
+        return _number(Fraction(value)) if isinstance(value, int) or value.is_integer() else repr(value)
     return _shorten(", ".join(value) if isinstance(value, tuple) else str(value))
 
 
