@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,6 +23,8 @@ FIRST_WORDS = (
     ("likely fits", FIT),
     (NOT_EVALUATED, UNKNOWN),
 )
+WEIGHTS_FIT = re.compile(r"weights (?:likely )?fit\b")
+"""The verdict on a program of which only the weights are known."""
 
 
 class Outcomes(NamedTuple):
@@ -38,11 +41,15 @@ def sort_verdict(verdict: str) -> str:
 
     >>> [sort_verdict(word) for word in ("likely fits", "needs 1 × L40S 48GB", "does not run", "no GPU")]
     ['fit', 'depend', 'fail', '']
+    >>> sort_verdict("16-bit weights fit: 14.96 of 22.03 GiB")
+    'fit'
     """
     if verdict.startswith(UNCOUNTED):
         return ""
     if not verdict:
         return UNKNOWN
+    if WEIGHTS_FIT.search(verdict) and not verdict.startswith("depends on "):
+        return FIT
     return next((outcome for words, outcome in FIRST_WORDS if verdict.startswith(words)), FAIL)
 
 

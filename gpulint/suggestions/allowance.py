@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-CANDIDATES_MAX = 400
+CANDIDATES_MAX = 200
 """Candidates that the rules evaluate on the facts of a role; each takes 2 to 4 ms."""
-ROLES_MAX = 300
+ROLES_MAX = 150
 """Roles that are evaluated again to verify suggestions on the changed text; each takes about 10 ms."""
 UNSEARCHED = "the search for suggestions ended after {} candidates; its remaining findings have none"
 UNVERIFIED = "the verification of suggestions ended after {} roles; its remaining findings have none"

@@ -296,8 +296,10 @@ class Fitting(NamedTuple):
     smallest: tuple[Fit, ...] = ()
 
 
-def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitting:
-    """Return how a role that names no accelerator fits on each one that is available."""
+def find_fitting(
+    facts: Facts, outcome: Outcome, rules: Sequence[Rule], smallest: Sequence[Fit] | None = None
+) -> Fitting:
+    """Return how a role that names no accelerator fits on each one that is available; `smallest` if it is known already."""
     accelerator = facts.role.value("accelerator")
     if accelerator is not None and not isinstance(accelerator, Unknown):
         return Fitting()
@@ -308,6 +310,8 @@ def find_fitting(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> Fitti
     listed = Fitting()
     if left.names == {"accelerator"}:
         listed = _try_accelerators(facts, outcome, list_accelerators(facts, offered))
+    if smallest is not None:
+        return listed._replace(smallest=tuple(smallest))
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
     found = find_smallest(facts, offered, lambda tried: adds_no_error(severe, tried, outcome))
     return listed._replace(smallest=found)

@@ -118,7 +118,8 @@ def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> A
     purpose = " for the weights" if bounds.is_about_weights else ""
     fits = _find_smallest(bounds, bounds.expected, outcome, severe)
     if fits:
-        most = next(iter(_find_smallest(bounds, bounds.worst, outcome, severe)), None)
+        is_wider = bounds.worst.chosen != bounds.expected.chosen
+        most = next(iter(_find_smallest(bounds, bounds.worst, outcome, severe)), None) if is_wider else fits[0]
         return Answer(f"needs {_name(fits[0])}{_name_end(fits[0], most)}{purpose}", (), () if purpose else fits)
     for probe in _list_changes(bounds):
         if fits := _find_smallest(bounds, probe, outcome, severe):

@@ -18,7 +18,7 @@ from gpulint.pipeline.summary import costs
 from gpulint.policy.rules import evaluate, memory_verdict, objectives
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
-from gpulint.report.model import Explanation, RoleSummary, Severity
+from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Role, Unknown
 
@@ -52,9 +52,9 @@ def summarize(
     shown = [fact for name in names if (fact := facts.report(name))]
     shown += objectives.list_facts(facts)
     shown += costs.list_facts(facts)
-    found = _find_fitting(facts, outcome, rules)
     is_open = bounds is not None and memory_verdict.find_verdict(facts) == NOT_EVALUATED
     opened = _describe_bounds(bounds, outcome, rules) if bounds and is_open else None
+    found = _find_fitting(facts, outcome, rules, opened.smallest if opened and opened.smallest else None)
     stated = objectives.evaluate_objectives(facts)
     return RoleSummary(
         name=role.name,
@@ -69,7 +69,7 @@ def summarize(
         fits_on=found.fits if found else (),
         borderline=found.borderline if found else (),
         too_small=found.too_small if found else (),
-        smallest=opened.smallest if opened and opened.smallest else found.smallest if found else (),
+        smallest=found.smallest if found else opened.smallest if opened else (),
         open=opened.decisions if opened else (),
         facts=tuple(shown),
         assumptions=tuple(list_assumptions(role, resolved)),
@@ -215,11 +215,13 @@ def _is_unlisted(resolved: Resolution | None) -> bool:
     return resolved is None or resolved.architecture is None or not resolved.architecture.is_known
 
 
-def _find_fitting(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> Fitting | None:
+def _find_fitting(
+    facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule], smallest: Sequence[Fit] | None
+) -> Fitting | None:
     """Return how a role fits on each accelerator that is available; None if it names one."""
     accelerator = facts.role.value("accelerator")
     if accelerator is not None and not isinstance(accelerator, Unknown):
         return None
     from gpulint.suggestions import smallest_fit
 
-    return smallest_fit.find_fitting(facts, outcome, rules)
+    return smallest_fit.find_fitting(facts, outcome, rules, smallest)
