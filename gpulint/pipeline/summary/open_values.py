@@ -35,21 +35,23 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     if bounds.reference:
         return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
     if bounds.depends_on:
-        return Answer(
-            _describe_dependence(bounds.depends_on, "weights fit" if bounds.is_about_weights else "fits"), listed
-        )
+        return Answer(_describe_dependence(bounds, "weights fit" if bounds.is_about_weights else "fits"), listed)
     if bounds.is_about_weights and bounds.worst.rank >= FITTING:
         return Answer(_describe_weights(bounds), listed)
     return Answer(bounds.verdict, listed)
 
 
-def _describe_dependence(tipping: Sequence[Tipping], fits: str) -> str:
+def _describe_dependence(bounds: Bounds, fits: str) -> str:
     """Return on what a verdict depends: decisions that each decide it, or the members that are needed together."""
+    tipping = bounds.depends_on
     if not any(entry.together for entry in tipping):
         return "; ".join(describe_tipping(entry, fits) for entry in tipping)
     needed = [_name_member(entry.decision, entry.fitting[-1]) for entry in tipping]
     named = needed if len(needed) <= NAMED_MAX else [*needed[: NAMED_MAX - 1], f"{len(needed) - NAMED_MAX + 1} more"]
-    return f"likely does not fit: {fits} only with {', '.join(named[:-1])} and {named[-1]}"
+    listed = f"{', '.join(named[:-1])} and {named[-1]}"
+    if bounds.has_likely_members:
+        return f"likely does not fit: {fits} only with {listed}"
+    return f"depends on {len(needed)} settings: {fits} with {listed}"
 
 
 def _describe_weights(bounds: Bounds) -> str:

@@ -86,6 +86,11 @@ class Bounds(NamedTuple):
         return self.measure == memory_verdict.WEIGHTS_ALONE
 
     @property
+    def has_likely_members(self) -> bool:
+        """Whether a source names the likely member of every decision."""
+        return all(decision.expected is not None for decision in self.decisions)
+
+    @property
     def is_of_unknown_program(self) -> bool:
         """Whether no engine is known: such a program may keep weights in host memory."""
         return not self.expected.facts.role.text("engine")
@@ -206,7 +211,11 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
         fires = [count for count, _, _ in known]
         if max(fires) == 0:
             settled.add(rule.name)
-        elif min(fires[:-CORNERS]) and (verdict := _build_verdict(rule, known, bounds)):
+        elif (
+            min(fires[:-CORNERS])
+            and (min(fires) or bounds.has_likely_members)
+            and (verdict := _build_verdict(rule, known, bounds))
+        ):
             settled.add(rule.name)
             found.append(verdict)
     return Judged(tuple(found), frozenset(settled))
@@ -216,6 +225,8 @@ def _build_verdict(rule: Rule, known: Sequence[Count], bounds: Bounds) -> Verdic
     """Return the verdict of a rule that no single decision avoids: one step lower if several together do."""
     everywhere = _count_each(rule, bounds.search.list_all()) if min(count for count, _, _ in known) else ()
     is_certain = bool(everywhere) and min(count for count, _, _ in everywhere) > 0
+    if not is_certain and not bounds.has_likely_members:
+        return None
     counts = everywhere if is_certain else known[:-CORNERS]
     least, _, probe = min(counts, key=lambda entry: entry[:2])
     severity = rule.severity.lower_by(3 - least + (not is_certain) + bounds.is_of_unknown_program)
