@@ -202,7 +202,8 @@ def _holds(condition: str, decision: Decision, facts: Facts) -> bool:
     if condition != ELSEWHERE:
         return not facts.missing(table_rows.find_compared(condition)) and table_rows.is_verified(condition, facts)
     fields = (facts.role.fields.get(name) for name in decision.fields)
-    return any(field is not None and getattr(field.value, "category", "") == "another object" for field in fields)
+    unread = (field.value for field in fields if field is not None and isinstance(field.value, Unknown))
+    return any(value.category == "another object" or value.choices for value in unread)
 
 
 def _restrict(decision: Decision, facts: Facts, wanted: frozenset[str]) -> Decision | None:

@@ -58,7 +58,8 @@ def fields(steps: Sequence[Step]) -> dict[str, Field]:
     rank_fields = {"launcher": Field(ranked[-1].launcher, origins(ranked[-1].word))}
     if ranked[-1].launcher in SHARING_OUT:
         rank_fields["sharding"] = Field(
-            Unknown(f"{ranked[-1].launcher} is configured elsewhere"), origins(ranked[-1].word)
+            Unknown(f"{ranked[-1].launcher} is configured elsewhere", choices=("none", "deepspeed", "fsdp")),
+            origins(ranked[-1].word),
         )
     if ranked[-1].word.text == RETIRED and "use_env" not in ranked[-1].stated:
         rank_fields["retired_launcher"] = Field(RETIRED, origins(ranked[-1].word))
