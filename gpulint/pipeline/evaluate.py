@@ -257,9 +257,9 @@ def _bound(found: EvaluatedRole) -> EvaluatedRole:
     is_open = any(rule.name in lacking and rule.open == "bound" for rule in found.rules)
     if not is_open and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
         return found
-    from gpulint.policy.rules import bounds
+    from gpulint.policy.rules import bounded_rules
 
-    known, outcome = bounds.judge_outcome(found.outcome, found.rules, found.facts)
+    known, outcome = bounded_rules.judge_outcome(found.outcome, found.rules, found.facts)
     return found._replace(bounds=known, outcome=outcome)
 
 

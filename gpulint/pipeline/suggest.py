@@ -179,9 +179,9 @@ def _evaluate_again(role: EvaluatedRole, rules: Sequence[Rule]) -> Outcome:
     outcome = evaluate.evaluate(rules, role.facts)
     if role.bounds is None:
         return outcome
-    from gpulint.policy.rules import bounds
+    from gpulint.policy.rules import bounded_rules
 
-    return bounds.apply(role.bounds, outcome, rules)
+    return bounded_rules.apply(role.bounds, outcome, rules)
 
 
 def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:

@@ -76,9 +76,9 @@ class Search:
         rules = tuple(evaluate.select(self.role.rules, self.role.workload, changed.role))
         after = evaluate.evaluate(rules, changed)
         if self.role.bounds:
-            from gpulint.policy.rules import bounds
+            from gpulint.policy.rules import bounded_rules
 
-            after = bounds.judge_outcome(after, rules, changed)[1]
+            after = bounded_rules.judge_outcome(after, rules, changed)[1]
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
         sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
         if not clears([rule.name], before, sure):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog import offers
 from gpulint.facts.model import Missing
-from gpulint.policy.rules.bounds import FITTING, Bounds, Probe, Tipping, join_alternatives
+from gpulint.policy.rules.bounded_rules import join_alternatives
+from gpulint.policy.rules.bounds import FITTING, Bounds, Probe, Tipping
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Fit, OpenDecision, Severity

@@ -11,7 +11,7 @@ from gpulint.facts import decisions, resolver
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
 from gpulint.pipeline.summary import open_values
-from gpulint.policy.rules import bounds, memory_verdict
+from gpulint.policy.rules import bounded_rules, bounds, memory_verdict
 from gpulint.policy.rules.bounds import FITTING, Bounds, Tipping
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import load_shipped
@@ -120,7 +120,7 @@ def test_what_fits_with_no_member_is_an_error() -> None:
     known = run("meta-llama/Llama-3.1-70B", lora_rank=None)
     found = bound(known)
     assert found.verdict == "does not fit in any case"
-    judged = bounds.judge(found, [load_shipped()["training-weights-exceed-memory"]])
+    judged = bounded_rules.judge(found, [load_shipped()["training-weights-exceed-memory"]])
     assert [(verdict.confidence, verdict.severity) for verdict in judged.verdicts] == [(3, Severity.ERROR)]
     assert judged.settled == {"training-weights-exceed-memory"}
     assert judged.verdicts[0].whatever.endswith("avoids it")
@@ -130,7 +130,7 @@ def test_what_fits_with_every_member_is_evaluated_and_says_so() -> None:
     found = bound(run("Qwen/Qwen2.5-0.5B"))
     assert found.worst.verdict == "fits"
     assert found.verdict == "likely fits in every case"  # a program whose settings are not read may keep more
-    judged = bounds.judge(found, [load_shipped()["training-does-not-fit"]])
+    judged = bounded_rules.judge(found, [load_shipped()["training-does-not-fit"]])
     assert judged.verdicts == () and judged.settled == {"training-does-not-fit"}
 
 
@@ -139,7 +139,7 @@ def test_a_mixed_verdict_names_what_it_depends_on_and_is_no_finding() -> None:
     assert found.verdict == "depends"
     assert found.worst.rank < FITTING <= found.best.rank
     rules = [rule for rule in load_shipped().values() if rule.open == "bound"]
-    assert bounds.judge(found, rules).verdicts == ()
+    assert bounded_rules.judge(found, rules).verdicts == ()
     for tipping in found.depends_on:
         assert tipping.fitting
 
@@ -147,7 +147,7 @@ def test_a_mixed_verdict_names_what_it_depends_on_and_is_no_finding() -> None:
 def test_without_an_accelerator_the_answer_is_what_it_takes() -> None:
     found = bound(run(accelerator=None, lora_rank=None))
     assert set(found.reference) == {"accelerator"}
-    assert bounds.judge(found, [load_shipped()["training-weights-exceed-memory"]]).verdicts == ()
+    assert bounded_rules.judge(found, [load_shipped()["training-weights-exceed-memory"]]).verdicts == ()
     released = found.release(found.expected).scenarios("training_room_bytes")
     assert isinstance(released, Missing) and released.names == {"accelerator"}
 
@@ -217,9 +217,9 @@ def test_a_verdict_holds_on_all_products_or_names_those_that_it_needs(model: str
 
 def test_a_rule_that_fires_on_every_product_is_certain() -> None:
     rules = [load_shipped()["training-weights-exceed-memory"]]
-    (verdict,) = bounds.judge(bound(choose("meta-llama/Llama-3.1-70B", *A100)), rules).verdicts
+    (verdict,) = bounded_rules.judge(bound(choose("meta-llama/Llama-3.1-70B", *A100)), rules).verdicts
     assert (verdict.severity, verdict.whatever) == (Severity.ERROR, "; no GPU avoids it")
-    assert bounds.judge(bound(choose("meta-llama/Llama-3.1-8B", *A100)), rules).verdicts == ()
+    assert bounded_rules.judge(bound(choose("meta-llama/Llama-3.1-8B", *A100)), rules).verdicts == ()
 
 
 def test_choices_that_the_catalog_does_not_list_are_no_decision() -> None:
