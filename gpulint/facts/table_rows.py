@@ -23,6 +23,7 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
 }
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DEVICE_CLASS = "device_class"
 """The fact that a condition without a comparison names a value of."""
 
@@ -70,9 +71,9 @@ def _comparison_holds(condition: str, facts: Facts) -> bool:
         return condition == facts.expected(DEVICE_CLASS)
     name, sign, operand = comparison
     value = facts.expected(name)
-    if isinstance(value, str) or value is None or isinstance(value, bool):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not NUMBER.fullmatch(operand):
         return (_write_word(value) == operand) is (sign != "!=")
-    return COMPARE[sign](float(value), float(operand))  # type: ignore[arg-type]
+    return COMPARE[sign](float(value), float(operand))
 
 
 def read_cell(cell: str, kind: str, facts: Facts) -> Value:
@@ -107,6 +108,6 @@ def _split_condition(condition: str) -> tuple[str, ...]:
     return () if condition in ("", "any") else tuple(condition.split(" and "))
 
 
-def _write_word(value: Value) -> str:
+def _write_word(value: object) -> str:
     """Write a word or a flag as a table's condition does."""
     return str(value).lower() if isinstance(value, bool) else str(value or "")

@@ -14,7 +14,7 @@ import pytest
 from gpulint import engines, sizing
 from gpulint.catalog import architecture, hardware, package_data, tables
 from gpulint.catalog.architecture import Resolution
-from gpulint.facts import resolver
+from gpulint.facts import resolver, table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing, ResolvedFact
@@ -872,3 +872,10 @@ def test_a_pooling_network_runs_no_sampler() -> None:
 def test_the_words_of_every_quantity_are_written_as_texts() -> None:
     listed = {word for one in glossary().values() for word in one.words}
     assert listed & {"True", "False", "None"} == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"), [(-0.0, False), (3, False), (2**60, False), (True, True), ("true", True), (None, False)]
+)
+def test_a_condition_on_a_word_takes_a_value_of_any_kind(value: Value, holds: bool) -> None:
+    assert table_rows.is_verified("packed==true", known(packed=value)) is holds
