@@ -201,4 +201,4 @@ def _collect_questions(workloads: Iterable[WorkloadSummary], facilities: Iterabl
         for name in entry.needs
     }
     missing |= {name for facility in facilities for entry in facility.not_evaluated for name in entry.needs}
-    return {name: glossary()[name].ask or glossary()[name].meaning for name in sorted(missing)}
+    return {name: glossary()[name].ask or f"state this: {glossary()[name].meaning}" for name in sorted(missing)}

@@ -17,6 +17,7 @@ CORNERS = 2
 """The last probes of bounds: every decision at its best, and every one at its worst."""
 BOUND = "bound"
 """The value of `open` in a rule that is evaluated with all that open values can be."""
+AVOIDED = "; this is with the likely settings, and no single other setting avoids it"
 NAMED_MAX = 3
 """Decisions that a message names."""
 Count = tuple[int, float, Probe]
@@ -96,18 +97,17 @@ def judge(bounds: Bounds, rules: Iterable[Rule]) -> Judged:
         fires = [count for count, _, _ in known]
         if max(fires) == 0:
             settled.add(rule.name)
-        elif (
-            min(fires[:-CORNERS])
-            and (min(fires) or bounds.has_likely_members)
-            and (verdict := _build_verdict(rule, known, bounds))
-        ):
+        elif min(fires[:-CORNERS]) and (verdict := _build_verdict(rule, known, bounds)):
             settled.add(rule.name)
             found.append(verdict)
     return Judged(tuple(found), frozenset(settled))
 
 
 def _build_verdict(rule: Rule, known: Sequence[Count], bounds: Bounds) -> Verdict | None:
-    """Return the verdict of a rule that no single decision avoids: one step lower if several together do."""
+    """Return the verdict of a rule that no single decision avoids: one step lower if several together do.
+
+    It tells the figures of the assignment at which the rule fires least, or of the likely one if some other avoids it.
+    """
     everywhere = _count_each(rule, bounds.search.list_all()) if min(count for count, _, _ in known) else ()
     is_certain = bool(everywhere) and min(count for count, _, _ in everywhere) > 0
     if not is_certain and not bounds.has_likely_members:
@@ -115,8 +115,11 @@ def _build_verdict(rule: Rule, known: Sequence[Count], bounds: Bounds) -> Verdic
     counts = everywhere if is_certain else known[:-CORNERS]
     least, _, probe = min(counts, key=lambda entry: entry[:2])
     severity = rule.severity.lower_by(3 - least + (not is_certain) + bounds.is_of_unknown_program)
-    whatever = _name_decisions(bounds) if is_certain else "; only several settings together avoid it"
-    return Verdict(rule, least, severity, probe.facts, whatever) if severity else None
+    if severity is None:
+        return None
+    if is_certain:
+        return Verdict(rule, least, severity, probe.facts, _name_decisions(bounds))
+    return Verdict(rule, least, severity, bounds.expected.facts, AVOIDED)
 
 
 def _count_each(rule: Rule, probes: Iterable[Probe]) -> list[Count]:

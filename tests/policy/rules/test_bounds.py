@@ -126,6 +126,14 @@ def test_what_fits_with_no_member_is_an_error() -> None:
     assert judged.verdicts[0].whatever.endswith("avoids it")
 
 
+def test_what_only_several_settings_avoid_is_one_step_lower_with_the_likely_figures() -> None:
+    found = bound(run("meta-llama/Llama-3.1-70B", optimizer_offload=UNREAD, parameter_offload=UNREAD))
+    assert found.best.rank >= FITTING
+    (verdict,) = bounded_rules.judge(found, [load_shipped()["training-does-not-fit"]]).verdicts
+    assert verdict.severity < Severity.ERROR
+    assert verdict.facts is found.expected.facts
+
+
 def test_what_fits_with_every_member_is_evaluated_and_says_so() -> None:
     found = bound(run("Qwen/Qwen2.5-0.5B"))
     assert found.worst.verdict == "fits"
